@@ -87,10 +87,10 @@ class FileRegistry:
         try:
             stat = self._path.stat()
             if (stat.st_mtime_ns, stat.st_size) != self._stamp:
-                found = orjson.loads(self._path.read_bytes())["schemas"]
+                schemas = orjson.loads(self._path.read_bytes())["schemas"]
                 self._schemas = {
                     str(key): value if isinstance(value, str) else orjson.dumps(value).decode()
-                    for key, value in found.items()
+                    for key, value in schemas.items()
                 }
                 self._stamp = (stat.st_mtime_ns, stat.st_size)
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as problem:
@@ -137,9 +137,9 @@ class Schemas:
         Unavailable
             The registry does not answer.
         """
-        known = self._known.get(schema_id)
-        if known is not None:
-            return known
+        cached = self._known.get(schema_id)
+        if cached is not None:
+            return cached
         asked_at, reason = self._refused.get(schema_id, (0.0, ""))
         if reason and time.monotonic() - asked_at < ASK_AGAIN_S:
             raise BadInput(reason)

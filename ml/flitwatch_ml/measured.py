@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
-from flitwatch_ml.tables import _amount, _named, _number, _time
+from flitwatch_ml.tables import _check_name, _parse_amount, _parse_number, _parse_time_s
 
 Floats = NDArray[np.float64]
 #: What the file of runs must have.
@@ -65,36 +65,42 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     """
     of_runs, of_exposure = called or (str(runs), str(exposure))
     rows: dict[str, tuple[str, dict[str, str]]] = {}
-    for line, row in _rows(runs, of_runs, NEEDED):
+    for line, row in _read_table(runs, of_runs, NEEDED):
         where = f"{of_runs}:{line}"
-        if _named(row["run"], where, "run") in rows:
+        if _check_name(row["run"], where, "run") in rows:
             raise BadInput(f"run {row['run'][:40]!r} stands here twice", where=where)
         rows[row["run"]] = where, row
     if not rows:
         raise BadInput("holds no runs", where=of_runs)
-    start_of = {run: _start(row["start"], where) for run, (where, row) in rows.items()}
+    start_of = {run: _parse_start_s(row["start"], where) for run, (where, row) in rows.items()}
     names = sorted(rows, key=lambda run: (start_of[run], run))
     ordered = [rows[run] for run in names]
-    columns = {name: _column(ordered, name) for name in ordered[0][1] if name not in NEEDED and name != "end"}
+    columns = {name: _parse_column(ordered, name) for name in ordered[0][1] if name not in NEEDED and name != "end"}
     numbers = {name: values for name, values in columns.items() if values is not None}
     nodes = numbers.get("nodes")
     if nodes is not None and (nodes <= 0).any():
         raise BadInput("a run has no nodes", where=ordered[int(np.argmax(nodes <= 0))][0])
-    time_s = np.array([_time(row["time_s"], where, "run") for where, row in ordered])
+    time_s = np.array([_parse_time_s(row["time_s"], where, "run") for where, row in ordered])
     varied = [name for name, values in numbers.items() if np.ptp(values) > 0]
     the_time = [name for name in varied if _is_the_time(numbers[name], time_s)]
-    kept = [name for name in varied if name not in the_time]
-    users, amounts, told = _exposure(exposure, of_exposure, {run: at for at, run in enumerate(names)}, of_runs)
+    circumstance_names = [name for name in varied if name not in the_time]
+    users, amounts, runs_with_rows = _read_exposure(
+        exposure, of_exposure, {run: at for at, run in enumerate(names)}, of_runs
+    )
     start_s = np.array([start_of[run] for run in names])
-    circumstances = np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0))
+    circumstances = (
+        np.column_stack([numbers[name] for name in circumstance_names])
+        if circumstance_names
+        else np.zeros((len(names), 0))
+    )
     sizes = np.zeros(len(names)) if nodes is None else nodes
     # A run that was recorded twice would count twice as evidence.
     first = np.sort(
         np.unique(np.column_stack([start_s, time_s, sizes, circumstances, amounts]), axis=0, return_index=True)[1]
     )
     copies = sorted(set(range(len(names))) - set(first.tolist()))
-    alone = len(first) - len(told - set(copies))
-    notes = list(_notes(columns, numbers, varied, the_time, alone))
+    alone = len(first) - len(runs_with_rows - set(copies))
+    notes = list(_list_notes(columns, numbers, varied, the_time, alone))
     if copies:
         notes.append(
             f"{len(copies)} runs are copies of another, with the same start, time and users (such as {names[copies[0]]!r}), and are left out"
@@ -102,7 +108,7 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     return MeasuredRuns(
         [names[at] for at in first.tolist()],
         users,
-        kept,
+        circumstance_names,
         start_s[first],
         time_s[first],
         None if nodes is None else nodes[first],
@@ -116,7 +122,7 @@ def _is_the_time(values: Floats, time_s: Floats) -> bool:
     return bool(np.ptp(time_s) > 0 and abs(spearmanr(values, time_s).statistic) >= THE_TIME_ITSELF)
 
 
-def _notes(
+def _list_notes(
     columns: dict[str, Floats | None], numbers: dict[str, Floats], varied: list[str], the_time: list[str], alone: int
 ) -> Iterator[str]:
     text = [name for name in columns if name not in numbers]
@@ -131,20 +137,20 @@ def _notes(
         yield f"{alone} runs have no row of exposure; nobody is taken to have been beside them"
 
 
-def _exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tuple[list[str], Floats, set[int]]:
-    seen: dict[tuple[int, str], float] = {}
-    for line, row in _rows(path, called, ("run", "user", "amount")):
+def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tuple[list[str], Floats, set[int]]:
+    amount_of: dict[tuple[int, str], float] = {}
+    for line, row in _read_table(path, called, ("run", "user", "amount")):
         where = f"{called}:{line}"
-        run = run_at.get(_named(row["run"], where, "run"))
+        run = run_at.get(_check_name(row["run"], where, "run"))
         if run is None:
             raise BadInput(f"run {row['run'][:40]!r} is not in {runs}", where=where)
-        key = run, _named(row["user"], where, "user")
-        if key in seen:
+        key = run, _check_name(row["user"], where, "user")
+        if key in amount_of:
             raise BadInput(f"run {row['run'][:40]!r} and this user stand here twice", where=where)
-        seen[key] = _amount(row["amount"], where, "amount")
-    if not seen:
+        amount_of[key] = _parse_amount(row["amount"], where, "amount")
+    if not amount_of:
         raise BadInput("holds no users", where=called)
-    users = sorted({user for _, user in seen})
+    users = sorted({user for _, user in amount_of})
     if len(run_at) * len(users) > MOST_PAIRS:
         raise TooCostly(
             f"{len(run_at):,} runs and {len(users):,} users are more than {MOST_PAIRS:,} pairs",
@@ -152,19 +158,19 @@ def _exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tup
         )
     column = {user: at for at, user in enumerate(users)}
     amounts = np.zeros((len(run_at), len(users)))
-    for (run, user), amount in seen.items():
+    for (run, user), amount in amount_of.items():
         amounts[run, column[user]] = amount
-    return users, amounts, {run for run, _ in seen}
+    return users, amounts, {run for run, _ in amount_of}
 
 
-def _column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
+def _parse_column(rows: list[tuple[str, dict[str, str]]], name: str) -> Floats | None:
     """A column's numbers; None where none of its values is one."""
     try:
         float(rows[0][1][name])
     except ValueError:
         if not any(_is_number(row[name]) for _, row in rows):
             return None
-    return np.array([_number(row[name], where, name) for where, row in rows])
+    return np.array([_parse_number(row[name], where, name) for where, row in rows])
 
 
 def _is_number(text: str) -> bool:
@@ -175,12 +181,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _start(text: str, where: str) -> float:
+def _parse_start_s(text: str, where: str) -> float:
     if not text:
         raise BadInput("a run has no start", where=where)
     advice = "Write 2025-01-31T12:00:00Z or epoch seconds"
     if _is_number(text):
-        second = _number(text, where, "start")
+        second = _parse_number(text, where, "start")
     else:
         try:
             moment = datetime.fromisoformat(text)
@@ -192,7 +198,7 @@ def _start(text: str, where: str) -> float:
     return second
 
 
-def _rows(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, {column: value}) of a CSV that has these columns in any order."""
     try:
         with open_text(path) as file:

@@ -22,7 +22,7 @@ LARGEST = 1e30
 SPARSEST = 20
 
 
-def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
+def _read_rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
     """(line, values, header) of a CSV whose header begins with `columns`; with `more`, further columns follow."""
     try:
         with open_text(path) as file:
@@ -43,8 +43,8 @@ def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[
         raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure
 
 
-def _number(text: str, where: str, name: str) -> float:
-    value = numerals.real(text.strip())
+def _parse_number(text: str, where: str, name: str) -> float:
+    value = numerals.parse_real(text.strip())
     if value is None:
         what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
         raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
@@ -53,28 +53,28 @@ def _number(text: str, where: str, name: str) -> float:
     return value
 
 
-def _time(text: str, where: str, whose: str) -> float:
-    value = _number(text, where, "time")
+def _parse_time_s(text: str, where: str, whose: str) -> float:
+    value = _parse_number(text, where, "time")
     if value <= 0:
         raise BadInput(f"the time of a {whose} must be above zero, not {text[:40]!r}", where=where)
     return value
 
 
-def _amount(text: str, where: str, name: str) -> float:
-    value = _number(text, where, name)
+def _parse_amount(text: str, where: str, name: str) -> float:
+    value = _parse_number(text, where, name)
     if value < 0:
         raise BadInput(f"{name} cannot be negative: {text[:40]!r}", where=where)
     return value
 
 
-def _step(text: str, where: str) -> int:
-    value = _number(text, where, "step")
+def _parse_step(text: str, where: str) -> int:
+    value = _parse_number(text, where, "step")
     if value < 0 or value != int(value) or value > 1e9:
         raise BadInput(f"step is not a whole number from 0: {text[:40]!r}", where=where)
     return int(value)
 
 
-def _named(text: str, where: str, what: str) -> str:
+def _check_name(text: str, where: str, what: str) -> str:
     if not text:
         raise BadInput(f"{what} is empty", where=where)
     if not text.isprintable():
@@ -99,38 +99,38 @@ class PresenceTable:
 def read_presence(presence: Path, times: Path) -> PresenceTable:
     """Read `run,user,overlap` and `run,time`; each run must have one time, each pair at most one overlap."""
     time_of: dict[str, float] = {}
-    for line, (run, text), _ in _rows(times, ("run", "time")):
+    for line, (run, text), _ in _read_rows(times, ("run", "time")):
         where = f"{times}:{line}"
-        if _named(run, where, "run") in time_of:
+        if _check_name(run, where, "run") in time_of:
             raise BadInput(f"run {run!r} stands here twice", where=where)
-        time_of[run] = _time(text, where, "run")
+        time_of[run] = _parse_time_s(text, where, "run")
     if not time_of:
         raise BadInput("holds no runs", where=str(times))
     runs = {run: index for index, run in enumerate(sorted(time_of, key=lambda run: (time_of[run], run)))}
     users: dict[str, int] = {}
-    seen: dict[tuple[int, int], float] = {}
-    for line, (run, user, text), _ in _rows(presence, ("run", "user", "overlap")):
+    overlap_of: dict[tuple[int, int], float] = {}
+    for line, (run, user, text), _ in _read_rows(presence, ("run", "user", "overlap")):
         where = f"{presence}:{line}"
-        if _named(run, where, "run") not in runs:
+        if _check_name(run, where, "run") not in runs:
             raise BadInput(f"run {run!r} has no time in {times}", where=where)
-        key = runs[run], users.setdefault(_named(user, where, "user"), len(users))
-        if key in seen:
+        key = runs[run], users.setdefault(_check_name(user, where, "user"), len(users))
+        if key in overlap_of:
             raise BadInput(f"run {run!r} and user {user!r} stand here twice", where=where)
-        seen[key] = _amount(text, where, "overlap")
+        overlap_of[key] = _parse_amount(text, where, "overlap")
     if not users:
         raise BadInput("holds no users", where=str(presence))
     overlap = np.zeros((len(runs), len(users)))
-    for key, value in seen.items():
+    for key, value in overlap_of.items():
         overlap[key] = value
     names = np.array(list(users))
     by_name = np.argsort(names, kind="stable")
-    order = by_name[np.argsort(-_alike(overlap[::-1, by_name].T), kind="stable")]
+    order = by_name[np.argsort(-_row_labels(overlap[::-1, by_name].T), kind="stable")]
     overlap, time_s = overlap[:, order], np.array([time_of[run] for run in runs])
-    notes = list(_notes_of_runs(list(runs), overlap, time_s, {run for run, _ in seen}))
+    notes = list(_notes_of_runs(list(runs), overlap, time_s, {run for run, _ in overlap_of}))
     return PresenceTable(list(runs), names[order].tolist(), overlap, time_s, notes)
 
 
-def _alike(rows: Floats) -> NDArray[np.int64]:
+def _row_labels(rows: Floats) -> NDArray[np.int64]:
     """A label for each row, the same for equal rows, in their lexicographic order."""
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
@@ -140,19 +140,19 @@ def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[i
     alone = [run for index, run in enumerate(runs) if index not in told]
     if alone:
         yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); nobody is taken to have been beside them"
-    labels = _alike(np.column_stack([time_s, overlap]))
-    if copies := _copies(labels):
-        one, other = copies[0]
+    labels = _row_labels(np.column_stack([time_s, overlap]))
+    if copies := _find_copies(labels):
+        first, other = copies[0]
         yield (
-            f"runs {runs[one]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the same time and the same users; "
+            f"runs {runs[first]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the same time and the same users; "
             "if they are one run, leave one out, for a run that stands there twice counts double"
         )
 
 
-def _copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
+def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
     """(first, later) of each run whose label another has before it."""
     first = np.unique(labels, return_index=True)[1][labels]
-    return [(int(one), index) for index, one in enumerate(first) if one != index]
+    return [(int(original), index) for index, original in enumerate(first) if original != index]
 
 
 @dataclass(frozen=True)
@@ -174,36 +174,36 @@ def read_steps(path: Path) -> StepTable:
     runs: dict[str, int] = {}
     rows: dict[tuple[int, int], list[float]] = {}
     counters: list[str] = []
-    for line, values, header in _rows(path, ("run", "step", "time"), more=True):
+    for line, values, header in _read_rows(path, ("run", "step", "time"), more=True):
         where = f"{path}:{line}"
         if not counters:
-            counters = _counters(header, f"{path}:1")
-        key = runs.setdefault(_named(values[0], where, "run"), len(runs)), _step(values[1], where)
+            counters = _counter_names(header, f"{path}:1")
+        key = runs.setdefault(_check_name(values[0], where, "run"), len(runs)), _parse_step(values[1], where)
         if key in rows:
             raise BadInput(f"run {values[0]!r}, step {key[1]} stands here twice", where=where)
-        counts = [_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
-        rows[key] = [_time(values[2], where, "step"), *counts]
+        counts = [_parse_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
+        rows[key] = [_parse_time_s(values[2], where, "step"), *counts]
     if not rows:
         raise BadInput("holds no steps", where=str(path))
-    table = _table(path, len(runs), rows, 1 + len(counters))
-    order = np.argsort(_alike(np.nan_to_num(table, nan=-1.0).reshape(len(runs), -1)), kind="stable")
+    table = _build_table(path, len(runs), rows, 1 + len(counters))
+    order = np.argsort(_row_labels(np.nan_to_num(table, nan=-1.0).reshape(len(runs), -1)), kind="stable")
     names, table = [list(runs)[index] for index in order], table[order]
     times = table[:, :, 0]
     return StepTable(names, counters, times, table[:, :, 1:], list(_notes_of_steps(names, times)))
 
 
-def _reading(text: str, where: str, name: str) -> float:
+def _parse_reading(text: str, where: str, name: str) -> float:
     """A counter's increment; an empty cell is a reading that was lost."""
-    return _amount(text, where, name) if text.strip() else float("nan")
+    return _parse_amount(text, where, name) if text.strip() else float("nan")
 
 
-def _counters(header: list[str], where: str) -> list[str]:
+def _counter_names(header: list[str], where: str) -> list[str]:
     if len(set(header)) != len(header):
         raise BadInput("a counter's name stands twice in the header", where=where)
-    return [_named(name, where, "a counter's name") for name in header[3:]]
+    return [_check_name(name, where, "a counter's name") for name in header[3:]]
 
 
-def _table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
+def _build_table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]], width: int) -> Floats:
     """(runs, steps, time and counters), NaN where a run lacks a step."""
     numbers = [step for _, step in rows]
     first, steps = min(numbers), max(numbers) - min(numbers) + 1
@@ -224,9 +224,9 @@ def _notes_of_steps(runs: list[str], time_s: Floats) -> Iterator[str]:
     if len(missing):
         run, step = missing[0]
         yield f"{len(missing)} of {time_s.size} steps are missing (first: run {runs[run]!r}, step number {step + 1}); what needs them is left out"
-    if copies := _copies(distinct_runs(time_s)):
-        one, other = copies[0]
+    if copies := _find_copies(distinct_runs(time_s)):
+        first, other = copies[0]
         yield (
-            f"{len(copies)} of {len(runs)} runs have the same times as another (first: {runs[other]!r} as {runs[one]!r}): taken for copies, which count "
+            f"{len(copies)} of {len(runs)} runs have the same times as another (first: {runs[other]!r} as {runs[first]!r}): taken for copies, which count "
             "as one run and are held out together"
         )

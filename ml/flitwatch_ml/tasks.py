@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 from flitwatch_db import connect, tasks
-from flitwatch_db.core.events import emit
+from flitwatch_db.core.events import emit_event
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.tasks import Handler, TaskContext, files
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, circumstances, large_job_nodes
+from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, large_job_nodes, measure_circumstances
 from flitwatch_domain.task_models import read_arguments
 from flitwatch_domain.task_models.measured import BlameArguments, EstimateArguments, MeasuredBlameArguments
-from flitwatch_ml.work.sets import complete
+from flitwatch_ml.work.sets import complete_runs
 
 
 class StoredEstimate(TypedDict):
@@ -26,47 +26,47 @@ class StoredEstimate(TypedDict):
     simulated: bool
 
 
-def blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Who: users, and jobs of one name, whose exposure goes with slow runs of one application."""
+def run_blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
+    """Rank users, and jobs of one name, whose exposure is associated with slow runs of one application."""
     from flitwatch_ml.work import blame as work
 
-    asked = BlameArguments.of(args)
-    exe, nodes = asked.exe, asked.nodes
+    arguments = BlameArguments.of(args)
+    exe, nodes = arguments.exe, arguments.nodes
     with connect(context.dsn, role="writer") as conn:
-        runs = complete(estimates.runs_of(conn, exe, nodes))
-        definition = OURS if asked.definition is None else DEFINITIONS[asked.definition]
+        runs = complete_runs(estimates.runs_of(conn, exe, nodes))
+        definition = OURS if arguments.definition is None else DEFINITIONS[arguments.definition]
         usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
-        least = usual if asked.least_nodes is None else asked.least_nodes
+        least = usual if arguments.least_nodes is None else arguments.least_nodes
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
         beside = work.co_running(estimates.co_running(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
         context.check()
-        estimate, entries = work.estimate(
+        estimate, entries = work.estimate_blame(
             runs, exe, nodes, beside, least, definition, estimates.route_changes_s(conn, runs.run_id)
         )
-        return _keep(conn, estimate, entries=entries)
+        return _save_estimate(conn, estimate, entries=entries)
 
 
 def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """Who: users beside measured runs, from two files that were uploaded for this task."""
+    """Rank users alongside measured runs, from two files that were uploaded for this task."""
     from flitwatch_ml.work import measured as work
 
-    asked = MeasuredBlameArguments.of(args)
+    arguments = MeasuredBlameArguments.of(args)
     with connect(context.dsn, role="writer") as conn:
-        task = tasks.get(conn, context.task_id)
-        estimates.check_name_of_files(conn, asked.name)
-        data = work.read_pieces(*(files.pieces(conn, task.task_id, number) for number in asked.files()))
+        task = tasks.get_task(conn, context.task_id)
+        estimates.check_name_of_files(conn, arguments.name)
+        data = work.read_pieces(*(files.read_pieces(conn, task.task_id, number) for number in arguments.files()))
 
     def tell(done: int) -> None:
         context.check()
-        context.report(done, asked.shuffles, f"{len(data.runs)} runs, {len(data.users)} users; shuffled run times")
+        context.report(done, arguments.shuffles, f"{len(data.runs)} runs, {len(data.users)} users; shuffled run times")
 
     tell(0)
-    judged = work.judge(data, asked.shuffles, asked.seed, tell)
-    estimate, entries = work.estimate(judged, asked.name, asked.seed, task.created_by)
+    judged = work.judge_runs(data, arguments.shuffles, arguments.seed, tell)
+    estimate, entries = work.estimate_measured(judged, arguments.name, arguments.seed, task.created_by)
     with connect(context.dsn, role="writer") as conn:
         # Whoever was erased meanwhile is not brought back.
-        files.check_still_there(conn, task.task_id, asked.files())
+        files.check_still_there(conn, task.task_id, arguments.files())
         return keep_of_files(conn, estimate, entries)
 
 
@@ -81,59 +81,59 @@ def keep_of_files(
         The name is that of an application whose runs the platform records.
     """
     estimates.check_name_of_files(conn, estimate.exe)
-    return _told(conn, estimate, estimate_store.save(conn, estimate, entries=entries))
+    return _announce_estimate(conn, estimate, estimate_store.save_estimate(conn, estimate, entries=entries))
 
 
-def deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """What: relevance of counters, and of how the runs lay, for the deviation of one application's step times."""
+def run_deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
+    """Estimate the relevance of counters, and of the placement of runs, for the deviation of one application's step times."""
     from flitwatch_ml.work import deviation as work
 
-    asked = EstimateArguments.of(args)
-    exe, nodes, definition = asked.exe, asked.nodes, asked.definition or OURS.name
+    arguments = EstimateArguments.of(args)
+    exe, nodes, definition = arguments.exe, arguments.nodes, arguments.definition or OURS.name
     with connect(context.dsn, role="writer") as conn:
-        runs = complete(estimates.runs_of(conn, exe, nodes))
+        runs = complete_runs(estimates.runs_of(conn, exe, nodes))
         names, counts = estimates.step_features(conn, runs)
         neighbours = estimates.co_running(conn, runs.run_id)
-        lay = circumstances(neighbours.windows, neighbours.jobs)
+        lay = measure_circumstances(neighbours.windows, neighbours.jobs)
         data = work.step_data(runs, counts, names, lay, definition)
         context.report(1, 2, f"{len(data['runs'].run_id)} runs, {len(data['names'])} features")
-        technology = estimates.technology(conn, runs.run_id)
-        return _keep(conn, work.estimate(data, exe, nodes, definition, technology, context.check))
+        technology = estimates.find_technology(conn, runs.run_id)
+        return _save_estimate(conn, work.estimate_deviation(data, exe, nodes, definition, technology, context.check))
 
 
-def forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """What next: the backtests of one application; the forecaster with the least error serves."""
+def run_forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
+    """Run the backtests of one application; the forecaster with the least error is deployed."""
     from flitwatch_ml.work import forecast as work
 
-    asked = EstimateArguments.of(args)
-    exe, nodes = asked.exe, asked.nodes
+    arguments = EstimateArguments.of(args)
+    exe, nodes = arguments.exe, arguments.nodes
 
     def tell(done: int, total: int, message: str) -> None:
         context.check()
         context.report(done, total, message)
 
     with connect(context.dsn, role="writer") as conn:
-        runs = complete(estimates.runs_of(conn, exe, nodes))
+        runs = complete_runs(estimates.runs_of(conn, exe, nodes))
         names, counts = estimates.step_features(conn, runs)
-        placement = estimates.placement(conn, runs.run_id)
+        placement = estimates.load_placement(conn, runs.run_id)
         data = work.series_data(runs, counts, names, placement, *estimates.io_and_other_counters(conn, runs))
-        estimate, models = work.estimate(data, exe, nodes, tell, asked.definition or OURS.name)
-        return _keep(conn, estimate, models=models)
+        estimate, models = work.estimate_forecast(data, exe, nodes, tell, arguments.definition or OURS.name)
+        return _save_estimate(conn, estimate, models=models)
 
 
-def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredEstimate:
-    number = estimate_store.save(conn, estimate, **parts)
+def _save_estimate(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredEstimate:
+    number = estimate_store.save_estimate(conn, estimate, **parts)
     kind, exe, nodes, runs = estimate.kind, estimate.exe, estimate.nodes, estimate.data["runs"]
-    newest = {(row[0], row[1]): row[3] for row in estimates.applications(conn)}
+    newest = {(row[0], row[1]): row[3] for row in estimates.list_applications(conn)}
     estimate_store.set_state(
         conn, kind, exe, nodes, runs=runs, newest_run=newest.get((exe, nodes), 0), estimate_id=number
     )
-    return _told(conn, estimate, number)
+    return _announce_estimate(conn, estimate, number)
 
 
-def _told(conn: Any, estimate: estimate_store.Estimate, number: int) -> StoredEstimate:
+def _announce_estimate(conn: Any, estimate: estimate_store.Estimate, number: int) -> StoredEstimate:
     about = {"kind": estimate.kind, "exe": estimate.exe, "nodes": estimate.nodes}
-    emit(conn, "estimate", {**about, "estimate_id": number})
+    emit_event(conn, "estimate", {**about, "estimate_id": number})
     return {"estimate_id": number, "score": estimate.score, "simulated": estimate.simulated}
 
 
@@ -148,7 +148,7 @@ def _noting_lacks(kind: str, handler: Handler) -> Handler:
             exe, nodes = args["exe"], args["nodes"]
             with connect(context.dsn, role="writer") as conn:
                 runs, newest = next(
-                    (row[2:] for row in estimates.applications(conn) if row[:2] == (exe, nodes)), (0, 0)
+                    (row[2:] for row in estimates.list_applications(conn) if row[:2] == (exe, nodes)), (0, 0)
                 )
                 estimate_store.set_state(conn, kind, exe, nodes, runs=runs, newest_run=newest, lacks=str(lacking))
             raise
@@ -156,37 +156,37 @@ def _noting_lacks(kind: str, handler: Handler) -> Handler:
     return with_state_on_failure
 
 
-def watch(dsn: str) -> None:
+def watch_estimates(dsn: str) -> None:
     """Start what is due: every minute, on one of the workers."""
-    from flitwatch_ml.work.watch import look
+    from flitwatch_ml.work.watch import start_due_tasks
 
-    look(dsn)
+    start_due_tasks(dsn)
 
 
 def network_noise(dsn: str) -> None:
     """Keep the network noise of jobs that ended: every minute, on one of the workers."""
-    from flitwatch_ml.work.network_noise import look
+    from flitwatch_ml.work.network_noise import save_network_noise
 
-    look(dsn)
+    save_network_noise(dsn)
 
 
-def live(dsn: str, stop: threading.Event) -> None:
+def forecast_live(dsn: str, stop: threading.Event) -> None:
     """Forecast running jobs until stopped."""
-    from flitwatch_ml.work.live import serve
+    from flitwatch_ml.work.live import serve_forecasts
 
-    serve(dsn, stop)
+    serve_forecasts(dsn, stop)
 
 
 #: What a worker of this package can do.
 HANDLERS: dict[str, Handler] = {
-    "ml.blame": _noting_lacks("blame", blame),
+    "ml.blame": _noting_lacks("blame", run_blame),
     "ml.blame_measured": blame_measured,
-    "ml.deviation": _noting_lacks("deviation", deviation),
-    "ml.forecast": _noting_lacks("forecast", forecast),
+    "ml.deviation": _noting_lacks("deviation", run_deviation),
+    "ml.forecast": _noting_lacks("forecast", run_forecast),
 }
 #: What workers do by themselves: cron line and what to call with the database; and what runs beside the tasks until the worker stops.
 PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {
-    "ml.watch": ("* * * * *", watch),
+    "ml.watch": ("* * * * *", watch_estimates),
     "ml.network_noise": ("* * * * *", network_noise),
 }
-SERVICES: dict[str, Callable[[str, threading.Event], None]] = {"ml.live": live}
+SERVICES: dict[str, Callable[[str, threading.Event], None]] = {"ml.live": forecast_live}

@@ -1,4 +1,4 @@
-"""What the halves of a randomised trial of advice show: times compared within strata of equal application and size."""
+"""Report on a randomised trial of advice: times of the two halves, compared within strata of equal application and size."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class TrialBalance(TypedDict):
 
 
 class TrialReport(TypedDict):
-    """What a trial shows: fields as of `report`."""
+    """Results of a trial: fields as of `report_trial`."""
 
     participants: int
     advised: int
@@ -95,8 +95,8 @@ class TrialReport(TypedDict):
     warnings: list[str]
 
 
-def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | None], share: float) -> TrialReport:
-    """What a trial shows.
+def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome | None], share: float) -> TrialReport:
+    """Report the results of a trial.
 
     Returns
     -------
@@ -108,37 +108,37 @@ def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | Non
         node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
         balance : [{what, advised, control, difference_sd, p}];  warnings : why the halves are not alike: with one of them no effect is told
     """
-    advised = np.array([one.advised for one in participants], bool)
-    ended = np.array([one is not None and one.end_s is not None for one in outcomes], bool)
+    advised = np.array([job.advised for job in participants], bool)
+    ended = np.array([job is not None and job.end_s is not None for job in outcomes], bool)
     # A job that was cancelled in the queue has ended and never started.
-    known = ended & np.array([one is not None and one.start_s is not None for one in outcomes], bool)
-    done = known & np.array([one is not None and one.state == "COMPLETED" for one in outcomes], bool)
-    start = np.array([one.start_s if one is not None and one.start_s is not None else np.nan for one in outcomes])
-    end = np.array([one.end_s if one is not None and one.end_s is not None else np.nan for one in outcomes])
-    drawn_at = np.array([one.at_s for one in participants], float)
-    nodes = np.array([one.nodes for one in participants], float)
-    strata = np.array([f"{one.application}\0{one.nodes}" for one in participants], object)
+    has_start = ended & np.array([job is not None and job.start_s is not None for job in outcomes], bool)
+    done = has_start & np.array([job is not None and job.state == "COMPLETED" for job in outcomes], bool)
+    start = np.array([job.start_s if job is not None and job.start_s is not None else np.nan for job in outcomes])
+    end = np.array([job.end_s if job is not None and job.end_s is not None else np.nan for job in outcomes])
+    drawn_at = np.array([job.at_s for job in participants], float)
+    nodes = np.array([job.nodes for job in participants], float)
+    strata = np.array([f"{job.application}\0{job.nodes}" for job in participants], object)
     run = np.where(done, np.maximum(end - start, 1.0), np.nan)
     whole = np.where(done, np.maximum(end - drawn_at, 1.0), np.nan)
-    balance = _balance(participants, advised)
-    warnings = _warnings(advised, share, ended, done, balance)
-    run_time = _effect(run, advised, strata, warnings)
+    balance = _compare_halves(participants, advised)
+    warnings = _list_warnings(advised, share, ended, done, balance)
+    run_time = _estimate_effect(run, advised, strata, warnings)
     return {
         "participants": len(participants),
         "advised": int(advised.sum()),
         "control": int((~advised).sum()),
         "finished": {"advised": int((ended & advised).sum()), "control": int((ended & ~advised).sum())},
         "run_time": run_time,
-        "turnaround": _effect(whole, advised, strata, warnings),
-        "wait_s": _wait(np.where(known, start - drawn_at, np.nan), advised, not warnings),
-        "node_hours_saved": _saved(run_time, run * nodes / 3600.0, advised),
-        "completed": {"advised": _share(done, ended & advised), "control": _share(done, ended & ~advised)},
+        "turnaround": _estimate_effect(whole, advised, strata, warnings),
+        "wait_s": _compare_waits(np.where(has_start, start - drawn_at, np.nan), advised, not warnings),
+        "node_hours_saved": _estimate_savings(run_time, run * nodes / 3600.0, advised),
+        "completed": {"advised": _share_of(done, ended & advised), "control": _share_of(done, ended & ~advised)},
         "balance": balance,
         "warnings": warnings,
     }
 
 
-def _effect(
+def _estimate_effect(
     time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_], spoilt: Sequence[str]
 ) -> TrialEffect:
     """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
@@ -150,16 +150,16 @@ def _effect(
     parts, jobs = [], 0
     for stratum in sorted(set(strata[usable].tolist())):
         inside = usable & (strata == stratum)
-        one, other = log[inside & advised], log[inside & ~advised]
-        freedom = len(one) + len(other) - 2
-        if not len(one) or not len(other) or not freedom:
+        treatment, other = log[inside & advised], log[inside & ~advised]
+        freedom = len(treatment) + len(other) - 2
+        if not len(treatment) or not len(other) or not freedom:
             continue
-        variance = float(((one - one.mean()) ** 2).sum() + ((other - other.mean()) ** 2).sum()) / freedom
-        weight = len(one) * len(other) / (len(one) + len(other))
-        parts.append((weight, float(one.mean() - other.mean()), variance, freedom))
+        variance = float(((treatment - treatment.mean()) ** 2).sum() + ((other - other.mean()) ** 2).sum()) / freedom
+        weight = len(treatment) * len(other) / (len(treatment) + len(other))
+        parts.append((weight, float(treatment.mean() - other.mean()), variance, freedom))
         jobs += freedom + 2
     halves = int((usable & advised).sum()), int((usable & ~advised).sum())
-    refusal = _refusal(halves, parts)
+    refusal = _refusal_reason(halves, parts)
     if refusal or spoilt:
         return {
             "effect": None,
@@ -196,7 +196,7 @@ def _effect(
     }
 
 
-def _refusal(halves: tuple[int, int], parts: Sequence[tuple[float, float, float, int]]) -> str:
+def _refusal_reason(halves: tuple[int, int], parts: Sequence[tuple[float, float, float, int]]) -> str:
     if min(halves) < LEAST_JOBS:
         return f"{halves[0]} advised and {halves[1]} other jobs completed; {LEAST_JOBS} of each are needed"
     if not parts:
@@ -206,15 +206,15 @@ def _refusal(halves: tuple[int, int], parts: Sequence[tuple[float, float, float,
     return ""
 
 
-def _wait(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> TrialTimes:
-    one, other = (wait_s[np.isfinite(wait_s) & half] for half in (advised, ~advised))
-    means = [float(half.mean()) if len(half) else None for half in (one, other)]
-    if min(len(one), len(other)) < 2 or not alike:
+def _compare_waits(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> TrialTimes:
+    treatment, other = (wait_s[np.isfinite(wait_s) & half] for half in (advised, ~advised))
+    means = [float(half.mean()) if len(half) else None for half in (treatment, other)]
+    if min(len(treatment), len(other)) < 2 or not alike:
         return {"advised": means[0], "control": means[1], "difference": None, "interval": None}
-    difference = float(one.mean() - other.mean())
-    parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    difference = float(treatment.mean() - other.mean())
+    parts = treatment.var(ddof=1) / len(treatment), other.var(ddof=1) / len(other)
     error = np.sqrt(sum(parts))
-    freedom = sum(parts) ** 2 / max(parts[0] ** 2 / (len(one) - 1) + parts[1] ** 2 / (len(other) - 1), 1e-300)
+    freedom = sum(parts) ** 2 / max(parts[0] ** 2 / (len(treatment) - 1) + parts[1] ** 2 / (len(other) - 1), 1e-300)
     reach = error * stats.t.ppf(0.5 + LEVEL / 2, max(freedom, 1.0))
     return {
         "advised": means[0],
@@ -224,7 +224,7 @@ def _wait(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> TrialTimes:
     }
 
 
-def _saved(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_]) -> TrialGain:
+def _estimate_savings(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_]) -> TrialGain:
     """Without advice an advised job would have taken its time over (1 + effect)."""
     took = node_hours[np.isfinite(node_hours) & advised]
     effect, interval = run_time["effect"], run_time["interval"]
@@ -238,59 +238,59 @@ def _saved(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_])
     }
 
 
-def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
+def _share_of(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
     return float((what & among).sum() / among.sum()) if among.any() else None
 
 
-def _balance(participants: Sequence[Participant], advised: NDArray[np.bool_]) -> list[TrialBalance]:
+def _compare_halves(participants: Sequence[Participant], advised: NDArray[np.bool_]) -> list[TrialBalance]:
     figures = {
-        "nodes": [np.log(max(one.nodes, 1)) for one in participants],
-        "usual run time": [np.log(max(one.usual_s, 1e-9)) for one in participants],
-        "expected slowdown": [one.slowdown for one in participants],
-        "hour of the day": [one.at_s % 86_400 / 3600 for one in participants],
+        "nodes": [np.log(max(sample.nodes, 1)) for sample in participants],
+        "usual run time": [np.log(max(sample.usual_s, 1e-9)) for sample in participants],
+        "expected slowdown": [sample.slowdown for sample in participants],
+        "hour of the day": [sample.at_s % 86_400 / 3600 for sample in participants],
     }
-    found: list[TrialBalance] = []
+    rows: list[TrialBalance] = []
     for what, listed in figures.items():
         values = np.array(listed, float)
-        one, other = values[advised], values[~advised]
-        if min(len(one), len(other)) < 2:
+        sample, other = values[advised], values[~advised]
+        if min(len(sample), len(other)) < 2:
             continue
-        spread = np.sqrt((one.var(ddof=1) + other.var(ddof=1)) / 2)
-        apart = 0.0 if spread <= 1e-9 * abs(values).max() else float((one.mean() - other.mean()) / spread)
-        error = np.sqrt(1 / len(one) + 1 / len(other))
-        found.append(
+        spread = np.sqrt((sample.var(ddof=1) + other.var(ddof=1)) / 2)
+        apart = 0.0 if spread <= 1e-9 * abs(values).max() else float((sample.mean() - other.mean()) / spread)
+        error = np.sqrt(1 / len(sample) + 1 / len(other))
+        rows.append(
             {
                 "what": what,
-                "advised": float(one.mean()),
+                "advised": float(sample.mean()),
                 "control": float(other.mean()),
                 "difference_sd": apart,
                 "p": float(2 * stats.norm.sf(abs(apart) / error)),
             }
         )
-    return found
+    return rows
 
 
-def _warnings(
+def _list_warnings(
     advised: NDArray[np.bool_],
     share: float,
     ended: NDArray[np.bool_],
     done: NDArray[np.bool_],
     balance: Sequence[TrialBalance],
 ) -> list[str]:
-    said = []
+    warnings = []
     if len(advised) and stats.binomtest(int(advised.sum()), len(advised), share).pvalue < UNBALANCED_P:
-        said.append(
+        warnings.append(
             f"{int(advised.sum())} of {len(advised)} jobs were advised where {share:.0%} were to be: something chose"
         )
-    said += [f"the halves differ in {one['what']}: something chose" for one in balance if one["p"] < UNBALANCED_P]
+    warnings += [f"the halves differ in {row['what']}: something chose" for row in balance if row["p"] < UNBALANCED_P]
     counts = [(int((ended & half).sum()), int((~ended & half).sum())) for half in (advised, ~advised)]
     if all(sum(half) for half in counts) and stats.fisher_exact(counts).pvalue < APART_P:
-        said.append(
+        warnings.append(
             "the halves differ in how many jobs have ended: the slowest are missing, report again when all have"
         )
     halves = [(int((done & half).sum()), int((ended & ~done & half).sum())) for half in (advised, ~advised)]
     if all(sum(half) for half in halves) and stats.fisher_exact(halves).pvalue < APART_P:
-        said.append(
+        warnings.append(
             "the halves differ in how many of their ended jobs completed: times of completed jobs alone do not tell"
         )
-    return said
+    return warnings

@@ -39,16 +39,16 @@ class Operations:
 TYPES = {"integer": "int", "number": "float", "string": "str", "boolean": "bool", "array": "list[Any]"}
 
 
-def models() -> str:
+def generate_models() -> str:
     """The text of `models.py`."""
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder) / "models.py"
+        target = Path(folder) / "models.py"
         command = [
-            sys.executable, "-m", "datamodel_code_generator", "--input", str(DESCRIPTION), "--input-file-type", "openapi", "--output", str(made),
+            sys.executable, "-m", "datamodel_code_generator", "--input", str(DESCRIPTION), "--input-file-type", "openapi", "--output", str(target),
             "--output-model-type", "typing.TypedDict", "--target-python-version", "3.11", "--use-union-operator", "--disable-timestamp",
         ]  # fmt: skip
         subprocess.run(command, check=True, capture_output=True, text=True)
-        text = made.read_text()
+        text = target.read_text()
     # The standard library's TypedDict knows no closed ones, and the client is to need no other.
     text = text.replace("from typing_extensions import TypedDict\n", "")
     text = re.sub(r",\s*closed=True", "", text)
@@ -59,10 +59,10 @@ def models() -> str:
     )
 
 
-def operations(description: dict[str, Any]) -> str:
+def generate_operations(description: dict[str, Any]) -> str:
     """The module's text."""
     methods = [
-        _method(operation["operationId"], verb.upper(), path, operation)
+        _format_method(operation["operationId"], verb.upper(), path, operation)
         for path, verbs in sorted(description["paths"].items())
         for verb, operation in sorted(verbs.items())
         if "text/event-stream" not in operation["responses"].get("200", {}).get("content", {})
@@ -74,54 +74,58 @@ def operations(description: dict[str, Any]) -> str:
     return HEAD + "".join(methods)
 
 
-def _method(name: str, verb: str, path: str, operation: dict[str, Any]) -> str:
+def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -> str:
     parameters = [p for p in operation.get("parameters", []) if p["in"] in ("path", "query")]
     inside = [p for p in parameters if p["in"] == "path"]
     query = [p for p in parameters if p["in"] == "query"]
     body = "requestBody" in operation
     # What is no JSON is sent as it is.
     kind = "Any" if "application/json" in operation.get("requestBody", {}).get("content", {}) else "bytes"
-    arguments = ["self", *(f"{_name(p)}: {_type(p)}" for p in inside), *([f"body: {kind}"] if body else [])]
+    arguments = [
+        "self",
+        *(f"{_name_parameter(p)}: {_annotate_parameter(p)}" for p in inside),
+        *([f"body: {kind}"] if body else []),
+    ]
     needed = [p for p in query if p.get("required")]
     optional = [p for p in query if not p.get("required")]
     if query:
         arguments += [
             "*",
-            *(f"{_name(p)}: {_type(p)}" for p in needed),
-            *(f"{_name(p)}: {_type(p)} | None = None" for p in optional),
+            *(f"{_name_parameter(p)}: {_annotate_parameter(p)}" for p in needed),
+            *(f"{_name_parameter(p)}: {_annotate_parameter(p)} | None = None" for p in optional),
         ]
     shown = path
     for p in inside:
-        shown = shown.replace("{" + p["name"] + "}", "{self._part(" + _name(p) + ")}")
-    sent = ", ".join(f'"{p["name"]}": {_name(p)}' for p in query)
-    said = (
+        shown = shown.replace("{" + p["name"] + "}", "{self._part(" + _name_parameter(p) + ")}")
+    query_items = ", ".join(f'"{p["name"]}": {_name_parameter(p)}' for p in query)
+    summary = (
         " ".join((operation.get("description") or operation.get("summary") or name).split())
         .replace("\\", "")
         .replace('"', "'")
     )
     answers = operation["responses"].get("200", {}).get("content", {}).get("application/json", {})
-    answered = _model(answers.get("schema", {}).get("$ref", ""))
+    answered = _name_model(answers.get("schema", {}).get("$ref", ""))
     return (
         f"\n    def {name}({', '.join(arguments)}) -> {answered}:\n"
-        f'        """{verb} {path}: {said}"""\n'
-        f'        return self._call("{verb}", {"f" if inside else ""}"{shown}", {{{sent}}}{", body" if body else ""})\n'
+        f'        """{verb} {path}: {summary}"""\n'
+        f'        return self._call("{verb}", {"f" if inside else ""}"{shown}", {{{query_items}}}{", body" if body else ""})\n'
     )
 
 
-def _model(reference: str) -> str:
+def _name_model(reference: str) -> str:
     """The typed dictionary of a schema; Any where there is none."""
     return f"models.{re.sub(r'[^0-9A-Za-z_]', '', reference.rsplit('/', 1)[-1])}" if reference else "Any"
 
 
-def _name(parameter: dict[str, Any]) -> str:
+def _name_parameter(parameter: dict[str, Any]) -> str:
     name = re.sub(r"\W", "_", parameter["name"])
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def _type(parameter: dict[str, Any]) -> str:
+def _annotate_parameter(parameter: dict[str, Any]) -> str:
     return TYPES.get(parameter.get("schema", {}).get("type", ""), "Any")
 
 
 if __name__ == "__main__":
-    (PACKAGE / "models.py").write_text(models())
-    (PACKAGE / "operations.py").write_text(operations(json.loads(DESCRIPTION.read_text())))
+    (PACKAGE / "models.py").write_text(generate_models())
+    (PACKAGE / "operations.py").write_text(generate_operations(json.loads(DESCRIPTION.read_text())))

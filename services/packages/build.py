@@ -101,7 +101,7 @@ def compile_all(place: Path, python: str) -> None:
 
 def install_files(tree: Path) -> None:
     """Everything beside the environment."""
-    _put(tree / "etc/flitwatch/flitwatch.toml", configuration.sample().replace(*SOURCES))
+    _put(tree / "etc/flitwatch/flitwatch.toml", configuration.read_sample().replace(*SOURCES))
     _put(tree / "etc/logrotate.d/flitwatch", (HERE / "logrotate.conf").read_text())
     _put(tree / "usr/lib/sysusers.d/flitwatch.conf", (HERE / "sysusers.conf").read_text())
     for unit in sorted((HERE / "units").glob("*.service")):
@@ -110,7 +110,7 @@ def install_files(tree: Path) -> None:
     _put(tree / "usr/lib/systemd/system/flitwatch-slurm.service", slurm.replace("=flitwatch ", "=/usr/bin/flitwatch "))
     for place, shell in COMPLETIONS.items():
         _put(tree / place, source(shell))
-    for name, page in manuals.pages().items():
+    for name, page in manuals.render_pages().items():
         file = tree / "usr/share/man/man1" / f"{name}.gz"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(gzip.compress(page.encode(), mtime=0))

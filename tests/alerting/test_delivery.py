@@ -11,7 +11,7 @@ from support.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
-from flitwatch_alerting.deliver import dispatch, plan
+from flitwatch_alerting.deliver import plan_notices, send_due_notices
 from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
@@ -21,8 +21,8 @@ from flitwatch_db.core.connection import clock_s
 def turn(conn: Any, chosen: Any) -> int:
     """One pass of the engine's delivery after every wait is over."""
     conn.execute("UPDATE alert_notice SET due_at = now() WHERE delivered_at IS NULL")
-    plan(conn, chosen)
-    return dispatch(conn, chosen)
+    plan_notices(conn, chosen)
+    return send_due_notices(conn, chosen)
 
 
 def told(hook: Hook) -> list[tuple[str, list[str]]]:
@@ -38,9 +38,9 @@ def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make
         first = fire(conn, "q1")
         assert turn(conn, chosen) == 0
         fire(conn, "q2")
-        plan(conn, chosen)
+        plan_notices(conn, chosen)
         # The message before waits for its next attempt, and so do those that come after it.
-        assert dispatch(conn, chosen) == 0 and len(hook.got) == 1
+        assert send_due_notices(conn, chosen) == 0 and len(hook.got) == 1
         assert turn(conn, chosen) == 0
         alerts.close_alert(conn, first, clock_s(conn))
         hook.mute = False
@@ -113,8 +113,8 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
 def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(embedded_db: str) -> None:
     with smtp_sink() as (sink, server), connect(embedded_db, role="writer", autocommit=True) as conn:
         chosen = config(rules=(), mail={"server": server})
-        contacts.save(conn, "all", ["all@site.example"], "info")
-        contacts.save(conn, "calm", ["calm@site.example"], "critical")
+        contacts.save_contact_point(conn, "all", ["all@site.example"], "info")
+        contacts.save_contact_point(conn, "calm", ["calm@site.example"], "critical")
         fire(conn, "q1")
         # Contact points come and go while the engine runs: each round asks for them.
         assert turn(conn, with_contacts(conn, chosen)) == 1
@@ -127,6 +127,6 @@ def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(emb
         assert send_tests(conn, config(rules=(), mail={"server": "127.0.0.1:1"})) == 0 == send_tests(conn, chosen)
         row = conn.execute("SELECT test_error FROM alert_contact WHERE name = 'calm'").fetchone()
         assert row == ("receiver contact:calm cannot be reached (ConnectionRefusedError)",)
-        contacts.delete(conn, "all")
+        contacts.delete_contact_point(conn, "all")
         fire(conn, "q2")
         assert turn(conn, with_contacts(conn, chosen)) == 0 and len(sink.mails) == 2

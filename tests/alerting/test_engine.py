@@ -17,16 +17,16 @@ from support.waiting import eventually
 from alerting.receivers import SLOW, Hook, config
 from flitwatch_alerting.evaluate import dry_run
 from flitwatch_db import connect
-from flitwatch_db.alerts.store import add_silence, rules
+from flitwatch_db.alerts.store import add_silence, load_rules
 from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 
 
@@ -164,7 +164,7 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
                     return
 
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(
+        jobs.upsert_jobs(
             conn,
             [
                 Job(
@@ -197,7 +197,7 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
     assert "&lt;!channel&gt; milc &amp; co take 1.5" in hook.got[0]["text"]
     # Two steps of a job without earlier runs show nothing, and the messages say so in the explanation's words.
     with connect(embedded_db, role="reader") as conn:
-        said = explain(conn, "77")
+        said = explain_by_id(conn, "77")
     ((_, _, _, evidence),) = alerts_of(embedded_db)
     assert evidence["explanation"]["verdict"] == said["verdict"] == "cannot tell"
     assert evidence["explanation"]["title"] == said["title"]
@@ -207,9 +207,11 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
 
 def _stalls(url: str, start_s: int, minutes: int, high: tuple[int, int]) -> str:
     """Counters of a fabric by the second: group 1 stalls 6 cycles per flit in minutes [high), else 1."""
-    fabric = dragonfly(3, 2, 2, endpoints_per_router=1, blue_routers=2, blue_cables=1, black_cables=1, name="machine")
+    fabric = build_dragonfly(
+        3, 2, 2, endpoints_per_router=1, blue_routers=2, blue_cables=1, black_cables=1, name="machine"
+    )
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         size, n = len(fabric.routers), minutes * 60
         second, router = (axis.ravel() for axis in np.indices((n, size)))
         values = np.full((n * size, len(ROUTER_COLUMNS)), np.nan)
@@ -281,7 +283,7 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
         eventually(lambda: engine.measures.rounds > 4)
     assert {a["rule"] for body in hook.got for a in body["alerts"]} == {"silent"}
     with connect(embedded_db, role="reader") as conn:
-        assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
+        assert {e.payload["rule"] for e in events.list_events_since(conn, 0) if e.kind == "alert"} >= {"silent"}
 
 
 def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedded_db: str) -> None:
@@ -292,8 +294,8 @@ def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedde
     rule = read_rule({"name": "silent", "signal": "counter_silence", "above": 120, "every": 10})
     with connect(embedded_db, role="writer") as conn:
         assert dry_run(conn, rule, start, start + 900)["fired"] == 1
-        row = fabrics.get(conn, "machine")
-        fabrics.describe(conn, row.fabric_id, {"recorded": True})
+        row = fabrics.get_fabric_row(conn, "machine")
+        fabrics.add_attributes(conn, row.fabric_id, {"recorded": True})
         told = dry_run(conn, rule, start, start + 900)
     assert (told["fired"], told["series"]) == (0, 0)
 
@@ -351,7 +353,7 @@ def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embed
     with running(embedded_db, config({"name": "h", "kind": "webhook", "url": hook.url})):
         eventually(lambda: hook.got)
         with connect(embedded_db, role="writer") as conn:
-            assert [rule.above for rule, _ in rules(conn)] == [1.3]
+            assert [rule.above for rule, _ in load_rules(conn)] == [1.3]
             delete_rule(conn, "slow-ahead")
         eventually(lambda: len(hook.got) > 1)
     assert [a["status"] for body in hook.got for a in body["alerts"]] == ["firing", "resolved"]

@@ -17,10 +17,10 @@ from flitwatch_alerting.evaluate import (
     CATCH_UP_S,
     MOST_SAMPLES,
     AlertExplanation,
-    announce,
     dry_run,
-    evaluate,
-    explained,
+    emit_alert_events,
+    evaluate_rule,
+    explain_alert_job,
 )
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import save_rule
@@ -86,7 +86,7 @@ def evidence(conn: psycopg.Connection[Any]) -> dict[str, Any]:
 
 def step(conn: psycopg.Connection[Any], rule: Rule, from_s: float, now: float) -> list[int]:
     """Evaluate from what was reached to `now`, both after BASE_S."""
-    return evaluate(conn, rule, BASE_S + from_s, BASE_S + now)
+    return evaluate_rule(conn, rule, BASE_S + from_s, BASE_S + now)
 
 
 def test_an_alert_waits_fires_and_ends_over_several_evaluations(conn: psycopg.Connection[Any]) -> None:
@@ -127,8 +127,8 @@ def test_a_step_is_looked_at_once_it_is_over_and_known(conn: psycopg.Connection[
 def test_a_new_rule_begins_with_the_last_step(conn: psycopg.Connection[Any]) -> None:
     rule = gap_rule(conn)
     silent(conn, 0, 30)
-    assert evaluate(conn, rule, None, BASE_S + 40 + LAG_S) == [] and alerts(conn) == [] and through(conn) == 40
-    (_,) = evaluate(conn, rule, None, BASE_S + 30 + LAG_S)
+    assert evaluate_rule(conn, rule, None, BASE_S + 40 + LAG_S) == [] and alerts(conn) == [] and through(conn) == 40
+    (_,) = evaluate_rule(conn, rule, None, BASE_S + 30 + LAG_S)
     assert [alert[3] for alert in alerts(conn)] == [30]
 
 
@@ -277,15 +277,15 @@ def test_figures_of_counters_wait_for_the_writer(conn: psycopg.Connection[Any]) 
     rule = stalls_rule(conn)
     now = clock_s(conn) // 10 * 10
     for begun in (None, now - 600):
-        assert evaluate(conn, rule, begun, now + LAG_S) == []
+        assert evaluate_rule(conn, rule, begun, now + LAG_S) == []
     assert conn.execute("SELECT through FROM alert_rule WHERE through > to_timestamp(100)").fetchall() == []
     counters(conn, now - 33)
-    evaluate(conn, rule, now - 600, now + LAG_S)
+    evaluate_rule(conn, rule, now - 600, now + LAG_S)
     reached = conn.execute("SELECT extract(epoch FROM through)::float8 FROM alert_rule").fetchone()
     assert reached == (now - 40,)
     # A writer whose clock is ahead does not make what is not over yet count.
     counters(conn, now + 100)
-    evaluate(conn, rule, now - 40, now + LAG_S)
+    evaluate_rule(conn, rule, now - 40, now + LAG_S)
     assert conn.execute("SELECT extract(epoch FROM through)::float8 FROM alert_rule").fetchone() == (now,)
 
 
@@ -293,16 +293,18 @@ def test_other_figures_do_not_wait_for_the_writer(conn: psycopg.Connection[Any])
     rule = gap_rule(conn)
     counters(conn, clock_s(conn) - 1000)
     now = clock_s(conn) // 10 * 10
-    evaluate(conn, rule, now - 20, now + LAG_S)
+    evaluate_rule(conn, rule, now - 20, now + LAG_S)
     assert through(conn) == now - BASE_S
 
 
 def test_what_an_alert_says_of_its_job(embedded_db: str, caplog: pytest.LogCaptureFixture) -> None:
     with connect(embedded_db, role="owner") as conn:
-        assert explained(conn, None) == {} and explained(conn, "77") == {}
+        assert explain_alert_job(conn, None) == {} and explain_alert_job(conn, "77") == {}
         begun = clock_s(conn) - 60
-        jobs.upsert(conn, [Job("c", "77", "RUNNING", user="ann", name="milc", start_s=begun, nodes=1, node_list="n1")])
-        said = explained(conn, "77")["explanation"]
+        jobs.upsert_jobs(
+            conn, [Job("c", "77", "RUNNING", user="ann", name="milc", start_s=begun, nodes=1, node_list="n1")]
+        )
+        said = explain_alert_job(conn, "77")["explanation"]
         assert (
             set(said) == AlertExplanation.__required_keys__
             and said["verdict"] == "cannot tell"
@@ -311,7 +313,7 @@ def test_what_an_alert_says_of_its_job(embedded_db: str, caplog: pytest.LogCaptu
         # Where the explanation fails, the alert goes out without it, and the transaction goes on.
         conn.execute("ALTER TABLE run RENAME TO run_away")
         with caplog.at_level(logging.WARNING):
-            assert explained(conn, "77") == {}
+            assert explain_alert_job(conn, "77") == {}
         assert "job 77 cannot be explained (UndefinedTable)" in caplog.text
         assert conn.execute("SELECT count(*) FROM job").fetchone() == (1,)
         conn.rollback()
@@ -319,7 +321,7 @@ def test_what_an_alert_says_of_its_job(embedded_db: str, caplog: pytest.LogCaptu
 
 def test_an_alert_about_a_job_holds_its_explanation_from_when_it_fires(conn: psycopg.Connection[Any]) -> None:
     begun = clock_s(conn) // 60 * 60 - 600
-    jobs.upsert(conn, [Job("c", "77", "RUNNING", user="ann", name="milc", start_s=begun, nodes=1, node_list="n1")])
+    jobs.upsert_jobs(conn, [Job("c", "77", "RUNNING", user="ann", name="milc", start_s=begun, nodes=1, node_list="n1")])
     run_id = runs.upsert_run(conn, Run(run_key="r", exe="milc", job_id="77", ranks=(0,), nodes=("n1",)))
     runs.upsert_steps(conn, run_id, [RunStep(0, np.array([10**9]))])
     conn.execute(
@@ -329,10 +331,10 @@ def test_an_alert_about_a_job_holds_its_explanation_from_when_it_fires(conn: psy
     )
     rule = read_rule({"name": "slow", "signal": "slowdown", "above": 1.2, "every": 10, "for": 30})
     save_rule(conn, rule, "api")
-    evaluate(conn, rule, begun - 10, begun + 10 + LAG_S)
+    evaluate_rule(conn, rule, begun - 10, begun + 10 + LAG_S)
     waiting = evidence(conn)
     assert "explanation" not in waiting and waiting["expected_s"] == 150
-    (_,) = evaluate(conn, rule, begun + 10, begun + 40 + LAG_S)
+    (_,) = evaluate_rule(conn, rule, begun + 10, begun + 40 + LAG_S)
     assert evidence(conn)["explanation"]["verdict"] == "cannot tell" and evidence(conn)["expected_s"] == 150
 
 
@@ -340,8 +342,8 @@ def test_an_event_for_each_alert_that_began_or_ended(conn: psycopg.Connection[An
     rule = gap_rule(conn)
     silent(conn, 0, 30)
     (number,) = step(conn, rule, 0, 30 + LAG_S)
-    announce(conn, [number, number])
-    (event,) = [e for e in events.since(conn, 0) if e.kind == "alert"]
+    emit_alert_events(conn, [number, number])
+    (event,) = [e for e in events.list_events_since(conn, 0) if e.kind == "alert"]
     assert event.payload == {
         "alert_id": number,
         "rule": "gaps",

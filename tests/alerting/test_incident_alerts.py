@@ -8,11 +8,11 @@ import pytest
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_alerting.config import read_config
-from flitwatch_alerting.evaluate import SECOND_LAG_S, evaluate
+from flitwatch_alerting.evaluate import SECOND_LAG_S, evaluate_rule
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.incidents import shown
-from flitwatch_db.incidents.update import update
+from flitwatch_db.incidents.update import update_incidents
 from flitwatch_domain.alerts import Rule
 
 CULPRIT_S, SLOW_END_S, CULPRIT_END_S = 360, 600, 840
@@ -25,10 +25,10 @@ def rule() -> Rule:
 
 def lived(conn: Any, rule: Rule, second: float) -> list[int]:
     """What the engine does once a round; the alerts that began or ceased to fire."""
-    update(conn, BEGIN_S + second)
+    update_incidents(conn, BEGIN_S + second)
     with conn.transaction():
         row = conn.execute("SELECT extract(epoch FROM through)::float8 FROM alert_rule WHERE name = %s", [rule.name]).fetchone()  # fmt: skip
-        return evaluate(conn, rule, row[0], BEGIN_S + second + SECOND_LAG_S)
+        return evaluate_rule(conn, rule, row[0], BEGIN_S + second + SECOND_LAG_S)
 
 
 def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: str, rule: Rule) -> None:
@@ -43,10 +43,10 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
         fired = [(second, numbers) for second, numbers in told.items() if numbers]
         assert len(fired) == 1 and CULPRIT_S < fired[0][0] <= CULPRIT_S + 120, told
         ((_, (number,)),) = fired
-        made = alerts.alert(conn, number)
+        made = alerts.load_alert(conn, number)
         assert made["phase"] == "firing" and made["summary"].startswith("Job 2 slows job 1 since "), made
         assert made["evidence"]["causes"] == ["2"] and made["evidence"]["explanation"]["named"] == "2"
-        (head,) = shown.heads(conn, shown.IncidentFilter(), 2)
+        (head,) = shown.list_heads(conn, shown.IncidentFilter(), 2)
         assert made["evidence"]["page"] == f"/incidents/{head['incident_id']}" and made["summary"] == head["title"]
         for job, end in (("1", SLOW_END_S), ("2", CULPRIT_END_S)):
             owner.execute(
@@ -56,10 +56,10 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
             if job == "1":
                 # It goes on while the cause does, and says so.
                 assert lived(conn, rule, 760) == []
-                assert "still keeps its links busy" in alerts.alert(conn, number)["summary"]
+                assert "still keeps its links busy" in alerts.load_alert(conn, number)["summary"]
         assert lived(conn, rule, 1100) == [number]
-        assert alerts.alert(conn, number)["phase"] == "resolved"
-        found = shown.detail(conn, head["incident_id"])
+        assert alerts.load_alert(conn, number)["phase"] == "resolved"
+        found = shown.load_detail(conn, head["incident_id"])
         assert isinstance(found, dict) and [(one["alert_id"], one["phase"]) for one in found["alerts"]] == [(number, "resolved")]  # fmt: skip
         # What was long over when it was found is no news.
         assert lived(conn, rule, 5000) == []

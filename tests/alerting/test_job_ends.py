@@ -22,7 +22,7 @@ import pytest
 from alerting.receivers import config
 from flitwatch_alerting import job_ends as sender
 from flitwatch_alerting.engine import Engine
-from flitwatch_alerting.job_ends import JobEnds, JobWebhook, read_webhook, signature
+from flitwatch_alerting.job_ends import JobEnds, JobWebhook, read_webhook, sign_message
 from flitwatch_db import connect
 from flitwatch_db.alerts.job_ends import KEPT_HOURS, NEWS_S, SETTLED_S
 from flitwatch_db.jobs import store as jobs
@@ -88,7 +88,7 @@ def ended(conn: Any, job_id: str, ago_s: float, factor: float | None = None, clu
     """A job that ended so long ago; with a factor its 40 steps of 2 s were so much slower from the tenth on, without one it has no steps and no other job of its name."""
     end_s = time.time() - ago_s
     start_s = end_s - STEPS * STEP_S * 2
-    jobs.upsert(
+    jobs.upsert_jobs(
         conn,
         [
             Job(
@@ -197,7 +197,7 @@ def test_one_refused_message_does_not_hold_up_the_next(embedded_db: str, sink: S
 def test_a_requeued_job_is_told_for_each_of_its_lives(embedded_db: str, sink: Sink, webhook: JobWebhook) -> None:
     now_s = time.time()
     with connect(embedded_db, role="writer", autocommit=True) as conn:
-        jobs.upsert(
+        jobs.upsert_jobs(
             conn,
             [
                 Job("c", "20", "NODE_FAIL", start_s=now_s - 900, end_s=now_s - 600, restart=0),
@@ -220,7 +220,7 @@ def test_what_is_no_news_is_not_told(
     now_s = time.time()
     start_s, end_s = (None if ago is None else now_s - ago for ago in (start_ago_s, end_ago_s))
     with connect(embedded_db, role="writer", autocommit=True) as conn:
-        jobs.upsert(conn, [Job("c", "20", "CANCELLED" if end_s else "RUNNING", start_s=start_s, end_s=end_s)])
+        jobs.upsert_jobs(conn, [Job("c", "20", "CANCELLED" if end_s else "RUNNING", start_s=start_s, end_s=end_s)])
         assert JobEnds(webhook).round(conn) == 0
     assert sink.got == []
 
@@ -228,7 +228,7 @@ def test_what_is_no_news_is_not_told(
 def test_the_signature_is_that_of_the_specification() -> None:
     # The test vector of Standard Webhooks.
     secret = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-    made = signature(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    made = sign_message(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 

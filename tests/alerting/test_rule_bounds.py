@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import re2
 
-from flitwatch_alerting.evaluate import replay
+from flitwatch_alerting.evaluate import replay_rule
 from flitwatch_domain.alerts import (
     COUNTED,
     LONGEST_S,
@@ -16,13 +16,13 @@ from flitwatch_domain.alerts import (
     Rule,
     Sample,
     SeriesState,
-    advance,
+    advance_series,
     check_matchers,
     expression_of,
     is_absent,
-    matches,
+    match_labels,
+    parse_duration_s,
     read_rule,
-    seconds,
 )
 from flitwatch_domain.errors import BadInput
 
@@ -88,18 +88,18 @@ def test_bounds_of_a_probability() -> None:
     [("90", 90), (90, 90), ("1.5s", 1.5), ("5m", 300), ("2h", 7200), ("1d", DAY_S), (" 3m ", 180), ("31d", 31 * DAY_S)],
 )
 def test_durations(given: object, found: float) -> None:
-    assert seconds(given) == found
+    assert parse_duration_s(given) == found
 
 
 @pytest.mark.parametrize("given", [True, False, "", "5 m", "-1", "1w", "1e3", "12345678", "1.2345", None])
 def test_what_is_no_duration(given: object) -> None:
     with pytest.raises(ValueError, match="write a duration as"):
-        seconds(given)
+        parse_duration_s(given)
 
 
 def test_the_longest_duration() -> None:
     with pytest.raises(ValueError, match="at most 31 days"):
-        seconds("31.001d")
+        parse_duration_s("31.001d")
 
 
 def test_bounds_of_words() -> None:
@@ -144,7 +144,7 @@ def test_a_refusal_names_the_field() -> None:
 def standing(*values: float, of: Rule, every_s: float = 60.0, probability: float | None = None) -> SeriesState:
     held = SeriesState()
     for number, value in enumerate(values):
-        held = advance(of, held, Sample(1000 + every_s * number, (), value, probability))
+        held = advance_series(of, held, Sample(1000 + every_s * number, (), value, probability))
     return held
 
 
@@ -200,9 +200,11 @@ def test_what_stands_between_slashes(matcher: str, found: str | None) -> None:
 
 def test_all_matchers_must_hold() -> None:
     labels = {"rule": "a", "group": "3"}
-    assert matches({"rule": "a", "group": "/[23]/"}, labels)
-    assert not matches({"rule": "a", "group": "/[12]/"}, labels) and not matches({"rule": "b", "group": "3"}, labels)
-    assert matches({"team": ""}, labels) and matches({"team": "/x?/"}, labels)
+    assert match_labels({"rule": "a", "group": "/[23]/"}, labels)
+    assert not match_labels({"rule": "a", "group": "/[12]/"}, labels) and not match_labels(
+        {"rule": "b", "group": "3"}, labels
+    )
+    assert match_labels({"team": ""}, labels) and match_labels({"team": "/x?/"}, labels)
 
 
 def test_the_longest_expression() -> None:
@@ -236,7 +238,7 @@ def test_a_replay_tells_each_alert_with_its_moments() -> None:
     waits = rule(above=4, clear=2, absent=300, every=60, summary="{group} at {value}", **{"for": 60})
     steady = [at(60.0 * n, 1, OTHER) for n in range(20)]
     values = {0: 5, 60: 6, 120: 7, 180: 3, 240: 1.5, 300: 5, 360: 1, 420: 4, 480: 4.5}
-    found = replay(waits, sorted([*steady, *(at(m, v) for m, v in values.items())], key=lambda s: s.at_s), 0, 1140)
+    found = replay_rule(waits, sorted([*steady, *(at(m, v) for m, v in values.items())], key=lambda s: s.at_s), 0, 1140)
     assert {name: found[name] for name in ("rule", "from_s", "to_s", "samples", "series", "fired")} == {
         "rule": "r",
         "from_s": 0,
@@ -253,14 +255,14 @@ def test_a_replay_tells_each_alert_with_its_moments() -> None:
 
 
 def test_an_alert_that_still_fires_has_no_end() -> None:
-    found = replay(rule(absent=300), [at(60, 5), at(120, 8)], 0, 419)
+    found = replay_rule(rule(absent=300), [at(60, 5), at(120, 8)], 0, 419)
     assert [(a["fired_s"], a["resolved_s"], a["peak"]) for a in found["alerts"]] == [(60, None, 8)]
-    over = replay(rule(absent=300), [at(60, 5), at(120, 8)], 0, 420)
+    over = replay_rule(rule(absent=300), [at(60, 5), at(120, 8)], 0, 420)
     assert [(a["fired_s"], a["resolved_s"], a["peak"]) for a in over["alerts"]] == [(60, 420, 8)]
 
 
 def test_a_series_that_comes_back_after_its_silence_is_another_alert() -> None:
-    found = replay(rule(absent=120, **{"for": 0}), [at(60, 5), at(600, 6), at(660, 7)], 0, 700)
+    found = replay_rule(rule(absent=120, **{"for": 0}), [at(60, 5), at(600, 6), at(660, 7)], 0, 700)
     assert [(a["fired_s"], a["resolved_s"], a["value"], a["peak"]) for a in found["alerts"]] == [
         (60, 180, 5, 5),
         (600, None, 6, 7),
@@ -269,10 +271,10 @@ def test_a_series_that_comes_back_after_its_silence_is_another_alert() -> None:
 
 def test_a_pending_series_that_falls_silent_tells_nothing() -> None:
     waits = rule(absent=120, **{"for": 300})
-    assert replay(waits, [at(60, 5), at(600, 6)], 0, 700)["alerts"] == []
-    assert replay(waits, [at(60, 5)], 0, 700)["fired"] == 0
+    assert replay_rule(waits, [at(60, 5), at(600, 6)], 0, 700)["alerts"] == []
+    assert replay_rule(waits, [at(60, 5)], 0, 700)["fired"] == 0
 
 
 def test_nothing_to_replay() -> None:
-    found = replay(rule(), [], 5, 6)
+    found = replay_rule(rule(), [], 5, 6)
     assert (found["samples"], found["series"], found["fired"], found["alerts"]) == (0, 0, 0, [])

@@ -6,7 +6,7 @@ import json
 
 from flitwatch_api.advice.decide import PlacementQuestion
 from flitwatch_api.advice.schemas import Advice
-from flitwatch_api.answers import dump
+from flitwatch_api.answers import dump_json
 from flitwatch_db.estimates.advice import Basis
 
 NOW = 1_790_000_000.0
@@ -28,4 +28,4 @@ def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
 
 def sent(advice: Advice) -> dict:
     """An answer as its reader has it."""
-    return json.loads(dump(advice))
+    return json.loads(dump_json(advice))

@@ -16,7 +16,7 @@ from support.waiting import eventually
 
 from api.world import World, seed
 from flitwatch_api.people import login_limiter
-from flitwatch_api.serve import listen, server
+from flitwatch_api.serve import make_server, open_listener
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
@@ -49,9 +49,9 @@ def serving(settings: Settings) -> Iterator[Served]:
     if "api_anonymous" not in settings.model_fields_set:
         # What `flitwatch api` takes on loopback.
         settings = settings.model_copy(update={"api_anonymous": "user"})
-    with listen("127.0.0.1", 0) as listening:
+    with open_listener("127.0.0.1", 0) as listening:
         port = listening.getsockname()[1]
-        running = server(settings, "127.0.0.1", port, grace_s=2)
+        running = make_server(settings, "127.0.0.1", port, grace_s=2)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{port}"
@@ -66,7 +66,7 @@ def serving(settings: Settings) -> Iterator[Served]:
 def operating(url: str) -> dict[str, str]:
     """Headers of an operator whose token may do everything but see names."""
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         return bearer(people.add_token(conn, "otto", "test", ["read", "advice", "tasks", "operate"])[1])
 
 

@@ -20,7 +20,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 
@@ -89,8 +89,8 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
     url = _embedded_template.create()
     now = time.time()
     with connect(url, role="writer") as conn:
-        fabric = dragonfly(2, 2, 4, name="toy")
-        fabric_id = fabrics.save(conn, fabric)
+        fabric = build_dragonfly(2, 2, 4, name="toy")
+        fabric_id = fabrics.save_fabric(conn, fabric)
         known = {"cluster": "c", "nodes": 128, "simulated": True, "account": None, "partition": None}
         made = [
             Job(
@@ -119,7 +119,7 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
                 job_id="78", user="bob", name="vasp", state="RUNNING", start_s=now - 500, node_list="nid00002", **known
             ),
         ]
-        jobs.upsert(conn, made, fabric_id)
+        jobs.upsert_jobs(conn, made, fabric_id)
         _stall(conn, fabric_id, int(now) // 60 * 60 - 60)
         ids = []
         for n in range(RUNS):
@@ -151,9 +151,13 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         }
         blame = head("blame", result={"runs": columns, "method": method, "caveat": "not proof"}, score={"found": 2})
         ranked = [blame_entry(name, place) for place, name in enumerate(PEOPLE, 1)]
-        numbers = {"blame": estimate_store.save(conn, blame, {"user": ranked, "application": [blame_entry("vasp", 1)]})}
+        numbers = {
+            "blame": estimate_store.save_estimate(
+                conn, blame, {"user": ranked, "application": [blame_entry("vasp", 1)]}
+            )
+        }
         found = {"counters": ["RT_FLIT_TOT", "RT_RB_STL"], "rates": relevance(6.0), "deltas": relevance(3.0)}
-        numbers["deviation"] = estimate_store.save(conn, head("deviation", result=found))
+        numbers["deviation"] = estimate_store.save_estimate(conn, head("deviation", result=found))
         tested = {
             "m": 2,
             "k": 3,
@@ -167,7 +171,9 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         }
         foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
         foretold |= {"rests_on": [RESTS], "rests_on_lacks": None}
-        numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
+        numbers["forecast"] = estimate_store.save_estimate(
+            conn, head("forecast", result=foretold), models={2: b"weights"}
+        )
         for kind, number in numbers.items():
             estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
         for after, expected in ((2, 45.0), (3, 50.0)):

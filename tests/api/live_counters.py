@@ -28,4 +28,4 @@ def count(conn: psycopg.Connection, fabric_id: int, second: int, flits: float) -
 def tell(conn: psycopg.Connection, fabric_id: int, **more: str) -> int:
     """The event that follows a batch."""
     through = datetime.fromtimestamp(START + 60, UTC).isoformat()
-    return events.emit(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": 1, **more})
+    return events.emit_event(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": 1, **more})

@@ -16,7 +16,7 @@ from flitwatch_db.core import events
 
 def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
     with connect(url, role="writer") as conn:
-        return [events.emit(conn, kind, payload) for payload in payloads]
+        return [events.emit_event(conn, kind, payload) for payload in payloads]
 
 
 @contextmanager

@@ -23,8 +23,8 @@ from support.waiting import eventually
 
 from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import bearer, operating, serving
-from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
-from flitwatch_api.advice.http import _each, _one
+from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, give_advice
+from flitwatch_api.advice.http import _advise_job, _advise_jobs
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.advice.reader import Reader
 from flitwatch_api.advice.schemas import Advice, AdviceRequest
@@ -32,7 +32,7 @@ from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates.advice import Basis
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Unauthenticated
@@ -43,7 +43,7 @@ RESTS_ON = Parts.of(("counters", "blame", "routing"))
 
 
 def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> dict:
-    return sent(advise(made, asked, lambda name: f"user-{len(name)}", age_s, parts=RESTS_ON))
+    return sent(give_advice(made, asked, lambda name: f"user-{len(name)}", age_s, parts=RESTS_ON))
 
 
 def mallory() -> dict[str, Any]:
@@ -107,7 +107,7 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
 
     def told(**on: bool) -> dict:
         parts = Parts(**{"counters": False, "blame": False, "forecast": False, **on})
-        return sent(advise(made, ASKED, str, 0.0, parts=parts))
+        return sent(give_advice(made, ASKED, str, 0.0, parts=parts))
 
     assert told(counters=True)["preferred"] == 0
     assert told(forecast=True)["preferred"] == 1
@@ -116,7 +116,7 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
     made.ahead.clear()
     assert told(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
     assert told(forecast=True)["expected_slowdown"] is None
-    assert sent(advise(made, ASKED, str, 0.0)) == sent(advise(made, ASKED, str, 0.0, parts=SERVED))
+    assert sent(give_advice(made, ASKED, str, 0.0)) == sent(give_advice(made, ASKED, str, 0.0, parts=SERVED))
 
 
 def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
@@ -141,7 +141,7 @@ def test_it_says_when_a_worker_or_the_database_is_away() -> None:
     assert away["stale"] is True and any(r["kind"] == "stale" and "queue ml" in r["text"] for r in away["reasons"])
     old = ask(basis(), age_s=1000)
     assert old["stale"] is True and "still being read" in str(old["reasons"]) and "not answer" not in str(old)
-    assert "the database does not answer" in str(sent(advise(basis(), ASKED, str, 1.0, True))["reasons"])
+    assert "the database does not answer" in str(sent(give_advice(basis(), ASKED, str, 1.0, True))["reasons"])
 
 
 async def test_the_first_question_after_a_while_is_answered_from_a_new_state(
@@ -202,13 +202,13 @@ async def test_others_are_answered_while_a_largest_batch_is() -> None:
     done: list[object] = []
 
     async def batch() -> list[Advice]:
-        made = await _each(request, basis(), 0.0, False, [job] * 200)
+        made = await _advise_jobs(request, basis(), 0.0, False, [job] * 200)
         done.append("batch")
         return made
 
     async def others() -> None:
         for number in range(100):
-            await _each(request, basis(), 0.0, False, [job])
+            await _advise_jobs(request, basis(), 0.0, False, [job])
             done.append(number)
 
     # The batch begins first; each of the others, one after another, has its answer before the batch has.
@@ -226,7 +226,7 @@ def test_other_peoples_names_are_unknown_below_scope_names() -> None:
         caller = Caller(own, "user", "session", frozenset({"names"} if sees else {"advice"}), "account 1")
         request = Request({"type": "http", "state": {"caller": caller, "user": own}})
         asked = AdviceRequest(user=user, application=application, nodes=64, candidates=ASKED.candidates)
-        return sent(_one(request, made, 0.0, False, asked, RESTS_ON))
+        return sent(_advise_job(request, made, 0.0, False, asked, RESTS_ON))
 
     unknown, pseudonym = answered("nobody-knows"), Names(b"key").user("mallory")
     assert "mallory" not in str(unknown) and pseudonym in str(unknown["reasons"])
@@ -239,11 +239,11 @@ def test_other_peoples_names_are_unknown_below_scope_names() -> None:
 
 
 def test_the_basis_is_read_from_the_tables(served_world: str) -> None:
-    from flitwatch_db.estimates.advice import load
+    from flitwatch_db.estimates.advice import load_basis
 
     with connect(served_world, role="writer") as conn:
         conn.read_only = True
-        held = load(conn)
+        held = load_basis(conn)
     assert held.workers == 0 and held.nodes and held.groups == {} and held.pseudonym_key
 
 
@@ -259,7 +259,7 @@ def own_server() -> Iterator[tuple[Embedded, str, Path]]:
     server = Embedded(place, durable=False)
     url = server.start()
     try:
-        migrate(url)
+        migrate_database(url)
         yield server, url, place
     finally:
         server.destroy()
@@ -316,7 +316,7 @@ def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
     server, url, place = own_server
     job = {"user": "ann", "application": "milc", "nodes": 8}
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
+        people.add_account(conn, "slurm", "service")
         made = {
             name: people.add_token(conn, "slurm", name, ["read", "advice"], days)
             for name, days in (("good", 1.0), ("revoked", 1.0), ("unseen", 1.0))
@@ -329,7 +329,7 @@ def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
 
         assert [asked(name).status_code for name in ("good", "revoked")] == [200, 200]
         with connect(url, role="gate", autocommit=True) as conn:
-            people.revoke(conn, made["revoked"][0])
+            people.revoke_token(conn, made["revoked"][0])
             # It lives for nine seconds, so it is used as soon as it is made.
             _, secret, ends = people.add_token(conn, "slurm", "short", ["read", "advice"], 1e-4)
         headers["short"] = bearer(secret)
@@ -360,7 +360,7 @@ async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(
 
     monkeypatch.setattr(callers, "ASKED_S", 0.2)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
+        people.add_account(conn, "slurm", "service")
         number, secret, _ = people.add_token(conn, "slurm", "t", ["advice"])
     headers = [(b"authorization", f"Bearer {secret}".encode())]
 
@@ -467,7 +467,7 @@ def test_what_cards_counted_within_one_group_says_nothing_of_several(groups: int
 
 
 def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -> None:
-    from flitwatch_db.estimates.advice import load
+    from flitwatch_db.estimates.advice import load_basis
 
     with connect(embedded_db, role="writer") as conn:
         for mode, groups in (("ADAPTIVE_0", 2), ("ADAPTIVE_3", 3), ("ADAPTIVE_2", 1), ("ADAPTIVE_1", None)):
@@ -478,7 +478,7 @@ def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -
                 [mode, groups],
             )
         conn.commit()
-        found = load(conn).routing_modes["milc"]
+        found = load_basis(conn).routing_modes["milc"]
         assert found["environment"].endswith("ADAPTIVE_3") and found["groups"] == 3, "the newest over several groups"
 
 
@@ -520,7 +520,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
 
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         for one, role in (("uli", "user"), ("otto", "operator"), ("slurm", "service"), ("ola", "operator")):
-            people.add(conn, one, role)
+            people.add_account(conn, one, role)
         writer = {} if scopes is None else bearer(people.add_token(conn, name, "t", scopes)[1])
         operator = bearer(people.add_token(conn, "ola", "t", ["read", "names", "advice", "operate"])[1])
     args = {
@@ -532,7 +532,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         begun = api.http.post("/api/v1/tasks", json={"name": "routing.advice", "args": args}, headers=writer)
         assert begun.status_code == 202, begun.text
         with connect(embedded_db, role="writer") as conn:
-            task = tasks.get(conn, begun.json()["task_id"])
+            task = tasks.get_task(conn, begun.json()["task_id"])
         made = HANDLERS["routing.advice"](task.args, Context(task.task_id))  # type: ignore[arg-type]
         assert made["mode"] == "ADAPTIVE_3", "the what-if has its answer either way"
         got = api.http.post(
@@ -551,7 +551,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         if mine.status_code == 200:
             assert number in {row["recommendation_id"] for row in mine.json()["items"]}
         with connect(embedded_db, role="gate", autocommit=True) as conn:
-            people.add(conn, "vera", "viewer")
+            people.add_account(conn, "vera", "viewer")
             other = bearer(people.add_token(conn, "vera", "t", ["read"])[1])
         for path in ("", "/lfts", "/matrix", "/links") if not steers else ():
             assert api.http.get(f"/api/v1/recommendations/{number}{path}", headers=other).status_code in (403, 404)

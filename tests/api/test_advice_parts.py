@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 
 from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import serving
-from flitwatch_api.advice.decide import advise
+from flitwatch_api.advice.decide import give_advice
 from flitwatch_api.advice.parts import SERVED, Parts
-from flitwatch_api.advice.spread import LEAST_PLACED, pattern
+from flitwatch_api.advice.spread import LEAST_PLACED, choose_pattern
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.estimates.advice import Basis, Congestion, Driver, drivers, load, residents
+from flitwatch_db.estimates.advice import Basis, Congestion, Driver, group_residents, load_basis, pick_drivers
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
-from flitwatch_domain.residents import PastTimes, Resident, stays
-from flitwatch_domain.run_time import interval, whole_time
+from flitwatch_domain.residents import PastTimes, Resident, compute_stay_share
+from flitwatch_domain.run_time import predict_interval, whole_time
 
 NAMES = tuple(field.name for field in fields(Parts))
 ROW_BUS = "stalls on the row bus"
 
 
 def told(made: Basis, *names: str, asked=ASKED) -> dict:
-    return sent(advise(made, asked, str, 0.0, parts=Parts.of(names)))
+    return sent(give_advice(made, asked, str, 0.0, parts=Parts.of(names)))
 
 
 def saying(answer: dict, part: str) -> dict:
@@ -139,10 +139,10 @@ def test_drivers_that_carry_and_are_counted_by_group_are_taken_the_first_first()
         group(ROW_BUS, "cannot tell"),
         group("traffic at router tiles", "carries"),
     ]
-    found = drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": groups}])
+    found = pick_drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": groups}])
     assert found["milc", 64].kind == "traffic at router tiles" and "60 %" in found["milc", 64].text
-    assert drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": groups[:2]}]) == {}
-    assert drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": None}]) == {}
+    assert pick_drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": groups[:2]}]) == {}
+    assert pick_drivers([{"application": "milc", "nodes": 64, "estimate_id": 4, "groups": None}]) == {}
 
 
 def runs(together_s: float, spread_s: float, count: int = 2 * LEAST_PLACED) -> list[dict]:
@@ -154,13 +154,15 @@ def runs(together_s: float, spread_s: float, count: int = 2 * LEAST_PLACED) -> l
 
 
 def test_a_pattern_is_measured_on_the_applications_own_runs_else_by_what_it_sends() -> None:
-    assert pattern("milc", runs(100, 130), None).placement == "together"
-    assert pattern("milc", runs(130, 100), {"share": 0.0}).placement == "spread", "measured runs go before the rule"
-    assert pattern("milc", runs(100, 100), {"share": 0.9}).placement is None
-    assert pattern("milc", [], {"share": 0.2}).placement == "spread"
-    assert pattern("milc", [], {"share": 0.01, "recommendation_id": 3}).evidence == "/api/v1/recommendations/3"
-    assert pattern("milc", [], {"share": 0.01}).placement == "together"
-    assert pattern("milc", [], None).placement is None
+    assert choose_pattern("milc", runs(100, 130), None).placement == "together"
+    assert choose_pattern("milc", runs(130, 100), {"share": 0.0}).placement == "spread", (
+        "measured runs go before the rule"
+    )
+    assert choose_pattern("milc", runs(100, 100), {"share": 0.9}).placement is None
+    assert choose_pattern("milc", [], {"share": 0.2}).placement == "spread"
+    assert choose_pattern("milc", [], {"share": 0.01, "recommendation_id": 3}).evidence == "/api/v1/recommendations/3"
+    assert choose_pattern("milc", [], {"share": 0.01}).placement == "together"
+    assert choose_pattern("milc", [], None).placement is None
 
 
 def test_a_full_machine_is_not_taken_for_a_pattern() -> None:
@@ -174,7 +176,7 @@ def test_a_full_machine_is_not_taken_for_a_pattern() -> None:
             seen = rng.normal(4.0 if full else 2.0, 0.3)
             groups = [0, 1] if rng.random() < (0.8 if full else 0.2) else [0]
             rows.append({"time_s": 100 * seen + rng.normal(0, 30), "congestion": seen, "groups": groups})
-        wrong += pattern("milc", rows, None).placement is not None
+        wrong += choose_pattern("milc", rows, None).placement is not None
     assert wrong <= 6
 
 
@@ -206,7 +208,7 @@ def test_the_time_of_a_running_job_is_that_of_the_jobs_that_took_longer(times: l
     if len(longer) < 19:
         assert got is None
     else:
-        assert got == pytest.approx(interval(longer))
+        assert got == pytest.approx(predict_interval(longer))
 
 
 def test_what_is_left_of_a_job_is_told_by_those_of_its_like() -> None:
@@ -214,24 +216,24 @@ def test_what_is_left_of_a_job_is_told_by_those_of_its_like() -> None:
     assert past.left_s("ann", "milc", 64, 400.0) == pytest.approx(600.0)
     assert past.left_s("ann", "milc", 64, 2000.0) == pytest.approx(1000.0), "hers are over: all of that name"
     assert past.left_s("cyd", "", 64, 400.0) is None and past.left_s("ann", "milc", 8, 400.0) is None
-    assert stays([Resident("ann", 10, 50.0), Resident("bob", 30, 1e9)], 100.0) == pytest.approx(0.875)
-    assert stays([Resident("ann", 10, 50.0), Resident("bob", 30, None)], 100.0) is None
-    assert stays([], 100.0) is None
+    assert compute_stay_share([Resident("ann", 10, 50.0), Resident("bob", 30, 1e9)], 100.0) == pytest.approx(0.875)
+    assert compute_stay_share([Resident("ann", 10, 50.0), Resident("bob", 30, None)], 100.0) is None
+    assert compute_stay_share([], 100.0) is None
 
 
 def test_simulated_and_real_jobs_are_not_alike() -> None:
     past = [{"user": "ann", "name": "m", "nodes": 8, "simulated": True, "time_s": 100.0}] * 30
     row = {"user": "ann", "name": "m", "nodes": 8, "here": 8, "elapsed_s": 10.0, "fabric_id": 1, "group_id": 2}
-    assert residents([{**row, "simulated": True}], past)[1, 2][0].left_s == pytest.approx(90.0)
-    assert residents([{**row, "simulated": False}], past)[1, 2][0].left_s is None
+    assert group_residents([{**row, "simulated": True}], past)[1, 2][0].left_s == pytest.approx(90.0)
+    assert group_residents([{**row, "simulated": False}], past)[1, 2][0].left_s is None
 
 
 def test_the_basis_holds_running_jobs_drivers_and_what_was_sent(embedded_db: str) -> None:
-    fabric = dragonfly(2, 2, 2, endpoints_per_router=2, name="parts")
+    fabric = build_dragonfly(2, 2, 2, endpoints_per_router=2, name="parts")
     names = [str(name) for name in fabric.endpoints.node]
     now = time.time()
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         common = {
             "user": "ann",
             "cluster": "c",
@@ -251,7 +253,7 @@ def test_the_basis_holds_running_jobs_drivers_and_what_was_sent(embedded_db: str
             )
             for n in range(30)
         ]
-        jobs.upsert(
+        jobs.upsert_jobs(
             conn,
             [*past, Job(job_id="99", state="RUNNING", submit_s=now - 2000, start_s=now - 2000, **common)],
             fabric_id,
@@ -280,7 +282,7 @@ def test_the_basis_holds_running_jobs_drivers_and_what_was_sent(embedded_db: str
             [json.dumps({"why": [{"text": "flits sent over what a NIC can send", "value": 0.2, "unit": None}]})],
         )
         conn.commit()
-        held = load(conn)
+        held = load_basis(conn)
     assert held.drivers["milc", 2].kind == ROW_BUS and ROW_BUS in held.kinds
     assert held.intensity["milc"]["share"] == pytest.approx(0.2)
     here = [one for place in held.residents.values() for one in place]
@@ -309,12 +311,12 @@ def test_a_site_chooses_the_parts(embedded_db: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_agent_takes_a_preference_that_has_no_slowdown() -> None:
-    from flitwatch_slurm.questions import _advised
+    from flitwatch_slurm.questions import _parse_advice
 
     made = basis()
     made.groups.clear()
     made.intensity["milc"] = {"share": 0.4}
     answer = told(made, "pattern", asked=replace(ASKED, candidates=[["a0"], ["a0", "b0"]]))
     assert answer["preferred"] == 1 and answer["expected_slowdown"] is None
-    taken = _advised(answer, [3, 4])
+    taken = _parse_advice(answer, [3, 4])
     assert (taken.action, taken.chosen, taken.worse) == ("prefer", [4], [])

@@ -16,8 +16,8 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.erasure import left
-from flitwatch_db.tasks import get
+from flitwatch_db.people.erasure import list_remaining
+from flitwatch_db.tasks import get_task
 from flitwatch_domain.alerts import Sample, SeriesState, read_rule
 
 RULE = {"signal": "blamed_user", "above": 1, "for": "5m", "summary": "{user} is back with {value} nodes"}
@@ -50,7 +50,7 @@ def test_rules_are_made_changed_and_removed(served: tuple[Served, str]) -> None:
     )
     assert tried.status_code == 202 and tried.json()["name"] == "alerting.test"
     with connect(url, role="writer") as conn:
-        task = get(conn, tried.json()["task_id"])
+        task = get_task(conn, tried.json()["task_id"])
     assert task is not None
 
     class Context:
@@ -139,7 +139,7 @@ def test_why_a_receiver_could_not_be_told_is_for_operators(
     why = "receiver pager: https://hooks.site.example/T0/secret answers 500"
     sample = Sample(1_790_000_000, (("fabric", "demo"),), 4.0)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "carl", role)
+        people.add_account(conn, "carl", role)
         headers = bearer(people.add_token(conn, "carl", "test", scopes)[1])
     with connect(embedded_db, role="writer") as conn:
         rule = read_rule({"name": "stalls", "signal": "stall_ratio", "above": 1})
@@ -148,7 +148,7 @@ def test_why_a_receiver_could_not_be_told_is_for_operators(
         for name in ("pager", "mail"):
             alerts.queue_notice(conn, number, name, "rule=stalls", 0.0, 60.0)
         notices = dict(conn.execute("SELECT receiver, notice_id FROM alert_notice").fetchall())
-        alerts.failed(conn, [notices["pager"]], why, 5.0)
+        alerts.postpone_notices(conn, [notices["pager"]], why, 5.0)
     with serving(Settings(db=embedded_db, web=None)) as api:
         answer = api.http.get(f"/api/v1/alerts/{number}", headers=headers)
     told = {one["receiver"]: one for one in answer.json()["notices"]}
@@ -261,8 +261,8 @@ def test_contact_points_are_made_tested_and_removed_and_their_addresses_are_for_
     asked = api.http.post(f"{place}/test")
     assert asked.status_code == 202 and asked.json()["test_asked_at"] and asked.json()["test_tried_at"] is None
     with connect(url, role="writer", autocommit=True) as conn:
-        contacts.tested(conn, "ops", "receiver contact:ops refuses")
-        assert left(conn, "ann") == [
+        contacts.record_test_result(conn, "ops", "receiver contact:ops refuses")
+        assert list_remaining(conn, "ann") == [
             "contact point ops stays: alerts are mailed to an address with the name; remove it on the page"
         ]
     for wrong in ([], ["ops@"], ["a@b.example\r\nBcc: c@d.example"], ["x" * 300 + "@b.example"]):

@@ -88,7 +88,7 @@ async def test_bad_arguments_and_refusals_are_errors_with_the_reason(api: Served
 
 async def test_the_rights_are_the_tokens(world: World, tmp_path: Path) -> None:
     with connect(world.url, role="gate", autocommit=True) as conn:
-        people.add(conn, "ada", "user")
+        people.add_account(conn, "ada", "user")
         secrets = {
             "read": people.add_token(conn, "ada", "assistant", ["read"])[1],
             "tasks": people.add_token(conn, "ada", "tasks", ["read", "tasks"])[1],
@@ -115,11 +115,11 @@ async def test_the_rights_are_the_tokens(world: World, tmp_path: Path) -> None:
 def test_answers_are_bounded_and_say_what_was_left_out() -> None:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    from flitwatch.assistant import MOST_BYTES, MOST_ROWS, answer
+    from flitwatch.assistant import MOST_BYTES, MOST_ROWS, make_result
 
-    long = answer({"candidates": [{"job_id": str(n)} for n in range(MOST_ROWS + 7)], "ts": list(range(500))})
+    long = make_result({"candidates": [{"job_id": str(n)} for n in range(MOST_ROWS + 7)], "ts": list(range(500))})
     assert long.structured_content is not None
     assert len(long.structured_content["candidates"]) == MOST_ROWS and len(long.structured_content["ts"]) == 500
     assert long.structured_content["left_out"] == {"candidates": 7}
     with pytest.raises(ToolError, match="fewer points"):
-        answer({"text": "x" * MOST_BYTES})
+        make_result({"text": "x" * MOST_BYTES})

@@ -12,7 +12,7 @@ from flitwatch_api.people import anonymous_trail
 from flitwatch_api.people.anonymous_trail import MINUTE_S, OTHERS, SINGLY, SOURCES, AnonymousTrail
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
@@ -32,7 +32,7 @@ def tried(address: str, action: str = "PUT put_alert_rule", status: int = 401) -
 
 def test_refusals_without_a_login_are_counted(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator", "correct horse battery")
+        people.add_account(conn, "otto", "operator", "correct horse battery")
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         for number in range(FLOOD):
             assert api.http.put(f"/api/v1/alerts/rules/r{number}", json={}).status_code == 401
@@ -80,7 +80,7 @@ def test_long_fields_are_cut(embedded_db: str) -> None:
     long: Any = "x" * (1 << 20)
     entry = Entry(long, long, "command", long, long, 200, long, long, {"a": long, "b\0": "\0"})
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        audit.add(conn, [entry, Entry("a\0", None, "command", "b", details={"c": "d\0"})])
+        audit.add_entries(conn, [entry, Entry("a\0", None, "command", "b", details={"c": "d\0"})])
         row = conn.execute("SELECT max(pg_column_size(a)), max(length(a::text)) FROM audit a").fetchone()
     assert row is not None and row[1] < 12_000
     short, cut = entries(embedded_db)
@@ -101,19 +101,19 @@ def test_entries_are_kept_as_long_as_is_set_and_thirty_days_at_least(embedded_db
 
     for days in (29, 31, 99, 101, 4000):
         age(days)
-    maintain(embedded_db)
+    maintain_database(embedded_db)
     assert len(left()) == 5
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         with pytest.raises(BadRequest, match="30 days"):
             audit.set_kept(conn, 29)
         audit.set_kept(conn, 100)
-    assert maintain(embedded_db)["dropped"]["audit"] == 2 and left() == {"29 days", "31 days", "99 days"}
+    assert maintain_database(embedded_db)["dropped"]["audit"] == 2 and left() == {"29 days", "31 days", "99 days"}
     (noted,) = entries(embedded_db, action="audit retention")
     assert (noted["actor"], noted["details"]["deleted"], noted["details"]["keep_days"]) == ("maintenance", 2, 100)
     # Whoever may write settings cannot have the newest entries deleted.
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         conn.execute("UPDATE setting SET value = '0' WHERE key = 'audit_keep_days'")
-    assert maintain(embedded_db)["dropped"]["audit"] == 2 and left() == {"29 days"}
+    assert maintain_database(embedded_db)["dropped"]["audit"] == 2 and left() == {"29 days"}
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         audit.set_kept(conn, None)
-    assert maintain(embedded_db)["dropped"]["audit"] == 0
+    assert maintain_database(embedded_db)["dropped"]["audit"] == 0

@@ -105,8 +105,8 @@ def test_a_rule_on_roots_fires_for_planted_ones_by_ports_and_by_samples_and_for_
 ) -> None:
     rule = read_rule({"name": "root", "signal": "root", "above": 1, "every": "60s"})
     with connect(measured.url, role="reader") as conn:
-        found = signals.samples(conn, rule, END - 60, END)
-        before = signals.samples(conn, rule, START - 600, START)
+        found = signals.collect_samples(conn, rule, END - 60, END)
+        before = signals.collect_samples(conn, rule, START - 600, START)
     series = {(labels["fabric"], labels.get("job")) for labels in (dict(one.labels) for one in found)}
     assert series == {("tree", None), ("dragonfly", None), ("figure-2.14", "42")}
     assert {one.evidence["method"] for one in found} == {"ports", "samples"} and before == []

@@ -98,7 +98,7 @@ def wrong(answer: httpx.Response) -> None:
 
 def held(db: str) -> dict[str, dict]:
     with connect(db, role="gate") as conn:
-        return {row["name"]: row for row in people.accounts(conn)}
+        return {row["name"]: row for row in people.list_accounts(conn)}
 
 
 def test_somebody_logs_in_and_has_an_account_without_a_password(centre: Centre) -> None:
@@ -187,7 +187,7 @@ def test_a_role_given_here_stays_where_the_directory_gives_none(centre: Centre) 
     with another_site(centre, ldap_group_base="", ldap_roles="") as site:
         assert centre.log_in("gus", site=site).json()["role"] == "user"
         with connect(centre.db, role="gate") as conn:
-            people.change(conn, "gus", role="operator")
+            people.change_account(conn, "gus", role="operator")
         assert centre.log_in("gus", site=site).json()["role"] == "operator"
 
 
@@ -195,7 +195,7 @@ def test_a_disabled_account_stays_out(centre: Centre) -> None:
     centre.ldap.add_person("hal", PASSWORD)
     assert centre.log_in("hal").status_code == 200
     with connect(centre.db, role="gate") as conn:
-        people.change(conn, "hal", disabled=True)
+        people.change_account(conn, "hal", disabled=True)
     answer = centre.log_in("hal")
     assert answer.status_code == 403 and "is disabled" in answer.text
 
@@ -213,7 +213,7 @@ def test_a_local_account_is_asked_first_and_its_password_goes_nowhere(
     monkeypatch.setattr(under_test.Directory, "_check", noted)
     centre.ldap.add_person("ida", PASSWORD)
     with connect(centre.db, role="gate") as conn:
-        people.add(conn, "ida", "admin", "the local password")
+        people.add_account(conn, "ida", "admin", "the local password")
     assert centre.log_in("ida", "the local password").json()["role"] == "admin" and not sent
     wrong(centre.log_in("ida", PASSWORD))
     assert len(sent) == 1 and "ida" not in sent[0] and PASSWORD not in sent[0]
@@ -332,7 +332,7 @@ def test_a_directory_that_is_away_leaves_local_accounts(
     monkeypatch.setattr(under_test, "ANSWER_S", 1)
     monkeypatch.setattr(under_test, "LOGIN_S", 3.0)
     with connect(centre.db, role="gate") as conn:
-        people.add(conn, f"local-{how}", "viewer", PASSWORD)
+        people.add_account(conn, f"local-{how}", "viewer", PASSWORD)
     with ExitStack() as stack:
         more: dict[str, object] = {"ldap_start_tls": False}
         if how == "closed":
@@ -370,12 +370,12 @@ def test_a_directory_that_stops_and_comes_back(centre: Centre) -> None:
 def test_as_many_messages_for_nobody_as_for_a_wrong_password(centre: Centre, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name is not told by how much there is to do: of each kind the directory gets as many binds and searches."""
     done: list[str] = []
-    search, takes = under_test.Directory._search, under_test.Directory._takes
-    monkeypatch.setattr(under_test.Directory, "_search", lambda *a: (done.append("search"), search(*a))[1])
-    monkeypatch.setattr(under_test.Directory, "_takes", lambda *a: (done.append("bind"), takes(*a))[1])
+    search, takes = under_test.Directory._search_entries, under_test.Directory._accepts_password
+    monkeypatch.setattr(under_test.Directory, "_search_entries", lambda *a: (done.append("search"), search(*a))[1])
+    monkeypatch.setattr(under_test.Directory, "_accepts_password", lambda *a: (done.append("bind"), takes(*a))[1])
     centre.ldap.add_person("sue", PASSWORD)
     with connect(centre.db, role="gate") as conn:
-        people.add(conn, "sue-local", "viewer", PASSWORD)
+        people.add_account(conn, "sue-local", "viewer", PASSWORD)
     seen = []
     for name, password in (("sue", "wrong"), ("sue", ""), ("sue-nobody", "wrong"), ("sue-local", "wrong")):
         done.clear()

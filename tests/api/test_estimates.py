@@ -57,7 +57,9 @@ def test_names_of_several_sets_stand_with_the_evidence_of_each(estimated, capfd)
     api, there = estimated
     with connect(there["url"], role="writer") as conn:
         milc = replace(head("blame", score={}, result={}), exe="/opt/milc", nodes=64)
-        number = estimate_store.save(conn, milc, entries={"user": [blame_entry("ann", 1), blame_entry("eve", 2)]})
+        number = estimate_store.save_estimate(
+            conn, milc, entries={"user": [blame_entry("ann", 1), blame_entry("eve", 2)]}
+        )
         estimate_store.set_state(conn, "blame", "/opt/milc", 64, runs=RUNS, newest_run=1, estimate_id=number)
     try:
         found = api.get("/estimates/blame/several")
@@ -164,7 +166,7 @@ def test_features_of_any_fabric_have_columns_and_their_groups_an_answer(estimate
     }
     with connect(there["url"], role="writer") as conn:
         fat_tree = replace(head("deviation", result=found), exe="/opt/milc", nodes=64)
-        number = estimate_store.save(conn, fat_tree)
+        number = estimate_store.save_estimate(conn, fat_tree)
     try:
         answer = api.get("/estimates/deviation")
         assert [one["abbreviation"] for one in answer["counters"]][-2:] == found["counters"]
@@ -210,7 +212,7 @@ def test_a_forecast_says_what_it_rests_on_and_one_of_an_older_version_that_it_ca
     assert got["rests_on"] == [RESTS] and got["rests_on_lacks"] is None
     with connect(there["url"], role="writer") as conn:
         old = head("forecast", result={"serves": SERVES, "backtests": [], "curve_s": [1.0], "notes": []})
-        number = estimate_store.save(conn, old)
+        number = estimate_store.save_estimate(conn, old)
     try:
         got = api.get("/estimates/forecast", estimate=number)
         assert got["rests_on"] == [] and "older version" in got["rests_on_lacks"]
@@ -277,7 +279,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
 
     with connect(embedded_db, role="writer") as conn:
         past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 200 * n) for n in range(60)]
-        jobs.upsert(conn, [*past, job("77", now - 4101, None), job("78", now - 4101, None, "eve", "lammps")])
+        jobs.upsert_jobs(conn, [*past, job("77", now - 4101, None), job("78", now - 4101, None, "eve", "lammps")])
     with serving(Settings(db=embedded_db, web=None)) as served:
         told = served.get("/jobs/77/outlook")["run_time"]
         # 39 of the 60 took longer: 4300 to 11,900 s.

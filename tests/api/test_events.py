@@ -17,10 +17,10 @@ from support.waiting import eventually
 from api.conftest import Served, bearer, operating, serving
 from api.streams import emit, following, goes_on, take, wait_until_listening
 from flitwatch_api.events import stream_access
-from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode
+from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode_event
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect, conninfo
+from flitwatch_db import build_conninfo, connect
 from flitwatch_db.core import events
 from flitwatch_db.core.events import Event
 from flitwatch_db.people import accounts as people
@@ -178,8 +178,8 @@ def test_a_stream_ends_with_what_it_was_opened_by(
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
     monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator", "correct horse battery")
-        people.add(conn, "anna", "operator")
+        people.add_account(conn, "otto", "operator", "correct horse battery")
+        people.add_account(conn, "anna", "operator")
         opened, other = (bearer(people.add_token(conn, name, name, ["read", "names"])[1]) for name in ("otto", "anna"))
     settings = Settings(db=embedded_db, web=None, api_anonymous=anonymous, api_heartbeat_s=0.05, api_streams_max=3)
     with serving(settings) as api:
@@ -203,7 +203,7 @@ def test_streams_of_many_sessions_share_one_connection(embedded_db: str, monkeyp
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         secrets = []
         for number in range(many):
-            people.add(conn, f"viewer{number}", "viewer")
+            people.add_account(conn, f"viewer{number}", "viewer")
             (account_id,) = conn.execute(
                 "SELECT account_id FROM account WHERE name = %s", [f"viewer{number}"]
             ).fetchone() or (0,)
@@ -252,7 +252,7 @@ def test_events_whose_numbers_come_again_after_a_failover_are_told(live: Served,
         take(lines, 5)
         with connect(embedded_db) as owner:
             lose_events(owner, numbers[1])
-            again = [events.emit(owner, "job", {"job_pk": 100 + n}) for n in range(2)]
+            again = [events.emit_event(owner, "job", {"job_pk": 100 + n}) for n in range(2)]
             owner.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
@@ -264,13 +264,15 @@ def test_events_whose_numbers_come_again_after_a_failover_are_told(live: Served,
 
 def test_what_a_failover_took_back_is_not_shown_as_complete(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        first = events.emit(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:00Z", "routers": 1})
-        events.emit(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:05Z", "routers": 1})
+        first = events.emit_event(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:00Z", "routers": 1})
+        events.emit_event(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:05Z", "routers": 1})
     hub, told = Hub(embedded_db, 1, 1), []
     hub.on_event(told.append)
 
     async def before_and_after() -> tuple[float, float]:
-        async with await psycopg.AsyncConnection.connect(conninfo(embedded_db, role="reader"), autocommit=True) as conn:
+        async with await psycopg.AsyncConnection.connect(
+            build_conninfo(embedded_db, role="reader"), autocommit=True
+        ) as conn:
             await hub._begin(conn)
             before = hub.through[1]
             with connect(embedded_db) as owner:
@@ -291,7 +293,7 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
     from flitwatch_db.counters import store as counters
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.counters import ROUTER_COLUMNS
-    from flitwatch_domain.generators import dragonfly
+    from flitwatch_domain.generators import build_dragonfly
 
     start = 1_790_000_000 // 60 * 60
 
@@ -309,12 +311,15 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
         counters.write_batch(conn, counters.Batch(routers=row))
 
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(
-            conn, dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="late")
+        fabric_id = fabrics.save_fabric(
+            conn,
+            build_dragonfly(
+                2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="late"
+            ),
         )
         write(conn, fabric_id, 5, 10)
         write(conn, fabric_id, 100, 10)
-        events.emit(conn, "counters", {"fabric_id": fabric_id, "through": "2026-09-21T15:00:00Z", "routers": 1})
+        events.emit_event(conn, "counters", {"fabric_id": fabric_id, "through": "2026-09-21T15:00:00Z", "routers": 1})
     wait_until_listening(live)
 
     def shown() -> float:
@@ -329,28 +334,32 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
             "routers": 1,
             "late_from": "2026-09-21T13:00:00Z",
         }
-        events.emit(conn, "counters", late)
+        events.emit_event(conn, "counters", late)
     eventually(lambda: shown() == 17, every_s=0.02, what="the counters' new end", detail=shown)
 
 
 def test_counters_of_the_past_do_not_move_the_present(embedded_db: str) -> None:
     """A day that is filled in ends hours ago; how far the machine's counters reach stays where it was, in a process that starts later too."""
     from flitwatch_db.fabrics import store as fabrics
-    from flitwatch_domain.generators import dragonfly
+    from flitwatch_domain.generators import build_dragonfly
 
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(
+        fabric_id = fabrics.save_fabric(
             conn,
-            dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="filled"),
+            build_dragonfly(
+                2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="filled"
+            ),
         )
         present = {"fabric_id": fabric_id, "through": "2026-09-21T16:00:00Z", "routers": 1}
-        events.emit(conn, "counters", present | {"ports_through": "2026-09-21T15:59:50Z"})
+        events.emit_event(conn, "counters", present | {"ports_through": "2026-09-21T15:59:50Z"})
         past = {"fabric_id": fabric_id, "through": "2026-09-21T12:00:00Z", "routers": 1}
-        last = events.emit(conn, "counters", past | {"late_from": "2026-09-20T16:00:00Z"})
+        last = events.emit_event(conn, "counters", past | {"late_from": "2026-09-20T16:00:00Z"})
     hub = Hub(embedded_db, 1, 1)
 
     async def begun() -> tuple[float, float]:
-        async with await psycopg.AsyncConnection.connect(conninfo(embedded_db, role="reader"), autocommit=True) as conn:
+        async with await psycopg.AsyncConnection.connect(
+            build_conninfo(embedded_db, role="reader"), autocommit=True
+        ) as conn:
             await hub._begin(conn)
             at_start = hub.through[fabric_id]
             hub._hand_on(events.Event(last, datetime.now(UTC), "counters", past))
@@ -376,21 +385,25 @@ NAMED = {
 def test_a_stream_tells_what_is_listed_and_nothing_else(kind: str) -> None:
     """Its text is the same for all callers, so names and folders stay out of it: also those of fields and kinds that nobody thought of."""
     listed = {name: "/home/s0085/bin/amg" if name == "exe" else 7 for name in PUBLIC.get(kind, ())}
-    told = encode(Event(1, datetime.now(UTC), kind, {**NAMED, **listed}))
+    told = encode_event(Event(1, datetime.now(UTC), kind, {**NAMED, **listed}))
     assert b"s0085" not in told
     data = json.loads(told.split(b"data: ")[1])
     assert data == {name: "amg" if name == "exe" else 7 for name in listed}
 
 
 def test_a_listed_field_with_more_in_it_is_left_out() -> None:
-    told = encode(Event(1, datetime.now(UTC), "job", {"job_pk": 1, "state": {"user": "s0085"}, "job_id": ["s0085"]}))
+    told = encode_event(
+        Event(1, datetime.now(UTC), "job", {"job_pk": 1, "state": {"user": "s0085"}, "job_id": ["s0085"]})
+    )
     assert told.endswith(b'data: {"job_pk":1}\n\n')
     for payload in ("s0085", ["s0085"], None):
-        assert encode(Event(1, datetime.now(UTC), "job", payload)).endswith(b"data: {}\n\n")  # type: ignore[arg-type]
+        assert encode_event(Event(1, datetime.now(UTC), "job", payload)).endswith(b"data: {}\n\n")  # type: ignore[arg-type]
 
 
 def test_a_refused_record_is_told_without_what_it_quotes() -> None:
-    told = encode(Event(3, datetime.now(UTC), "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"}))
+    told = encode_event(
+        Event(3, datetime.now(UTC), "dead_letter", {"count": 2, "reason": "submit: 's0085' is not a time"})
+    )
     assert b"s0085" not in told and b'"count":2' in told and b"is not a time" in told
 
 

@@ -94,7 +94,7 @@ def test_a_long_job_is_slow_where_no_fabric_knows_its_nodes(private: tuple[Serve
 def test_names_are_pseudonyms_below_their_scope(private: tuple[Served, str]) -> None:
     served, url = private
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         token = people.add_token(conn, "otto", "names", ["read", "names"])[1]
     hidden = served.get("/jobs/101/explanation")
     seen = served.http.get("/api/v1/jobs/101/explanation", headers=bearer(token)).json()
@@ -112,7 +112,7 @@ def test_an_incident_of_a_machine_shows_its_jobs_as_the_caller_may_see_them(priv
     assert [one["job_id"] for one in made["others"]] == ["101"] and made["judged"]["slow"] == 1
     assert made["others"][0]["user"].startswith("user-") and "1 job is slow" in made["title"]
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, "olga", "operator")
+        people.add_account(conn, "olga", "operator")
         token = people.add_token(conn, "olga", "names", ["read", "names"])[1]
     seen = served.http.get(
         "/api/v1/incident", params={"fabric": "small", "at": T0 + 50 + 150}, headers=bearer(token)

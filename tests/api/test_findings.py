@@ -20,7 +20,7 @@ from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.runs import Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ def values(http: httpx.Client) -> dict[tuple[str, ...], float]:
 def plant(url: str) -> None:
     """A dragonfly whose router 0 stalls three cycles a flit and router 1 none; a gap, a firing alert, a run that is forecast to take twice its time."""
     with connect(url) as conn:
-        machine = fabrics.save(conn, replace(dragonfly(2), name="new", simulated=False))
+        machine = fabrics.save_fabric(conn, replace(build_dragonfly(2), name="new", simulated=False))
         minute = int(time.time()) // 60 * 60 - 120
         columns = np.full((2, len(ROUTER_COLUMNS)), np.nan)
         for name, pair in {

@@ -27,7 +27,7 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
     site: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with connect(embedded_db, autocommit=True) as conn:
-        people.add(conn, "portal", "service")
+        people.add_account(conn, "portal", "service")
         login = bearer(people.add_token(conn, "portal", "test", ["runs", "tasks", "read"])[1])
 
     def ask(path: str, **body: object) -> httpx.Response:
@@ -47,7 +47,7 @@ def test_new_data_are_refused_with_the_reason_until_there_is_room(
     assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
     with connect(embedded_db, role="writer") as conn:
         # What makes room.
-        assert tasks.start(conn, "db.maintain") > 0
+        assert tasks.start_task(conn, "db.maintain") > 0
     monkeypatch.setenv(LEAST_FREE, "0")
     assert ask("/tasks", json=task).status_code == 202
     assert httpx.get(f"{site.url}/readyz").json()["read_only"] is None

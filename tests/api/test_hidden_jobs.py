@@ -22,7 +22,7 @@ from flitwatch_db.ingest import store as ingest
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people import accounts as people
 from flitwatch_db.runs import store as runs
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run
 from flitwatch_domain.task_models import STARTABLE
@@ -49,11 +49,12 @@ def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
         "parameters": {},
     }
     with connect(url, role="writer") as conn:
-        fabrics.save(
-            conn, dragonfly(2, 1, 2, endpoints_per_router=2, blue_routers=1, blue_cables=1, black_cables=1, name="f")
+        fabrics.save_fabric(
+            conn,
+            build_dragonfly(2, 1, 2, endpoints_per_router=2, blue_routers=1, blue_cables=1, black_cables=1, name="f"),
         )
         nodes = [row[0] for row in conn.execute("SELECT node FROM endpoint ORDER BY endpoint LIMIT 2").fetchall()]
-        jobs.upsert(conn, [Job(cluster="c", job_id=JOB, user="alice", account="lab", name="plan", state="COMPLETED", start_s=TIME_S,
+        jobs.upsert_jobs(conn, [Job(cluster="c", job_id=JOB, user="alice", account="lab", name="plan", state="COMPLETED", start_s=TIME_S,
                                end_s=TIME_S + 600.0, nodes=3, node_list=",".join([NODE, *nodes]))])  # fmt: skip
         run = Run(run_key="r", exe="/home/alice/vaspx", job_id=JOB, start_s=TIME_S, ranks=(0,), nodes=(NODE,))
         runs.upsert_run(conn, run)
@@ -65,17 +66,17 @@ def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
         ingest.add_dead_letters(
             conn, [ingest.DeadLetter("jobs", 0, 1, f"job {JOB} has no end", b"x", "s", f"job {JOB}")]
         )
-        recommendations.save(
+        recommendations.save_recommendation(
             conn,
             recommendations.Recommendation(
                 "routing_mode", "refused", f"job {JOB}", "r", detail, False, job_id=JOB, authorised=True
             ),
         )
-        tasks.start(conn, "sim.whatif", {"fabric": "f", "at_s": TIME_S, "job": JOB}, created_by="otto")
-        tasks.start(conn, "ml.blame", {"exe": "vaspx", "nodes": 3}, created_by="una")
-        events.emit(conn, "job", {"job_pk": 1, "job_id": JOB, "state": "RUNNING"})
-        events.emit(conn, "run", {"run_id": 1, "steps": 1})
-        events.emit(conn, "fabric", {"fabric_id": 1})
+        tasks.start_task(conn, "sim.whatif", {"fabric": "f", "at_s": TIME_S, "job": JOB}, created_by="otto")
+        tasks.start_task(conn, "ml.blame", {"exe": "vaspx", "nodes": 3}, created_by="una")
+        events.emit_event(conn, "job", {"job_pk": 1, "job_id": JOB, "state": "RUNNING"})
+        events.emit_event(conn, "run", {"run_id": 1, "steps": 1})
+        events.emit_event(conn, "fabric", {"fabric_id": 1})
     with connect(url, role="gate", autocommit=True) as conn:
         callers: dict[str, dict[str, str]] = {"anonymous": {}}
         for name, role, scopes in (
@@ -84,7 +85,7 @@ def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
             ("otto", "operator", ["read", "tasks", "advice", "operate"]),
             ("olga", "operator", ["read", "names"]),
         ):
-            people.add(conn, name, role)
+            people.add_account(conn, name, role)
             callers[name] = bearer(people.add_token(conn, name, "t", scopes)[1])
     settings = Settings(db=url, web=None, api_anonymous="user", api_jobs_below_names="hidden", api_heartbeat_s=0.3)
     with serving(settings) as api:

@@ -18,7 +18,7 @@ from api.world import World, seed
 from flitwatch.main import cli
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.archive import archive, restore
+from flitwatch_db.archive import restore_archive, write_archive
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
@@ -104,8 +104,8 @@ def test_names_with_a_path_write_no_file_elsewhere(
     names = {"cluster": "../../up", "job_id": "7", "user": "../u", "name": "/etc/cron.d/x"}
     with connect(embedded_db, role="writer") as conn:
         with pytest.raises(BadInput, match="is not a Slurm job id"):
-            jobs.upsert(conn, [Job(cluster="c", job_id="../../../etc/passwd", state="COMPLETED")])
-        jobs.upsert(conn, [Job(state="COMPLETED", start_s=1e9, end_s=2e9, nodes=1, node_list="", **names)])
+            jobs.upsert_jobs(conn, [Job(cluster="c", job_id="../../../etc/passwd", state="COMPLETED")])
+        jobs.upsert_jobs(conn, [Job(state="COMPLETED", start_s=1e9, end_s=2e9, nodes=1, node_list="", **names)])
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)
@@ -113,11 +113,11 @@ def test_names_with_a_path_write_no_file_elsewhere(
     assert made.exit_code == 0, made.output
     (file,) = inner.iterdir()
     assert zipfile.is_zipfile(file) and [p.name for p in tmp_path.iterdir()] == ["a"]
-    archive(embedded_db, inner / "archive", jobs=[names["job_id"]])
+    write_archive(embedded_db, inner / "archive", jobs=[names["job_id"]])
     assert sorted(p.name for p in inner.iterdir()) == sorted([file.name, "archive"])
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["b"]
     (jobs_file,) = (inner / "archive").glob("*/*/job.parquet")
     assert pq.read_table(jobs_file).to_pylist()[0]["cluster"] == names["cluster"]
     with connect(embedded_db, role="owner") as conn:
         conn.execute("DELETE FROM job")
-    assert restore(embedded_db, inner / "archive")["jobs"] == 1
+    assert restore_archive(embedded_db, inner / "archive")["jobs"] == 1

@@ -139,7 +139,7 @@ def callers(_embedded_template: Server) -> Iterator[tuple[str, str, dict[str, ht
     headers: dict[str, dict[str, str]] = {"anonymous": {}}
     with connect(url, role="gate", autocommit=True) as conn:
         for role in ROLES[1:]:
-            people.add(conn, f"a-{role}", role)
+            people.add_account(conn, f"a-{role}", role)
             scopes = ["read"] if role == "viewer" else ["read", "tasks"]
             headers[role] = bearer(people.add_token(conn, f"a-{role}", "test", scopes)[1])
     many = dict.fromkeys(("api_tasks_each", "api_tasks_visit", "api_tasks_anonymous", "api_rate_burst"), 10**5)

@@ -116,7 +116,7 @@ def test_what_is_exported_says_so_too(told: tuple[Served, str, Case], tmp_path: 
     page = served.http.get("/api/v1/jobs/1/case", params={"at": BEGIN_S + case.asked_s}).text
     assert "job 2" in page
     with connect(url, role="reader") as conn:
-        evidence.export(conn, "1", tmp_path / "case.zip")
+        evidence.export_evidence(conn, "1", tmp_path / "case.zip")
     with zipfile.ZipFile(tmp_path / "case.zip") as archive:
         filed = json.loads(archive.read("explanation.json"))
     assert (filed["named"], filed["incident_id"]) == ("2", head["incident_id"])

@@ -13,12 +13,12 @@ from support.databases import Server
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from api.conftest import Served, serving
-from flitwatch.hottest import _there, hottest
+from flitwatch.hottest import _covers_window, load_hot_lists
 from flitwatch.main import cli
 from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
-from flitwatch_db.incidents.update import update
+from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.people import accounts as people
 
 HEADS = {"incident_id", "state", "fabric", "title", "causes", "node_hours", "slowed"}
@@ -31,7 +31,7 @@ def told(_embedded_template: Server):
     planted(url, (60, 360, -3600, 420), count=13, ends_s=(600, 840, None, None))
     run_of(url, "1", [(355, 10_000)], 600)
     with connect(url, role="writer", autocommit=True) as conn:
-        update(conn, BEGIN_S + 3000)
+        update_incidents(conn, BEGIN_S + 3000)
     with serving(Settings(db=url)) as served:
         yield served, url
     _embedded_template.drop(url)
@@ -39,7 +39,7 @@ def told(_embedded_template: Server):
 
 def operator(url: str, name: str) -> dict[str, str]:
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, name, "operator")
+        people.add_account(conn, name, "operator")
         token = people.add_token(conn, name, "names", ["read", "names", "tasks"])[1]
     return {"Authorization": f"Bearer {token}"}
 
@@ -70,13 +70,13 @@ def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_wind
     served, _ = told
     (machine,) = served.get("/fabrics")["items"]
     with Client(str(served.http.base_url)) as fw:
-        found = hottest(fw, machine["name"], "ratio", 10)
+        found = load_hot_lists(fw, machine["name"], "ratio", 10)
     home = served.get("/incident", fabric=machine["name"], at=found["at"])
     roles = {job["job_id"]: job["role"] for job in found["jobs"]}
     assert found["incident"] == home["title"] and home["verdict"] == "incident", found
     assert roles["2"] == "causes it" and roles["4"] is None
-    assert _there("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC))
-    assert not _there("2026-01-01T00:00:01Z", datetime(2026, 1, 1, tzinfo=UTC))
+    assert _covers_window("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC))
+    assert not _covers_window("2026-01-01T00:00:01Z", datetime(2026, 1, 1, tzinfo=UTC))
     held = served.get(f"/fabrics/{machine['name']}/occupancy", at=found["at"])
     assert held["nodes_held"] == sum(job["nodes"] for job in held["jobs"])
 

@@ -20,7 +20,7 @@ XDMOD = "https://xdmod.example.edu/#job_viewer?action=show&realm=SUPREMM&resourc
 
 def test_a_job_has_the_links_of_its_cluster(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [Job("perlis", "10+1", "COMPLETED"), Job("edison", "7", "COMPLETED")])
+        jobs.upsert_jobs(conn, [Job("perlis", "10+1", "COMPLETED"), Job("edison", "7", "COMPLETED")])
     links = f"perlis|ClusterCockpit|{COCKPIT}, *|XDMoD|{XDMOD}"
     with serving(Settings(db=embedded_db, web=None, api_job_links=links)) as api:
         assert api.get("/jobs/10+1")["links"] == [

@@ -10,17 +10,17 @@ from api.streams import wait_until_listening
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import torus
+from flitwatch_domain.generators import build_torus
 
 ROUTERS = 34 * 40 * 24
 
 
 def test_a_minute_of_32640_routers_is_answered(embedded_db: str) -> None:
     """It begins within a minute, so that all of it is read by the second."""
-    made = torus((34, 40, 24))
+    made = build_torus((34, 40, 24))
     assert len(made.routers) == ROUTERS
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, made)
+        fabric_id = fabrics.save_fabric(conn, made)
         for second in (15, 75):
             count(conn, fabric_id, second, 10)
         tell(conn, fabric_id)

@@ -19,7 +19,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 
@@ -38,7 +38,7 @@ class Linked:
 
 @pytest.fixture(scope="module")
 def linked(_embedded_template: Server) -> Iterator[Linked]:
-    fabric = dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=2, name="linked")
+    fabric = build_dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=2, name="linked")
     url = _embedded_template.create()
     routes, links = DragonflyRoutes(fabric), np.flatnonzero(fabric.router_links())
     load = {}
@@ -51,8 +51,8 @@ def linked(_embedded_template: Server) -> Iterator[Linked]:
         load[job] = np.zeros(len(fabric.links))
         load[job][links] = routes.loads([traffic], links, 0.0)[:, 0]
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
-        jobs.upsert(
+        fabric_id = fabrics.save_fabric(conn, fabric)
+        jobs.upsert_jobs(
             conn,
             [
                 Job(

@@ -17,7 +17,7 @@ from flitwatch_api.people.login_limiter import PAIR_BURST, LoginLimiter
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.addresses import network
+from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import TooMany
 
 #: Names that took a limited one's place before, and log-ins beyond those that may wait.
@@ -36,7 +36,7 @@ def waiting_statements(url: str) -> int:
 def test_a_flood_of_passwords_is_refused_soon_and_stops_nothing_else(embedded_db: str) -> None:
     threads, waiting = platform.PASSWORD_THREADS
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator", "correct horse battery")
+        people.add_account(conn, "otto", "operator", "correct horse battery")
     right = {"name": "otto", "password": "correct horse battery"}
     with serving(Settings(db=embedded_db, web=None)) as api:
         cookie = httpx.post(f"{api.url}/api/v1/session", json=right).cookies["flitwatch-known"]
@@ -99,4 +99,4 @@ def test_limited_keys_hardly_limit_others() -> None:
     ],
 )
 def test_a_host_is_counted_by_its_network(address: str, counted: str) -> None:
-    assert network(address) == counted
+    assert to_network(address) == counted

@@ -25,9 +25,9 @@ from flitwatch.main import main
 from flitwatch_api.security import MAX_BODY_BYTES
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
-from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.erasure import erase
+from flitwatch_db.people.erasure import erase_user
 from flitwatch_db.runs import store as runs
 from flitwatch_db.tasks import files
 from flitwatch_domain.errors import FlitwatchError
@@ -74,7 +74,7 @@ class Site:
     def work(self, task_id: int) -> dict[str, Any] | FlitwatchError:
         """Do a task as a worker does, and end its row so."""
         with connect(self.url, role="writer", autocommit=True) as conn:
-            args = tasks.get(conn, task_id).args
+            args = tasks.get_task(conn, task_id).args
             given: dict[str, Any] | FlitwatchError
             try:
                 given = dict(HANDLERS["ml.blame_measured"](args, TaskContext(self.url, task_id)))  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def site(embedded_db: str) -> Iterator[Site]:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         tokens = {}
         for name, role in PEOPLE.items():
-            people.add(conn, name, role)
+            people.add_account(conn, name, role)
             more = ["operate", "names"] if role == "operator" else []
             tokens[name] = people.add_token(conn, name, "t", [*scopes, *more])[1]
     with serving(Settings(db=embedded_db, web=None, api_anonymous="user", api_tasks_visit=50)) as served:
@@ -259,7 +259,7 @@ def test_files_go_with_their_task_however_it_ends_and_with_the_day(site: Site) -
     with connect(site.url) as conn:
         conn.execute("UPDATE task_file SET created_at = now() - interval '25 hours'")
     kept = site.upload("una", b"x")
-    maintain(site.url)
+    maintain_database(site.url)
     with connect(site.url) as conn:
         assert conn.execute("SELECT file_id FROM task_file").fetchall() == [(kept,)]
     assert site.http["ugo"].delete(f"{FILES}/{kept}").status_code == 404
@@ -318,7 +318,7 @@ def test_files_of_callers_without_a_login_are_deleted_after_an_hour(site: Site) 
             assert uploaded_from(site, "127.0.0.11") == 201
             assert conn.execute("SELECT count(*) FROM task_file WHERE created_by <> 'una'").fetchall() == [(1,)]
             conn.execute("UPDATE task_file SET created_at = now() - interval '61 minutes'")
-            assert maintain(site.url)["dropped"]["task_file of visitors"] == 1
+            assert maintain_database(site.url)["dropped"]["task_file of visitors"] == 1
             assert conn.execute("SELECT max(file_id) FROM task_file").fetchall() == [(kept,)]
 
 
@@ -370,15 +370,15 @@ def test_a_large_file_comes_whole_in_pieces(site: Site) -> None:
     content = np.random.default_rng(0).bytes(5 * files.PIECE_BYTES + 17)
     number = site.upload("una", content)
     with connect(site.url, role="writer") as conn:
-        files.claim(conn, task := tasks.start(conn, "demo.count", {}, created_by="una"), [number], "una")
-        assert b"".join(files.pieces(conn, task, number)) == content
+        files.claim_files(conn, task := tasks.start_task(conn, "demo.count", {}, created_by="una"), [number], "una")
+        assert b"".join(files.read_pieces(conn, task, number)) == content
 
 
 def test_a_user_who_is_erased_leaves_the_estimate_and_all_that_waits(site: Site) -> None:
     assert isinstance(site.judge("una", "kept"), dict)
     begun = site.start("una", site.upload("una", RUNS), site.upload("una", EXPOSURE), "late").json()
     with connect(site.url, role="owner", autocommit=True) as conn:
-        found = erase(conn, "u0")
+        found = erase_user(conn, "u0")
     assert found["estimate_entry"] == 1 and found["task_file"] == 2 and site.held() == 0
     answer = blame(site, "una", exe="kept")
     assert answer["total"] == USERS - 1 and "u0" not in {entry["name"] for entry in answer["entries"]}
@@ -386,7 +386,7 @@ def test_a_user_who_is_erased_leaves_the_estimate_and_all_that_waits(site: Site)
     gone = site.work(begun["task_id"])
     assert isinstance(gone, FlitwatchError) and "Upload it again" in str(gone)
     with connect(site.url, role="owner", autocommit=True) as conn:
-        erase(conn, "una")
+        erase_user(conn, "una")
         assert conn.execute("SELECT count(*) FROM estimate WHERE created_by IS NOT NULL").fetchone() == (0,)
         assert conn.execute("SELECT count(*) FROM estimate").fetchone() == (1,)
 

@@ -53,7 +53,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
     """Runs as a program reports them, jobs as the accounting knows them, and the API's answer to the page."""
     when = {row[0]: (datetime.fromisoformat(row[1]).timestamp(), float(row[2])) for row in runs}
     with connect(url, autocommit=True) as conn:
-        people.add(conn, "portal", "service")
+        people.add_account(conn, "portal", "service")
         secret = people.add_token(conn, "portal", "test", ["runs"])[1]
         beside = [
             Job(
@@ -67,7 +67,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
             )
             for number, (run, user, amount) in enumerate(exposure)
         ]
-        jobs.upsert(conn, beside)
+        jobs.upsert_jobs(conn, beside)
     with serving(Settings(db=url, web=None, api_anonymous="operator")) as served:
         for name, start, time_s, *_ in runs:
             told = {
@@ -78,7 +78,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
                 "steps": [{"step": 0, "time_s": float(time_s)}],
             }
             assert served.http.post("/api/v1/runs", json=told, headers=bearer(secret)).status_code == 201
-        tasks.blame({"exe": "milc", "nodes": len(NODES)}, Context(url))
+        tasks.run_blame({"exe": "milc", "nodes": len(NODES)}, Context(url))
         return served.get("/estimates/blame", exe="milc", nodes=len(NODES), limit=1000)
 
 

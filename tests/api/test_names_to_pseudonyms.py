@@ -107,7 +107,7 @@ def site(_embedded_template) -> Iterator[Site]:  # type: ignore[no-untyped-def]
     url = _embedded_template.create()
     with connect(url, role="writer") as conn:
         for number, user in ((1, "alice"), (2, "bob"), (3, "alice")):
-            jobs.upsert(conn, [Job(cluster="c", job_id=str(number), user=user, account=f"{user}lab", name=f"{user}plan", state="COMPLETED",
+            jobs.upsert_jobs(conn, [Job(cluster="c", job_id=str(number), user=user, account=f"{user}lab", name=f"{user}plan", state="COMPLETED",
                                    start_s=1e9 + number, end_s=1.1e9, nodes=1, node_list="nid00001")])  # fmt: skip
         runs.upsert_run(
             conn, Run(run_key="r", exe=REAL["exe"], job_id="1", start_s=1e9, ranks=(0,), nodes=("nid00001",))
@@ -131,7 +131,7 @@ def site(_embedded_template) -> Iterator[Site]:  # type: ignore[no-untyped-def]
             "routes": None,
             "parameters": {},
         }
-        recommendations.save(
+        recommendations.save_recommendation(
             conn,
             recommendations.Recommendation(
                 "routing_mode",
@@ -146,11 +146,13 @@ def site(_embedded_template) -> Iterator[Site]:  # type: ignore[no-untyped-def]
                 authorised=True,
             ),
         )
-        tasks.start(conn, "routing.advice", {"user": "alice", "application": "x"}, created_by="otto", authorised=True)
+        tasks.start_task(
+            conn, "routing.advice", {"user": "alice", "application": "x"}, created_by="otto", authorised=True
+        )
     with connect(url, role="gate", autocommit=True) as conn:
         for name in ("viewer", "user"):
-            people.add(conn, name, name, PASSWORD)
-        people.add(conn, "agent", "service")
+            people.add_account(conn, name, name, PASSWORD)
+        people.add_account(conn, "agent", "service")
         tokens = {
             scopes: people.add_token(conn, "agent", "t", scopes.split())[1]
             for scopes in ("read", "read operate tasks advice")
@@ -335,7 +337,7 @@ def test_no_task_and_nothing_that_it_leaves_joins_a_name_with_a_pseudonym(site: 
 def test_the_names_are_there_for_who_sees_names(site: Site) -> None:
     """Or the tests above would compare nothing with nothing."""
     with connect(site.url, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         sees = bearer(people.add_token(conn, "otto", "t", ["read", "names"])[1])
     everything = listings(httpx.Client(base_url=site.served.url, headers=sees, timeout=30))
     for path in (

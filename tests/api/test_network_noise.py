@@ -21,16 +21,16 @@ from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.people.erasure import erase
+from flitwatch_db.people.erasure import erase_user
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.network_noise.observations import message_time_s
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ml.work.network_noise import look
+from flitwatch_ml.work.network_noise import save_network_noise
 from flitwatch_simulation.tasks import HANDLERS as SIMULATION
 
 pytestmark = pytest.mark.integration
@@ -60,15 +60,15 @@ def counted(fabric_id: int, at: int, columns: dict[str, np.ndarray]) -> counters
 def site(_embedded_template: Server) -> Iterator[tuple[Served, str]]:
     url = _embedded_template.create()
     with connect(url, role="writer") as conn:
-        machine = dragonfly(2, 4, 4, endpoints_per_router=4)
+        machine = build_dragonfly(2, 4, 4, endpoints_per_router=4)
         place = {
-            name: fabrics.save(conn, replace(machine, name=name, technology=technology))
+            name: fabrics.save_fabric(conn, replace(machine, name=name, technology=technology))
             for name, technology in (("aries", Technology.CRAY_XC), ("tree", Technology.INFINIBAND))
         }
         nodes = ",".join(machine.endpoints.node[:4])
         for at, (number, (name, stalls, latency)) in enumerate(PLANTED.items()):
             begin = T0 + 600 * at
-            jobs.upsert(
+            jobs.upsert_jobs(
                 conn,
                 [Job("c", number, "COMPLETED", user="ann", name="milc", start_s=begin, end_s=begin + SECONDS, nodes=4, node_list=nodes, simulated=True)],
                 place[name],
@@ -98,7 +98,7 @@ def test_the_planted_noise_is_stored_once_and_served(site: tuple[Served, str]) -
     served, url = site
     early = served.get("/jobs/1/network-noise")
     assert early["verdict"] == "not computed" and early["of_runtime"]["cannot_tell"] and early["figures"] == []
-    assert look(url) == len(PLANTED) and look(url) == 0
+    assert save_network_noise(url) == len(PLANTED) and save_network_noise(url) == 0
     made = served.get("/jobs/1/network-noise")
     truth = 0.4 * SECONDS * (FLITS * 3 / 800e6 + PACKETS / 1024 * 4e-6)
     assert made["verdict"] == "estimated", made
@@ -114,7 +114,7 @@ def test_the_planted_noise_is_stored_once_and_served(site: tuple[Served, str]) -
 
 def test_quiet_cards_have_none_and_what_was_not_counted_says_why(site: tuple[Served, str]) -> None:
     served, url = site
-    look(url)
+    save_network_noise(url)
     assert served.get("/jobs/2/network-noise")["noise_s"] == 0.0
     tree = served.get("/jobs/3/network-noise")
     assert tree["verdict"] == "cannot tell" and tree["noise_s"] is None
@@ -135,7 +135,7 @@ def test_the_share_of_the_slowdown_is_of_the_seconds_beyond_usual(site: tuple[Se
                 " %s - interval '500 days', %s - interval '500 days' + interval '250 s', 4, true",
                 [f"9{number}", start, start],
             )
-    look(url)
+    save_network_noise(url)
     made = served.get("/jobs/1/network-noise")["of_slowdown"]
     # 300 s where 250 s are usual: the median of these jobs and of the three of 300 s beside it.
     assert made["of_s"] == pytest.approx(50.0) and 0 < made["share"] < 1
@@ -266,7 +266,7 @@ def test_a_new_end_is_computed_anew_and_only_writers_write(site: tuple[Served, s
     with connect(url, role="writer") as conn:
         conn.execute("UPDATE job SET end_ts = end_ts - interval '60 s' WHERE job_id = '2'")
     assert served.get("/jobs/2/network-noise")["verdict"] == "not computed"
-    assert look(url) == 1 and served.get("/jobs/2/network-noise")["verdict"] == "estimated"
+    assert save_network_noise(url) == 1 and served.get("/jobs/2/network-noise")["verdict"] == "estimated"
     for role, statement in (
         ("reader", "UPDATE job_network_noise SET noise_s = 0"),
         ("writer", "DELETE FROM job_network_noise"),
@@ -277,7 +277,7 @@ def test_a_new_end_is_computed_anew_and_only_writers_write(site: tuple[Served, s
 
 def test_it_goes_with_its_user(site: tuple[Served, str]) -> None:
     _, url = site
-    look(url)
+    save_network_noise(url)
     with connect(url, role="owner") as conn:
-        erase(conn, "ann")
+        erase_user(conn, "ann")
         assert conn.execute("SELECT count(*) FROM job_network_noise").fetchone() == (0,)

@@ -13,11 +13,11 @@ from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
-from flitwatch_db.tasks import start
+from flitwatch_db.tasks import start_task
 from flitwatch_domain.task_models.simulations import CollectiveOptions
 from flitwatch_research.studies import registry
 from flitwatch_simulation import routings, topologies
-from flitwatch_simulation.collectives import collective
+from flitwatch_simulation.collectives import run_collective
 
 MEASURED = {
     "network": "lab",
@@ -40,13 +40,13 @@ def succeeded(conn: psycopg.Connection[Any], name: str, result: dict[str, Any]) 
     """A task that a worker has ended with this result."""
     conn.execute(
         "UPDATE task SET state = 'succeeded', result = %s, finished_at = now() WHERE task_id = %s",
-        [Jsonb(result), start(conn, name, {})],
+        [Jsonb(result), start_task(conn, name, {})],
     )
 
 
 def _collective() -> dict[str, Any]:
-    torus = topologies.parse("torus:4,4")
-    return collective(CollectiveOptions(runs=20, ratio=0.5), torus, routings.routes_of(torus))
+    torus = topologies.parse_topology("torus:4,4")
+    return run_collective(CollectiveOptions(runs=20, ratio=0.5), torus, routings.routes_of(torus))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_measurements_come_out_by_ratio(served: tuple[Served, psycopg.Connection
     api, conn = served
     assert api.get("/noise/measured") == {"items": [], "fits": []}
     never = MEASURED | {"split": 2, "ratio": 0.9, "perturbed_s": []}
-    noise_bench.insert(conn, "a.jsonl", [MEASURED, MEASURED | {"split": 1, "quiet_s": [3e-5]}, never])
+    noise_bench.insert_measurements(conn, "a.jsonl", [MEASURED, MEASURED | {"split": 1, "quiet_s": [3e-5]}, never])
     half, most = api.get("/noise/measured")["items"]
     assert (half["network"], half["ratio"], half["splits"], half["late"]) == ("lab", 0.5, 2, 2)
     assert half["slowdown"] == pytest.approx(2.0) and half["slowdown_quartiles"] == pytest.approx([1.5, 2.0, 2.5])
@@ -84,7 +84,7 @@ def test_a_planted_line_is_fitted_and_noise_has_an_interval(served: tuple[Served
         one | {"network": "noisy", "perturbed_s": [s * one["perturbed_s"][0]]}
         for one, s in zip(planted, (1.1, 0.9, 1.2, 0.8, 0.95, 1.05), strict=True)
     ]
-    noise_bench.insert(conn, "a.jsonl", [*planted, *noisy, MEASURED | {"network": "one ratio"}])
+    noise_bench.insert_measurements(conn, "a.jsonl", [*planted, *noisy, MEASURED | {"network": "one ratio"}])
     exact, wide = api.get("/noise/measured")["fits"]
     assert (exact["network"], exact["splits"], wide["network"]) == ("lab", 6, "noisy")
     assert exact["slope"] == pytest.approx(2) and exact["intercept"] == pytest.approx(1)
@@ -99,8 +99,8 @@ def test_simulated_points_of_studies_and_collectives(served: tuple[Served, psyco
     assert api.get("/noise/simulated") == {"items": []}
     succeeded(conn, "sim.collective", _collective())
     parameters = {"runs": 5, "k_2d": [4], "k_3d": [3]}
-    succeeded(conn, "sim.study", registry.find("fig16").run(parameters, lambda *_: None, lambda: False))
-    succeeded(conn, "sim.study", registry.find("table1").run({}, lambda *_: None, lambda: False))
+    succeeded(conn, "sim.study", registry.find_study("fig16").run(parameters, lambda *_: None, lambda: False))
+    succeeded(conn, "sim.study", registry.find_study("table1").run({}, lambda *_: None, lambda: False))
     items = api.get("/noise/simulated")["items"]
     assert [(p["study"], p["topology"], p["semantics"]) for p in items] == [
         ("hoefler-fig16", "torus:4,4", "orcs"),

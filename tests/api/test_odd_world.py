@@ -11,14 +11,14 @@ import pytest
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.app import create_app
-from flitwatch_api.description import text
+from flitwatch_api.description import render_description
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from ingest import odd
 
 pytestmark = pytest.mark.integration
@@ -46,13 +46,13 @@ IDENTITIES = (
 def asking(request: pytest.FixtureRequest, embedded_db: str, topic: str) -> Iterator[tuple[Served, dict[str, str]]]:
     rng = random.Random(7)
     with connect(embedded_db) as conn:
-        fabrics.save(conn, dragonfly(1, 2, 4, name="odd"))
+        fabrics.save_fabric(conn, build_dragonfly(1, 2, 4, name="odd"))
     odd.publish(embedded_db, odd.records(rng, topic), rng)
-    drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=120)
+    drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=120)
     headers: dict[str, str] = {}
     if request.param == "names":
         with connect(embedded_db, role="gate", autocommit=True) as conn:
-            people.add(conn, "ada", "admin")
+            people.add_account(conn, "ada", "admin")
             scopes = ["read", "names", "operate", "tasks", "advice", "admin"]
             headers = bearer(people.add_token(conn, "ada", "test", scopes)[1])
     anonymous = "operator" if request.param == "operator" else "viewer"
@@ -74,7 +74,7 @@ def found_in(answer: Any, into: dict[str, set[Any]]) -> None:
 
 def test_every_read_answers_over_odd_records(asking: tuple[Served, dict[str, str]]) -> None:
     served, headers = asking
-    described = json.loads(text(create_app(Settings(web=None))))
+    described = json.loads(render_description(create_app(Settings(web=None))))
     paths = [path for path, methods in described["paths"].items() if "get" in methods and not path.endswith("/events")]
     known: dict[str, set[Any]] = {"fabric": {"odd"}}
     failed: dict[str, str] = {}

@@ -19,7 +19,7 @@ from support.openid import SECRET, RealProvider, a_provider, settings
 
 from api.conftest import Served, serving
 from flitwatch_api.people.oidc import provider_of
-from flitwatch_api.people.roles import Roles, inside
+from flitwatch_api.people.roles import Roles, find_claim
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
@@ -108,7 +108,7 @@ def refused(answer: httpx.Response, status: int, *words: str) -> None:
 
 def accounts(url: str) -> dict[str, dict]:
     with connect(url, role="gate") as conn:
-        return {row["name"]: row for row in people.accounts(conn)}
+        return {row["name"]: row for row in people.list_accounts(conn)}
 
 
 def arrivals(sites: Sites) -> list[tuple]:
@@ -217,15 +217,15 @@ def test_who_says_no_at_the_provider_is_told_so(sites: Sites, browser: httpx.Cli
 
 def test_an_equal_name_takes_no_account_over(sites: Sites, browser: httpx.Client) -> None:
     with connect(sites.url, role="gate") as conn:
-        people.add(conn, "root", "admin", "correct horse battery")
-        people.add(conn, "taken", "viewer")
+        people.add_account(conn, "root", "admin", "correct horse battery")
+        people.add_account(conn, "taken", "viewer")
     sites.provider.tell(people={"s-6": {"preferred_username": "root"}, "s-7": {"preferred_username": "eve"}})
     refused(enter(browser, sites.plain, "s-6"), 403, "belongs to another account")
     assert accounts(sites.url)["root"]["issuer"] is None
     with connect(sites.url, role="gate") as conn:
         with pytest.raises(Conflict):
-            people.rename(conn, "root", "taken")
-        people.rename(conn, "root", "root-local")
+            people.rename_account(conn, "root", "taken")
+        people.rename_account(conn, "root", "root-local")
     with httpx.Client(timeout=60, headers=PAGE) as other:
         assert enter(other, sites.plain, "s-6").status_code == 303 and who(other, sites.plain)["role"] == "user"
     with httpx.Client(timeout=60, headers=PAGE) as other:
@@ -243,7 +243,7 @@ def test_a_disabled_account_stays_out(sites: Sites, browser: httpx.Client) -> No
     sites.provider.tell(people={"s-9": {"preferred_username": "fay"}})
     assert enter(browser, sites.plain, "s-9").status_code == 303
     with connect(sites.url, role="gate") as conn:
-        people.change(conn, "fay", disabled=True)
+        people.change_account(conn, "fay", disabled=True)
     with httpx.Client(timeout=60, headers=PAGE) as again:
         refused(enter(again, sites.plain, "s-9"), 403, "is disabled")
 
@@ -270,7 +270,7 @@ def test_a_role_given_here_stays_where_the_provider_gives_none(sites: Sites, bro
     sites.provider.tell(people={"s-11": {"preferred_username": "hal", "groups": ["flit-admins"]}})
     assert enter(browser, sites.plain, "s-11").status_code == 303 and who(browser, sites.plain)["role"] == "user"
     with connect(sites.url, role="gate") as conn:
-        people.change(conn, "hal", role="operator")
+        people.change_account(conn, "hal", role="operator")
     with httpx.Client(timeout=60, headers=PAGE) as again:
         assert enter(again, sites.plain, "s-11").status_code == 303 and who(again, sites.plain)["role"] == "operator"
 
@@ -303,7 +303,7 @@ def test_a_provider_that_is_away(embedded_db: str, browser: httpx.Client) -> Non
     with serving(settings(embedded_db, provider.issuer)) as site:
         refused(browser.get(f"{site.url}/api/v1/session/oidc"), 503, "Centre login does not answer")
         with connect(embedded_db, role="gate") as conn:
-            people.add(conn, "local", "viewer", "correct horse battery")
+            people.add_account(conn, "local", "viewer", "correct horse battery")
         assert (
             site.http.post("/api/v1/session", json={"name": "local", "password": "correct horse battery"}).status_code
             == 200
@@ -384,7 +384,7 @@ def test_a_provider_that_names_any_endpoint_without_https_is_not_asked(
 def test_roles_of_claims_within_claims() -> None:
     roles = Roles("realm_access.roles", "flit=admin")
     assert roles.of({"realm_access": {"roles": ["flit"]}}) == "admin"
-    assert inside({"https://a.example/groups": ["x"]}, "https://a.example/groups") == ["x"]
+    assert find_claim({"https://a.example/groups": ["x"]}, "https://a.example/groups") == ["x"]
     for claims in ({}, {"realm_access": 3}, {"realm_access": {}}):
         with pytest.raises(Forbidden):
             roles.of(claims)

@@ -18,7 +18,7 @@ from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
 from flitwatch_api.people import callers, login_limiter, trail
-from flitwatch_api.people.access import RANK, SAFE, Requirement, check
+from flitwatch_api.people.access import RANK, SAFE, Requirement, check_access
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
 from flitwatch_api.settings import Settings
@@ -62,11 +62,11 @@ def site(_embedded_template) -> Iterator[tuple[Served, str]]:  # type: ignore[no
     url = _embedded_template.create()
     with connect(url, role="gate", autocommit=True) as conn:
         for name in ROLES:
-            people.add(conn, name, name, PASSWORD)
-        people.add(conn, "slurm", "service")
+            people.add_account(conn, name, name, PASSWORD)
+        people.add_account(conn, "slurm", "service")
     with connect(url, role="writer") as conn:
         for one in (job(1, "user", "mine"), job(2, "mallory", "secret-plan"), job(3, "eve", "/home/eve/x")):
-            jobs.upsert(conn, [one])
+            jobs.upsert_jobs(conn, [one])
     with serving(Settings(db=url, web=None, api_anonymous="none")) as served:
         yield served, url
     _embedded_template.drop(url)
@@ -277,8 +277,8 @@ def test_tasks_of_others_name_nobody_and_go_on(site: tuple[Served, str], clients
         }
         observations = {"ADAPTIVE_0": [seen], "ADAPTIVE_3": [seen]}
         args = {"job": "2", "user": "mallory", "application": "secret-plan", "observations": observations}
-        other = queue.start(conn, "routing.advice", args, created_by="mallory")
-        study = queue.start(conn, "sim.study", {"study": "noise"}, created_by="mallory")
+        other = queue.start_task(conn, "routing.advice", args, created_by="mallory")
+        study = queue.start_task(conn, "sim.study", {"study": "noise"}, created_by="mallory")
     for role in ("viewer", "user"):
         seen = clients[role].get("/api/v1/tasks").text + clients[role].get(f"/api/v1/tasks/{other}").text
         assert "mallory" not in seen and "secret-plan" not in seen
@@ -312,7 +312,7 @@ def test_admins_handle_accounts_and_the_last_one_stays(
         assert people.of_session(conn, secret) is None
         assert admin.patch("/api/v1/users/zoe", json={"disabled": True}).status_code == 200
         with pytest.raises(Conflict):
-            people.change(conn, "admin", role="viewer")
+            people.change_account(conn, "admin", role="viewer")
     assert admin.patch("/api/v1/users/admin", json={"disabled": True}).status_code == 409
     assert admin.patch("/api/v1/users/nobody", json={"role": "user"}).status_code == 404
     assert "argon2" not in admin.get("/api/v1/users").text
@@ -320,9 +320,9 @@ def test_admins_handle_accounts_and_the_last_one_stays(
 
 def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "root", "admin", PASSWORD)
-        people.add(conn, "eve", "user", PASSWORD)
-        people.add(conn, "old", "user", PASSWORD)
+        people.add_account(conn, "root", "admin", PASSWORD)
+        people.add_account(conn, "eve", "user", PASSWORD)
+        people.add_account(conn, "old", "user", PASSWORD)
         with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
             eve, root = logged_in(api, "eve"), logged_in(api, "root")
             changed = root.patch("/api/v1/users/eve", json={"role": "service"})
@@ -349,32 +349,32 @@ def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
 def test_a_service_by_a_session_passes_no_check() -> None:
     service = Caller("s", "service", "session", frozenset(SCOPES_OF["service"]), "account 1")
     with pytest.raises(Forbidden):
-        check(service, Requirement("user", "tasks", True))
-    check(replace(service, via="token"), Requirement("user", "tasks", True))
+        check_access(service, Requirement("user", "tasks", True))
+    check_access(replace(service, via="token"), Requirement("user", "tasks", True))
 
 
 def test_the_last_admin_who_can_log_in_stays(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "root", "admin", PASSWORD)
-        people.add(conn, "ghost", "admin")
+        people.add_account(conn, "root", "admin", PASSWORD)
+        people.add_account(conn, "ghost", "admin")
         for taken in ({"disabled": True}, {"role": "viewer"}, {"role": "service"}):
             with pytest.raises(Conflict, match="who can log in"):
-                people.change(conn, "root", **taken)  # type: ignore[arg-type]
+                people.change_account(conn, "root", **taken)  # type: ignore[arg-type]
         with pytest.raises(Conflict):
-            people.remove(conn, "root")
+            people.remove_account(conn, "root")
         assert people.log_in(conn, "root", PASSWORD)
         # Whom a provider vouches for can, too; an admin by token alone may go while another stays.
         people.of_provider(conn, "https://idp.example", "7", "ann", "admin")
-        people.change(conn, "root", disabled=True)
-        people.change(conn, "ghost", role="viewer")
+        people.change_account(conn, "root", disabled=True)
+        people.change_account(conn, "ghost", role="viewer")
         with pytest.raises(Conflict):
-            people.change(conn, "ann", role="service")
+            people.change_account(conn, "ann", role="service")
 
 
 def test_a_provider_logs_nobody_in_as_a_service(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.of_provider(conn, "https://idp.example", "7", "ann", None)
-        people.change(conn, "ann", role="service")
+        people.change_account(conn, "ann", role="service")
         for role in (None, "admin"):
             with pytest.raises(Forbidden, match="service"):
                 people.of_provider(conn, "https://idp.example", "7", "ann", role)
@@ -383,15 +383,15 @@ def test_a_provider_logs_nobody_in_as_a_service(embedded_db: str) -> None:
 @pytest.mark.parametrize("name", ["anonymous", "nobody", "erased", " x"])
 def test_names_that_stand_for_others_make_no_account(embedded_db: str, name: str) -> None:
     with connect(embedded_db, role="gate") as conn, pytest.raises(BadRequest):
-        people.add(conn, name, "viewer")
+        people.add_account(conn, name, "viewer")
 
 
 def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
-        people.add(conn, "otto", "operator", PASSWORD)
+        people.add_account(conn, "slurm", "service")
+        people.add_account(conn, "otto", "operator", PASSWORD)
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [job(1, "eve", "a"), job(2, "eve", "b")])
+        jobs.upsert_jobs(conn, [job(1, "eve", "a"), job(2, "eve", "b")])
     headers = token(embedded_db, "slurm", "read", "names", "advice")
     other = token(embedded_db, "slurm", "read", "names")
 
@@ -422,8 +422,8 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
 
 def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
-        people.add(conn, "otto", "operator", PASSWORD)
+        people.add_account(conn, "slurm", "service")
+        people.add_account(conn, "otto", "operator", PASSWORD)
     headers = token(embedded_db, "slurm", "read", "names", "advice")
 
     def looks(actor: str) -> list[dict]:
@@ -472,7 +472,7 @@ def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> Non
 async def test_stopping_during_a_write_loses_no_entry_and_keeps_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trail, "EVERY_S", 0.001)
     written: list[audit.Entry] = []
-    monkeypatch.setattr(audit, "add", lambda conn, batch: written.extend(batch))
+    monkeypatch.setattr(audit, "add_entries", lambda conn, batch: written.extend(batch))
     begun, goes_on = asyncio.Event(), asyncio.Event()
 
     class SlowDatabase:
@@ -502,7 +502,7 @@ def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytes
     monkeypatch.setattr(trail, "SUM_EVERY_S", 0.0)
     monkeypatch.setattr(trail, "EVERY_S", 0.02)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
+        people.add_account(conn, "slurm", "service")
     headers = token(embedded_db, "slurm", "read", "names")
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         for _ in range(200):
@@ -591,7 +591,7 @@ def test_log_lines_are_json_with_the_request() -> None:
 def test_unknown_tokens_are_counted_by_their_address(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callers, "UNKNOWN_PER_S", 1 / 3600)  # nothing is given back while a slow machine asks
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
+        people.add_account(conn, "slurm", "service")
     known = token(embedded_db, "slurm", "read")
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         assert api.http.get("/api/v1/jobs", headers=known).status_code == 200
@@ -630,7 +630,7 @@ def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
 @pytest.mark.usefixtures("no_second_chance")
 def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator", PASSWORD)
+        people.add_account(conn, "otto", "operator", PASSWORD)
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         guessed = guess_passwords(api, 14, "127.0.0.2")
         assert guessed[:10] == [401] * 10 and set(guessed[10:]) == {429}
@@ -643,7 +643,7 @@ def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monk
     monkeypatch.setattr(login_limiter, "NAME_BURST", 12)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         for name in ("otto", "eve"):
-            people.add(conn, name, "operator", PASSWORD)
+            people.add_account(conn, name, "operator", PASSWORD)
     right = {"name": "otto", "password": PASSWORD}
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         otto, eve = logged_in(api, "otto"), logged_in(api, "eve")

@@ -76,7 +76,7 @@ class Site:
 @pytest.fixture
 def site(embedded_db: str, tmp_path: Path) -> Iterator[Site]:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "scripts", "service")
+        people.add_account(conn, "scripts", "service")
         (tmp_path / "token").write_text(people.add_token(conn, "scripts", "runs", ["runs"])[1])
     with serving(Settings(db=embedded_db, web=None, api_anonymous="operator")) as served:
         yield Site(served, embedded_db, tmp_path)
@@ -88,7 +88,7 @@ def python(text: str) -> tuple[str, ...]:
 
 def test_steps_of_the_python_module_come_back_as_written(site: Site) -> None:
     with connect(site.db, role="writer", autocommit=True) as conn:
-        jobs.upsert(
+        jobs.upsert_jobs(
             conn, [Job("c", "77_3", "RUNNING", user="ann", start_s=time.time() - 60, nodes=2, node_list="n[1-2]")]
         )
     text = "from flitwatch_client import steps; [steps.report(n, 0.5 + n / 4) for n in range(5)]; steps.report(2, 9.125); print('out'); raise SystemExit(7)"

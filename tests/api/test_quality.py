@@ -9,9 +9,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from api.conftest import Served
 from api.world import HOSTILE, World
-from flitwatch_api.events.hub import encode
+from flitwatch_api.events.hub import encode_event
 from flitwatch_db import connect
-from flitwatch_db.core.events import Event, emit
+from flitwatch_db.core.events import Event, emit_event
 from flitwatch_db.ingest import store as ingest
 
 
@@ -20,7 +20,9 @@ def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
     with connect(world.url) as conn:
         ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.now", records=1, values=100, bytes=500)])
         ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.nowhere", records=5, unplaced=4)])
-        emit(conn, "unplaced", {"topic": "ldms.nowhere", "count": 2, "reasons": ["n9 mlx5_0 port 1 is in none of ib"]})
+        emit_event(
+            conn, "unplaced", {"topic": "ldms.nowhere", "count": 2, "reasons": ["n9 mlx5_0 port 1 is in none of ib"]}
+        )
     got = api.get("/ingest/status")
     nowhere = next(t for t in got["topics"] if t["topic"] == "ldms.nowhere")
     assert (nowhere["unplaced"], nowhere["unplaced_because"]) == (4, "n9 mlx5_0 port 1 is in none of ib")
@@ -167,7 +169,7 @@ def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> No
         assert shown["args"] == {"n": 1e308, "m": [-1e99, {"k": 2.0**64}]} and shown["result"] == {"whole": None}
         assert shown in api.get("/tasks")["items"]
         event = Event(7, datetime.now(UTC), "task", {"done": 10**308})
-        assert json.loads(encode(event).split(b"data: ")[1]) == {"done": 1e308}
+        assert json.loads(encode_event(event).split(b"data: ")[1]) == {"done": 1e308}
     finally:
         with connect(world.url, role="owner") as conn:
             conn.execute("DELETE FROM task WHERE task_id = %s", [made[0]])

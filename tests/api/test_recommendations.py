@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from api.conftest import Served, bearer, operating, serving
-from flitwatch_api.names import replaced
+from flitwatch_api.names import replace_names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
-from flitwatch_db.estimates.recommendations import Recommendation, as_json, save
+from flitwatch_db.estimates.recommendations import Recommendation, as_json, save_recommendation
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people import accounts as people
 from flitwatch_db.runs import store as runs
@@ -57,9 +57,9 @@ MODE = Recommendation(
 @pytest.fixture
 def served(embedded_db: str) -> Iterator[tuple[Served, list[int]]]:
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [Job(cluster="c", job_id="42", user="ann", state="RUNNING", start_s=1e9)])
+        jobs.upsert_jobs(conn, [Job(cluster="c", job_id="42", user="ann", state="RUNNING", start_s=1e9)])
         runs.upsert_run(conn, Run(run_key="r", exe="milc", ranks=(0,), nodes=("nid00001",)))
-        numbers = [save(conn, ROUTES), save(conn, replace(MODE, created_by="the site"))]
+        numbers = [save_recommendation(conn, ROUTES), save_recommendation(conn, replace(MODE, created_by="the site"))]
     with serving(Settings(db=embedded_db, web=None)) as made:
         made.http.headers.update(operating(embedded_db))
         yield made, numbers
@@ -107,7 +107,7 @@ def test_evidence_and_parts(served: tuple[Served, list[int]]) -> None:
 
 def test_a_repeated_task_replaces_its_row(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        first, second = save(conn, ROUTES), save(conn, replace(ROUTES, title="again"))
+        first, second = save_recommendation(conn, ROUTES), save_recommendation(conn, replace(ROUTES, title="again"))
         rows = conn.execute("SELECT recommendation_id, title FROM recommendation").fetchall()
         parts = conn.execute("SELECT DISTINCT recommendation_id FROM recommendation_part").fetchall()
     assert rows == [(second, "again")] and parts == [(second,)] and second != first
@@ -141,7 +141,7 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
     }
     args = {"application": APPLICATION, "job": "42", "user": USER, "observations": observations}
     with connect(url, role="writer") as conn:
-        task_id = tasks.start(conn, "routing.advice", args, created_by=USER, authorised=True)
+        task_id = tasks.start_task(conn, "routing.advice", args, created_by=USER, authorised=True)
         conn.commit()
         telling = Telling(url, task_id)
         made = HANDLERS["routing.advice"](args, telling)  # type: ignore[arg-type]
@@ -149,10 +149,10 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
         older = replace(
             MODE, user=USER, application=APPLICATION, detail={**DETAIL, "why": why, "parameters": {"who": [USER]}}
         )
-        numbers = [made["recommendation_id"], made["placement_recommendation_id"], save(conn, older)]
+        numbers = [made["recommendation_id"], made["placement_recommendation_id"], save_recommendation(conn, older)]
     with connect(url, role="gate", autocommit=True) as conn:
         for name, role in (("vera", "viewer"), ("uli", "user"), ("otto", "operator"), ("slurm", "service")):
-            people.add(conn, name, role)
+            people.add_account(conn, name, role)
     with serving(Settings(db=url, web=None)) as api:
         yield api, url, numbers, telling.told
     _embedded_template.drop(url)
@@ -188,6 +188,6 @@ def test_texts_name_nobody_below_scope_names(
 
 
 def test_a_name_that_is_a_part_of_a_word_stays_in_it() -> None:
-    shown = replaced({"why": ["an answer of an's run", 3, None]}, (("run", "RUN"), ("an", "\\1")))
+    shown = replace_names({"why": ["an answer of an's run", 3, None]}, (("run", "RUN"), ("an", "\\1")))
     assert shown == {"why": ["\\1 answer of \\1's RUN", 3, None]}
-    assert replaced("/home/an/x_an", (("an", "u"), (None, "x"))) == "/home/u/x_u"
+    assert replace_names("/home/an/x_an", (("an", "u"), (None, "x"))) == "/home/u/x_u"

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from api.conftest import Served, bearer, serving
-from flitwatch_api.refusals import public, without_folders, without_values
+from flitwatch_api.refusals import redact_record, without_folders, without_values
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.core import events
@@ -46,7 +46,7 @@ def test_sources_lose_their_folders() -> None:
     assert without_folders("sacct:/home/alice/in/s1.txt#rejected") == "sacct:s1.txt#rejected"
     assert without_folders("/home/alice: old/s1.txt") == "s1.txt"
     assert without_folders("in/alice/s1.txt") == "s1.txt" and without_folders("ldms.x") == "ldms.x"
-    assert public({"count": 3}) == {"count": 3} and public({"reason": None}) == {"reason": None}
+    assert redact_record({"count": 3}) == {"count": 3} and redact_record({"reason": None}) == {"reason": None}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def site(embedded_db: str) -> Iterator[tuple[Served, str]]:
             conn,
             [ingest.DeadLetter("slurm", 0, 1, reason, b"x", "sacct:/home/alicevictim/s1.txt", "line 3, 'alicevictim'")],
         )
-        events.emit(conn, "dead_letter", {"count": 1, "reason": reason})
+        events.emit_event(conn, "dead_letter", {"count": 1, "reason": reason})
     with serving(Settings(db=embedded_db, web=None, api_anonymous="user")) as served:
         yield served, embedded_db
 
@@ -65,7 +65,7 @@ def site(embedded_db: str) -> Iterator[tuple[Served, str]]:
 def test_names_in_refused_records_are_for_who_may_see_names(site: tuple[Served, str]) -> None:
     served, url = site
     with connect(url, role="gate", autocommit=True) as conn:
-        people.add(conn, "ops", "operator")
+        people.add_account(conn, "ops", "operator")
         headers = {
             scopes: bearer(people.add_token(conn, "ops", "t", scopes.split(), 1)[1])
             for scopes in ("read", "read names")

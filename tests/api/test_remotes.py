@@ -148,7 +148,7 @@ def test_whose_names_are_hidden_here_sees_no_remote_that_shows_names(
 ) -> None:
     named, masked = token_file(tmp_path, world.url, "read", "names"), token_file(tmp_path, world.url, "read")
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         operator = bearer(people.add_token(conn, "otto", "x", ["read", "names"])[1])
     with serving(Settings(db=world.url, web=None, api_anonymous="none")) as there:
         remotes = f"open|{there.url}|{named}, masked|{there.url}|{masked}"
@@ -212,7 +212,7 @@ def test_events_of_a_remote_arrive_and_end_with_the_caller(
     monkeypatch.setattr(stream_access, "CHECK_S", 0.1)
     far = _embedded_template.create()
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         otto = bearer(people.add_token(conn, "otto", "otto", ["read"])[1])
     with (
         serving(Settings(db=far, web=None, api_heartbeat_s=0.05)) as there,
@@ -311,7 +311,7 @@ def here(hostile_server: tuple[Hostile, Served, str]) -> Served:
 
 def test_who_asks_here_stays_here(hostile: Hostile, here: Served, hostile_server: tuple[Hostile, Served, str]) -> None:
     with connect(hostile_server[2], role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         otto = bearer(people.add_token(conn, "otto", "otto", ["read"])[1])
     hostile.answers["/api/v1/jobs?limit=1"] = (
         200, {"Content-Type": "application/json", "Set-Cookie": "flitwatch-session=theirs", "Cache-Control": "public, max-age=60"}, b"{}",

@@ -28,7 +28,9 @@ def site(_embedded_template) -> Iterator[tuple[Served, dict[str, dict[str, str]]
     try:
         with connect(url, autocommit=True) as conn:
             for number, user in (("1", "ann"), ("2", "bob")):
-                jobs.upsert(conn, [Job("c", number, "RUNNING", user=user, start_s=1e9, nodes=2, node_list="n[1-2]")])
+                jobs.upsert_jobs(
+                    conn, [Job("c", number, "RUNNING", user=user, start_s=1e9, nodes=2, node_list="n[1-2]")]
+                )
             runs.upsert_run(conn, Run("imported", "milc", ranks=(0,), nodes=("n1",)))
             headers = {"anonymous": {}}
             for name, role, scopes in (
@@ -38,7 +40,7 @@ def site(_embedded_template) -> Iterator[tuple[Served, dict[str, dict[str, str]]
                 ("portal", "service", ["runs"]),
                 ("viewer", "viewer", ["read"]),
             ):
-                people.add(conn, name, role)
+                people.add_account(conn, name, role)
                 headers[name] = bearer(people.add_token(conn, name, "test", scopes)[1])
         with serving(Settings(db=url, web=None)) as served:
             yield served, headers, url

@@ -37,7 +37,7 @@ def summary(
 def sampled(_embedded_template):
     url = _embedded_template.create()
     with connect(url) as conn:
-        fabrics.save(conn, figure_214())
+        fabrics.save_fabric(conn, figure_214())
         write_samples(
             conn,
             [

@@ -112,10 +112,10 @@ def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> N
     before = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]
     at = [datetime.fromtimestamp(T0 + s, UTC) for s in (30, 60, 90)]
     with connect(world.url) as conn:
-        route_changes.record(conn, world.small_id, at[1], np.array([[0, 1], [2, -1]]))
-        route_changes.record(conn, world.small_id, at[2], np.array([[0, 1], [1, -1]]), "after the repair")
-        route_changes.record(conn, world.small_id, at[0], None, HOSTILE)
-        route_changes.record(conn, world.tree_id, at[0], None, "another fabric")
+        route_changes.record_change(conn, world.small_id, at[1], np.array([[0, 1], [2, -1]]))
+        route_changes.record_change(conn, world.small_id, at[2], np.array([[0, 1], [1, -1]]), "after the repair")
+        route_changes.record_change(conn, world.small_id, at[0], None, HOSTILE)
+        route_changes.record_change(conn, world.tree_id, at[0], None, "another fabric")
     try:
         marks = _marks_when(api, lambda marks: len(marks) == len(before) + 3)
         assert [m["text"] for m in marks if m["kind"] == "routes"] == [
@@ -175,7 +175,7 @@ def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: Worl
         else:
             want.append((begin, end, {device}))
     with connect(world.url) as conn:
-        fabric = fabrics.get(conn, "small").fabric_id
+        fabric = fabrics.get_fabric_row(conn, "small").fabric_id
         moments = [(device, *(datetime.fromtimestamp(at, UTC) for at in span)) for device, *span in gaps]
         ingest.add_gaps(conn, [ingest.Gap(device, "ports", *span, "silence", fabric) for device, *span in moments])
         conn.commit()

@@ -24,7 +24,7 @@ from api.conftest import Served, serving
 from api.world import T0, THROUGH, World
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.ingest.lag import LogEnds
-from flitwatch_api.serve import listen
+from flitwatch_api.serve import open_listener
 from flitwatch_api.settings import Settings
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.platform import EPHEMERAL_PLACES, EPHEMERAL_PREFIX
@@ -41,7 +41,7 @@ def ready(base: str) -> bool:
 
 @contextmanager
 def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         port = free.getsockname()[1]
     base = f"http://127.0.0.1:{port}"
     process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port), *options], stderr=subprocess.PIPE)
@@ -67,7 +67,7 @@ def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Si
 @pytest.mark.system("processes")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_throw_away_database_ends_with_the_command(tmp_path: Path, how: signal.Signals) -> None:
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         port = free.getsockname()[1]
     environment = {**os.environ, "FLITWATCH_HOME": str(tmp_path)}
     process = subprocess.Popen([*COMMAND, "--ephemeral", "--port", str(port)], stderr=subprocess.PIPE, env=environment)
@@ -104,7 +104,7 @@ def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: Worl
 
 @pytest.mark.system("processes")
 def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(world: World) -> None:
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         metrics = free.getsockname()[1]
     with running(world.url, "--metrics-port", str(metrics)) as (_, base):
         aside, pod = f"http://127.0.0.1:{metrics}", {"Host": "10.42.0.7:9464"}
@@ -136,7 +136,7 @@ def test_a_database_that_comes_back_late_is_waited_for() -> None:
             url = server.start()
             server.stop()
             said = Path(place) / "said"
-            with said.open("wb") as file, listen("127.0.0.1", 0) as free:
+            with said.open("wb") as file, open_listener("127.0.0.1", 0) as free:
                 port = free.getsockname()[1]
                 process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port)], stderr=file)
             eventually(
@@ -154,7 +154,7 @@ def test_a_database_that_comes_back_late_is_waited_for() -> None:
 
 
 def test_a_taken_port_is_said_in_one_line(world: World) -> None:
-    with listen("127.0.0.1", 0) as taken:
+    with open_listener("127.0.0.1", 0) as taken:
         port = str(taken.getsockname()[1])
         done = subprocess.run(
             [*COMMAND, "--db", world.url, "--port", port], capture_output=True, text=True, timeout=180

@@ -20,7 +20,7 @@ from api.live_counters import START, count, tell
 from api.streams import following, take, wait_until_listening
 from api.world import T0, World
 from flitwatch_api import shared_answers
-from flitwatch_api.answers import CachedAnswer, keep
+from flitwatch_api.answers import CachedAnswer, cache_json
 from flitwatch_api.fabric import topologies
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import OF_COUNTERS, OF_EVERYTHING, SharedAnswers
@@ -28,7 +28,7 @@ from flitwatch_db import connect
 from flitwatch_db.core.events import Event
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 VIEWERS = 24
 
@@ -132,8 +132,8 @@ def live(embedded_db: str) -> Iterator[tuple[Served, int]]:
 
 def begin(conn: psycopg.Connection) -> int:
     """A fabric of which one router was counted in one second; its number."""
-    made = dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="live")
-    fabric_id = fabrics.save(conn, made)
+    made = build_dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="live")
+    fabric_id = fabrics.save_fabric(conn, made)
     count(conn, fabric_id, 5, 10)
     tell(conn, fabric_id)
     return fabric_id
@@ -192,7 +192,7 @@ def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         secrets = {}
         for name, role in (("otto", "operator"), ("anna", "viewer"), ("alice", "viewer")):
-            people.add(conn, name, role)
+            people.add_account(conn, name, role)
             scopes = ["read", "names"] if role == "operator" else ["read"]
             secrets[name] = bearer(people.add_token(conn, name, name, scopes)[1])
         secrets["tasks"] = bearer(people.add_token(conn, "otto", "tasks", ["tasks"])[1])
@@ -213,7 +213,7 @@ def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:
 
 def test_jobs_stay_hidden_beside_who_sees_them(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "otto", "operator")
+        people.add_account(conn, "otto", "operator")
         operator = bearer(people.add_token(conn, "otto", "t", ["read", "names"])[1])
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         fabric_id = begin(conn)
@@ -252,7 +252,7 @@ async def test_work_from_before_an_event_is_neither_joined_nor_kept() -> None:
         made[0] += 1
         number = made[0]
         await goes_on.wait()
-        return keep({"number": number})
+        return cache_json({"number": number})
 
     def ask(of: int = 1) -> asyncio.Task[CachedAnswer]:
         return asyncio.create_task(answers.get(("stalls", of), of, OF_COUNTERS, work))
@@ -264,9 +264,9 @@ async def test_work_from_before_an_event_is_neither_joined_nor_kept() -> None:
     later, unchanged = ask(), ask(2)
     await asyncio.sleep(0)
     goes_on.set()
-    assert (await first).body == (await same).body == keep({"number": 1}).body
-    assert (await other).body == (await unchanged).body == keep({"number": 2}).body
-    assert (await later).body == (await ask()).body == keep({"number": 3}).body
+    assert (await first).body == (await same).body == cache_json({"number": 1}).body
+    assert (await other).body == (await unchanged).body == cache_json({"number": 2}).body
+    assert (await later).body == (await ask()).body == cache_json({"number": 3}).body
     assert made == [3]
 
 
@@ -275,7 +275,7 @@ async def test_events_that_name_no_fabric_change_what_shows_them() -> None:
 
     async def work() -> CachedAnswer:
         made[0] += 1
-        return keep(made[0])
+        return cache_json(made[0])
 
     for kind in ("gap", "job", "routes", "counters", "fabric"):
         before = await answers.get("overview", 1, OF_EVERYTHING, work)
@@ -291,23 +291,23 @@ async def test_work_outlives_the_caller_who_began_it() -> None:
 
     async def work() -> CachedAnswer:
         await goes_on.wait()
-        return keep("done")
+        return cache_json("done")
 
     first, second = (asyncio.create_task(answers.get("key", 1, OF_COUNTERS, work)) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
     goes_on.set()
-    assert (await second).body == keep("done").body
+    assert (await second).body == cache_json("done").body
 
 
 async def test_answers_are_bounded_by_bytes_and_the_oldest_go_first() -> None:
-    size = keep("x" * 1000).bytes
+    size = cache_json("x" * 1000).bytes
     answers, made = SharedAnswers(3 * size, lambda: True), []
 
     def work(name: str):
         async def make() -> CachedAnswer:
             made.append(name)
-            return keep(name * 1000)
+            return cache_json(name * 1000)
 
         return make
 
@@ -315,7 +315,7 @@ async def test_answers_are_bounded_by_bytes_and_the_oldest_go_first() -> None:
         await answers.get(name, 1, OF_COUNTERS, work(name))
         assert answers.bytes <= 3 * size
     assert made == ["a", "b", "c", "d", "b"]
-    big = await answers.get("big", 1, OF_COUNTERS, lambda: _later(keep(list(range(10_000)))))
+    big = await answers.get("big", 1, OF_COUNTERS, lambda: _later(cache_json(list(range(10_000)))))
     assert big.bytes > 3 * size and answers.bytes <= 3 * size
 
 
@@ -328,8 +328,8 @@ async def test_nothing_is_kept_while_events_are_not_heard() -> None:
 
     async def work() -> CachedAnswer:
         made[0] += 1
-        return keep(made[0])
+        return cache_json(made[0])
 
     for number in (1, 2):
-        assert (await answers.get("key", 1, OF_COUNTERS, work)).body == keep(number).body
+        assert (await answers.get("key", 1, OF_COUNTERS, work)).body == cache_json(number).body
     assert answers.bytes == 0

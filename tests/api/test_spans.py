@@ -14,7 +14,7 @@ from support.planted_year import DAY_S, END_S, HOUR_S, SHIFT_S, START_S, Year, f
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.counters.rollups import roll
+from flitwatch_db.counters.rollups import roll_up_hours
 
 pytestmark = pytest.mark.system("numeric")
 
@@ -38,7 +38,7 @@ def before(year: Year) -> dict[str, dict]:
 @pytest.fixture(scope="module")
 def api(year: Year, before: dict[str, dict]) -> Iterator[Served]:
     with connect(year.url, role="keeper", autocommit=True) as conn:
-        assert roll(conn, settled_s=0) == len(np.unique(np.flatnonzero(~np.isnan(year.flits).all(axis=1))))
+        assert roll_up_hours(conn, settled_s=0) == len(np.unique(np.flatnonzero(~np.isnan(year.flits).all(axis=1))))
     with serving(Settings(db=year.url)) as served:
         yield served
 
@@ -129,7 +129,7 @@ def test_late_rows_are_seen_before_they_are_rolled_up(api: Served, year: Year) -
             conn.execute(mark, [at])
         for rolled in (0, 1):
             with connect(year.url, role="keeper", autocommit=True) as conn:
-                assert not rolled or roll(conn, settled_s=0) == 1
+                assert not rolled or roll_up_hours(conn, settled_s=0) == 1
             with serving(Settings(db=year.url)) as fresh:
                 after = fresh.get("/fabrics/year/overview", points=400, **span)
             delta = figures(after["flits"]) - figures(before["flits"])

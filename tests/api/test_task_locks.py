@@ -32,12 +32,12 @@ from flitwatch_research.studies.registry import ALIASES, STUDIES
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.loop.demand import KNOWN
-from flitwatch_simulation.packet.machine import build
-from flitwatch_simulation.packet.run import simulate
+from flitwatch_simulation.packet.machine import build_machine
+from flitwatch_simulation.packet.run import simulate_packets
 from flitwatch_simulation.packet.workload import PacketRun
-from flitwatch_simulation.workloads.messages import repeated
+from flitwatch_simulation.workloads.messages import repeat_messages
 from flitwatch_simulation.workloads.patterns import PATTERNS
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Names of files with every disguise: blanks that parsers strip, devices, links, ways upward.
 BLANKS = ("", " ", "\t", "\n", "\u00a0", "\u2003", "\ufeff")
@@ -80,13 +80,13 @@ def test_no_parameter_of_a_study_names_a_file() -> None:
 
 def test_the_parsers_themselves_have_no_maker_of_files(tmp_path: Path) -> None:
     """A text that reached them without a model names no file either."""
-    torus, tree = topologies.parse("torus:4,4"), fabric_of("xgft:2;2,3;1,1")
+    torus, tree = topologies.parse_topology("torus:4,4"), fabric_of("xgft:2;2,3;1,1")
     for hostile in DISGUISED:
         for call in (
-            lambda: topologies.parse(hostile),  # noqa: B023
+            lambda: topologies.parse_topology(hostile),  # noqa: B023
             lambda: fabric_of(hostile),  # noqa: B023
             lambda: routings.routes_of(torus, hostile),  # noqa: B023
-            lambda: build(tree, hostile),  # noqa: B023
+            lambda: build_machine(tree, hostile),  # noqa: B023
         ):
             with pytest.raises(BadRequest):
                 call()
@@ -100,7 +100,7 @@ def test_the_command_line_reads_regular_files_without_waiting(tmp_path: Path) ->
         with pytest.raises(BadInput, match="no regular file"):
             read_bytes(path)
         with pytest.raises(BadInput, match="no regular file"):
-            topologies.parse(LocalText(f"file:{path}"))
+            topologies.parse_topology(LocalText(f"file:{path}"))
 
 
 def test_the_models_know_what_the_engines_know() -> None:
@@ -118,7 +118,7 @@ def site(_embedded_template: Server) -> Iterator[tuple[Served, dict[str, dict[st
     callers: dict[str, dict[str, str]] = {"anonymous": {}}
     with connect(url, role="gate", autocommit=True) as conn:
         for role in ROLES[1:]:
-            people.add(conn, f"a-{role}", role)
+            people.add_account(conn, f"a-{role}", role)
             scopes = ["read"] if role == "viewer" else ["read", "tasks"]
             callers[role] = bearer(people.add_token(conn, f"a-{role}", "test", scopes)[1])
     with serving(Settings(db=url, web=None)) as api:
@@ -247,7 +247,7 @@ def test_every_study_has_an_estimate_and_a_user_may_run_the_papers(study: str) -
 def test_packets_of_a_run_are_about_as_many_as_estimated(traffic: str, more: dict[str, Any]) -> None:
     args = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive0", "traffic": traffic, "bytes": 60_000, **more}
     asked = PacketRun(**{**Packet.of(args).model_dump(exclude={"jobs"}), "jobs": None})
-    _, _, result = simulate(asked, lambda *_: None, lambda: False)
+    _, _, result = simulate_packets(asked, lambda *_: None, lambda: False)
     packets = sum(job["packets"] for job in result.jobs)
     assert packets / 4 < needs_of("sim.packet", args)["packets"] < packets * 4
 
@@ -287,10 +287,10 @@ def test_every_application_of_a_study_has_an_estimate(study: str, which: str, mo
 @pytest.mark.parametrize("name", ["allreduce", "broadcast", "halo3d", "sweep3d"])
 def test_packets_of_a_study_are_about_as_many_as_estimated(name: str) -> None:
     parameters = {"topology": "dragonfly:3,2,4,4", "patterns": [name], "sizes": [16_384], "ranks": 16, "repeats": 1}
-    machine = build(fabric_of(parameters["topology"]), "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(fabric_of(parameters["topology"]), "adaptive0", packet_bytes=64, nic_protocol=True)
     (size,) = sizes_of(name, 16, parameters["sizes"])
-    messages = repeated(MICROBENCHMARKS[name](16, size, 1), 4)
-    endpoints = place(machine.fabric, 16, "contiguous", np.random.default_rng(1))
+    messages = repeat_messages(MICROBENCHMARKS[name](16, size, 1), 4)
+    endpoints = place_ranks(machine.fabric, 16, "contiguous", np.random.default_rng(1))
     own = np.maximum(messages.size_bytes // 64, 1).sum()
     lasts_s = run_once(machine, messages, endpoints, 0, 1, 1.0, lambda: False).time_s
     # Two allocations under three ways to route, beside a quarter of the machine at 1 GiB/s.

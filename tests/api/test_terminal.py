@@ -155,12 +155,12 @@ def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_termina
 
 
 def test_a_jobs_name_does_not_steer_the_terminal() -> None:
-    from flitwatch.tables import plain, table, text
+    from flitwatch.tables import build_table, format_plain, text_or_unknown
 
     hostile = "a\x1b]0;owned\x07\x1b[2J\nb [red]c"
-    rows = [[text(hostile)]]
-    assert plain("t", ["name"], rows, ["name"])[2] == "a�]0;owned��[2J�b [red]c"
-    assert "[red]" in str(next(iter(table("t", ["name"], rows, ["name"]).columns[0].cells)))
+    rows = [[text_or_unknown(hostile)]]
+    assert format_plain("t", ["name"], rows, ["name"])[2] == "a�]0;owned��[2J�b [red]c"
+    assert "[red]" in str(next(iter(build_table("t", ["name"], rows, ["name"]).columns[0].cells)))
 
 
 # --- estimates ------------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_open_prints_the_page_of_a_job_that_is_known(api: Served, capfd, monkeyp
     assert "999999" in failed(capfd, "open", "999999", "--url", api.url)
     # The platform that runs here writes its address with a slash at the end.
     with monkeypatch.context() as here:
-        here.setattr("flitwatch_ops.supervisor.running", lambda _: {"url": f"{api.url}/"})
+        here.setattr("flitwatch_ops.supervisor.read_running_state", lambda _: {"url": f"{api.url}/"})
         assert printed(capfd, "open", "101") == f"{api.url}/jobs/101\n"
     assert printed(capfd, "open", "100", "--cluster", "c2", "--url", api.url) == f"{api.url}/jobs/100?cluster=c2\n"
     assert "of cluster 'c9'" in failed(capfd, "open", "100", "--cluster", "c9", "--url", api.url)
@@ -349,7 +349,7 @@ def test_a_profiles_token_goes_to_its_own_address_alone(no_settings_of_this_user
 
 def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tmp_path) -> None:
     with connect(world.url, role="gate", autocommit=True) as conn:
-        people.add(conn, "terry", "user")
+        people.add_account(conn, "terry", "user")
         secret = people.add_token(conn, "terry", "terminal", ["read"])[1]
         narrow = people.add_token(conn, "terry", "narrow", ["advice"])[1]
     token, wrong, few, empty = (tmp_path / name for name in ("token", "wrong", "few", "empty"))

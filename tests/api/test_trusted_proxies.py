@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.conftest import Served, guess_passwords, serving
 from flitwatch_api.people.login_limiter import PAIR_BURST
-from flitwatch_api.serve import server
+from flitwatch_api.serve import make_server
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import audit
@@ -95,7 +95,7 @@ def test_whoever_invents_addresses_is_still_one(embedded_db: str) -> None:
 
 @pytest.mark.parametrize(("by", "scheme"), [(PROXY, "https"), ("127.0.0.3", "http")])
 async def test_the_scheme_is_a_proxy_s_word_too(by: str, scheme: str) -> None:
-    running = server(Settings(web=None, docs=None, api_trusted_proxies=TRUSTED), "127.0.0.1", 0)
+    running = make_server(Settings(web=None, docs=None, api_trusted_proxies=TRUSTED), "127.0.0.1", 0)
     seen: list[str] = []
 
     class Seen:

@@ -61,7 +61,7 @@ def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served
         assert ann.post(f"/api/v1/tasks/{anns}/cancel").json()["state"] == "cancelled"
     with connect(url, role="gate", autocommit=True) as conn:
         for name, role in (("una", "user"), ("otto", "operator")):
-            people.add(conn, name, role)
+            people.add_account(conn, name, role)
         una, otto = (bearer(people.add_token(conn, name, "t", ["read", "tasks"])[1]) for name in ("una", "otto"))
         oversees = bearer(people.add_token(conn, "otto", "t", ["read", "tasks", "operate"])[1])
     assert api.http.get("/api/v1/tasks", headers=una).json()["items"] == []
@@ -81,7 +81,7 @@ def test_what_a_visits_tasks_leave_is_its_own(site: tuple[Served, str]) -> None:
             "parameters": {},
         }
         with connect(url, role="writer") as conn:
-            recommendations.save(
+            recommendations.save_recommendation(
                 conn, recommendations.Recommendation("routing_mode", "refused", "t", "r", detail, False, task_id=task)
             )
             point = {
@@ -186,4 +186,4 @@ def test_all_visits_together_have_a_limit(site: tuple[Served, str]) -> None:
 
 def test_no_account_is_called_like_a_visit(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn, pytest.raises(BadRequest):
-        people.add(conn, "anonymous/0/1", "user")
+        people.add_account(conn, "anonymous/0/1", "user")

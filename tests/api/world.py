@@ -17,7 +17,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly, xgft
+from flitwatch_domain.generators import build_dragonfly, build_xgft
 from flitwatch_domain.jobs import Job, JobStep
 from flitwatch_domain.runs import Run, RunStep
 
@@ -68,13 +68,15 @@ class World:
 def seed(url: str) -> World:
     """Fill a migrated database."""
     rng = np.random.default_rng(7)
-    small = dragonfly(4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="small")
+    small = build_dragonfly(
+        4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="small"
+    )
     still = replace(small, name="still")
-    tree = replace(xgft(2, [4, 4], [1, 2]), name="tree")
+    tree = replace(build_xgft(2, [4, 4], [1, 2]), name="tree")
     with connect(url, role="writer") as conn:
-        small_id = fabrics.save(conn, small)
-        still_id = fabrics.save(conn, still, snapshot=True)
-        tree_id = fabrics.save(conn, tree)
+        small_id = fabrics.save_fabric(conn, small)
+        still_id = fabrics.save_fabric(conn, still, snapshot=True)
+        tree_id = fabrics.save_fabric(conn, tree)
         values = _router_counters(conn, rng, small_id, len(small.routers))
         port_flits, port_stalls = _port_counters(conn, rng, small_id, small.counted_links() >= 0)
         still_flits, still_stalls = _totals(conn, rng, still_id, still)
@@ -84,10 +86,10 @@ def seed(url: str) -> World:
         run_ids = _runs(conn, rng)
         _quality(conn, small_id)
         through = datetime.fromtimestamp(THROUGH, UTC).isoformat()
-        events.emit(
+        events.emit_event(
             conn, "counters", {"fabric_id": small_id, "through": through, "ports_through": through, "routers": 30}
         )
-        events.emit(
+        events.emit_event(
             conn,
             "job",
             {"job_pk": job_pks["100"], "job_id": "100", "state": "RUNNING", "name": HOSTILE + "\nevent: forged"},
@@ -214,7 +216,7 @@ def _jobs(conn, fabric_id: int, fabric: Fabric) -> dict[str, int]:
         job("105_7", None, "", 4, None, None, name="waiting"),
         job("100", "old", nodes(10), 2, T0 - 900, T0 - 800, name="same number, other cluster", cluster="c2"),
     ]
-    numbers = jobs.upsert(conn, made, fabric_id)
+    numbers = jobs.upsert_jobs(conn, made, fabric_id)
     return {j.job_id if j.cluster == "c1" else f"{j.cluster}:{j.job_id}": n for j, n in zip(made, numbers, strict=True)}
 
 

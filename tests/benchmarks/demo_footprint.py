@@ -14,8 +14,8 @@ from pathlib import Path
 from flitwatch_db import connect
 from flitwatch_domain.errors import NotFound
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.home import home
-from flitwatch_ops.supervisor import running
+from flitwatch_ops.home import home_folder
+from flitwatch_ops.supervisor import read_running_state
 
 
 def pss_mb(pid: int) -> float:
@@ -41,10 +41,10 @@ def size_mb(folder: Path) -> float:
 
 def main() -> None:
     """Measure the platform of FLITWATCH_HOME."""
-    state = running(home())
+    state = read_running_state(home_folder())
     if state is None:
-        raise NotFound(f"no platform runs in {home()}")
-    server = Embedded(home() / "pg")
+        raise NotFound(f"no platform runs in {home_folder()}")
+    server = Embedded(home_folder() / "pg")
     memory = {one["name"]: pss_mb(one["pid"]) for one in state["processes"] if one["pid"]}
     # The processes are the supervisor's children.
     memory["supervisor"] = pss_mb(state["pid"]) - sum(memory.values())
@@ -56,7 +56,7 @@ def main() -> None:
         ).fetchone()
     assert row is not None
     disk = {
-        "all": size_mb(home()),
+        "all": size_mb(home_folder()),
         "database": row[0] / 1e6,
         "of it the log": float(row[1]) / 1e6,
         "write-ahead log": size_mb(server.data / "pg_wal"),

@@ -25,10 +25,10 @@ import httpx
 import numpy as np
 import psycopg
 
-from flitwatch_api.serve import listen
+from flitwatch_api.serve import open_listener
 from flitwatch_db import connect
 from flitwatch_db.core import events
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_db.people import accounts
 from flitwatch_ops.embedded import Embedded
 
@@ -42,7 +42,7 @@ def sessions(url: str, count: int) -> list[str]:
     with connect(url, role="gate", autocommit=True) as conn:
         made = []
         for number in range(count):
-            accounts.add(conn, f"viewer{number}", "viewer")
+            accounts.add_account(conn, f"viewer{number}", "viewer")
             row = conn.execute("SELECT account_id FROM account WHERE name = %s", [f"viewer{number}"]).fetchone()
             assert row is not None
             made.append(accounts.begin_session(conn, row[0])[0])
@@ -51,7 +51,7 @@ def sessions(url: str, count: int) -> list[str]:
 
 def serve(url: str, checkout: Path, streams: int) -> tuple[subprocess.Popen[bytes], int]:
     """One API process of a checkout; it, and its port."""
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         port = free.getsockname()[1]
     environment = {
         **os.environ,
@@ -130,7 +130,7 @@ async def measure(url: str, checkout: Path, secrets: list[str], processes: int, 
         sent: dict[int, float] = {}
         with connect(url, role="writer", autocommit=True) as conn:
             for second in range(seconds):
-                number = await asyncio.to_thread(events.emit, conn, "job", {"job_pk": second})
+                number = await asyncio.to_thread(events.emit_event, conn, "job", {"job_pk": second})
                 sent[number] = time.perf_counter()
                 await asyncio.sleep(1)
         await asyncio.sleep(5)
@@ -173,7 +173,7 @@ def main() -> None:
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-bench-", dir="/dev/shm")), durable=False)
     server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         secrets = sessions(server.url, options.streams)
         checkouts = {**({"before": options.before} if options.before else {}), "now": HERE}
         rounds = [

@@ -24,12 +24,12 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import flow
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.migrations import migrate
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.migrations import migrate_database
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ops.embedded import Embedded
@@ -43,18 +43,18 @@ STEP_S = 20.0
 
 def fill(url: str, groups: int, count: int) -> None:
     """A machine whose job 1 is slow from minute `ONSET` on, when job 2 starts: random traffic, for times alone."""
-    fabric = dragonfly(groups)
+    fabric = build_dragonfly(groups)
     rng = np.random.default_rng(1)
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         order, size = rng.permutation(ends), ends // count
         rows = [
             Job("c", str(n + 1), "RUNNING", user=f"u{n}", start_s=BEGIN_S + (60.0 * ONSET if n == 1 else -3600.0), nodes=size, simulated=True,
                 node_list=",".join(fabric.endpoints.node[one] for one in np.sort(order[n * size : (n + 1) * size])))
             for n in range(count)
         ]  # fmt: skip
-        jobs.upsert(conn, rows, fabric_id)
+        jobs.upsert_jobs(conn, rows, fabric_id)
         for minute in range(MINUTES):
             at, busy = BEGIN_S + 60 * minute + 30, 4.0 if minute >= ONSET else 1.0
             values = np.full((routers, len(ROUTER_COLUMNS)), np.nan)
@@ -124,16 +124,16 @@ def main() -> None:
     server = Embedded(server_folder(), durable=False)
     server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         fill(server.url, given.groups, given.jobs)
         now_s = BEGIN_S + 60.0 * (MINUTES - 3)
         with connect(server.url, role="reader", autocommit=True) as conn:
-            told = explain(conn, "1", "c", now_s)
+            told = explain_by_id(conn, "1", "c", now_s)
             whole, without = [], []
             for _ in range(ANSWERS):
-                whole.append(timed(lambda: explain(conn, "1", "c", now_s)))
-                with mock.patch.object(flow, "of_job", lambda *_: flow._nothing("not asked")):
-                    without.append(timed(lambda: explain(conn, "1", "c", now_s)))
+                whole.append(timed(lambda: explain_by_id(conn, "1", "c", now_s)))
+                with mock.patch.object(flow, "of_job", lambda *_: flow._make_unknown("not asked")):
+                    without.append(timed(lambda: explain_by_id(conn, "1", "c", now_s)))
     finally:
         server.destroy()
     figures = {name: [round(float(np.quantile(took, q)), 1) for q in (0.5, 0.95)] for name, took in (("answer_ms", whole), ("without_flow_ms", without))}  # fmt: skip

@@ -20,7 +20,7 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
 from flitwatch_routing.reconstruction.settle import counter_matrix
-from flitwatch_routing.reconstruction.study import study
+from flitwatch_routing.reconstruction.study import build_study
 
 STEPS = 1000
 
@@ -51,7 +51,7 @@ def main(epochs: int = 8, lanes: int = 5, seed: int = 1) -> None:
     """Print the figures."""
     fabric = fabric_of("quartz1")
     ports = ftree_tables(fabric)
-    known = study(fabric, ports, "irregular-70", lanes, lanes, epochs, seed)
+    known = build_study(fabric, ports, "irregular-70", lanes, lanes, epochs, seed)
     measured = known.measured
     leaf = np.asarray(fabric.endpoints.router)
     far = measured.pairs.kept(leaf[measured.pairs.src] != leaf[measured.pairs.dst])

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from flitwatch.commands import bench_api
-from flitwatch_domain.generators import dragonfly, most_blue_routers
-from flitwatch_ops.platform import database
+from flitwatch_domain.generators import build_dragonfly, most_blue_routers
+from flitwatch_ops.platform import open_database
 
 TICK_S, WINDOW_S, SPAN_S = 5, 600, 3600
 
@@ -125,12 +125,12 @@ def main() -> None:
     options = parser.parse_args()
     groups = round(options.routers / 96)
     blue = min(bench_api.BLUE_ROUTERS, most_blue_routers(groups))
-    fabric = dragonfly(groups, name=bench_api.FABRIC, blue_routers=blue)
+    fabric = build_dragonfly(groups, name=bench_api.FABRIC, blue_routers=blue)
     # All pages come from one address here.
     os.environ["FLITWATCH_API_STREAMS_EACH"] = os.environ["FLITWATCH_API_STREAMS_MAX"] = str(options.pages)
-    with database(None, True) as url:
-        start, _ = bench_api._store(url, fabric, options.history)
-        with bench_api._served(url) as (base, pid), bench_api._feed(url, fabric, start + options.history, True):
+    with open_database(None, True) as url:
+        start, _ = bench_api._store_write(url, fabric, options.history)
+        with bench_api._run_api(url) as (base, pid), bench_api._run_feed(url, fabric, start + options.history, True):
             found = asyncio.run(measure(base, pid, options.pages, options.seconds))
     print(json.dumps({"pages": options.pages, "routers": len(fabric.routers), **found}))
 

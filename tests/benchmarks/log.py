@@ -48,11 +48,11 @@ def main() -> None:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="flitwatch-bench-", dir="/dev/shm"))
     if options.backend == "table":
-        from flitwatch_db.migrations import migrate
+        from flitwatch_db.migrations import migrate_database
         from flitwatch_ops.embedded import Embedded
 
         server = Embedded(folder)
-        migrate(server.start())
+        migrate_database(server.start())
     else:
         from flitwatch_ops.stack.kafka import Kafka
 

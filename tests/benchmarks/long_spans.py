@@ -20,7 +20,7 @@ from support.large_span import DAY_S, END_S, fill
 
 from flitwatch_db import async_pool, connect
 from flitwatch_db.counters import reads
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_ops.embedded import Embedded
 
 NAMES = ("rt_flits", "rt_stall_cycles", "tile_seconds")
@@ -54,7 +54,7 @@ def main() -> None:
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-bench-", dir="/dev/shm")), durable=False)
     server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         fill(server.url, options.days)
         seconds = asyncio.run(measure(server.url, options.days, options.rounds))
     finally:

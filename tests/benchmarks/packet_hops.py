@@ -47,11 +47,11 @@ def run(name: str) -> dict[str, Any]:
     """Run one case, and its baseline."""
     from flitwatch_core import packet
     from flitwatch_domain.topology_spec import fabric_of
-    from flitwatch_simulation.packet.machine import build
+    from flitwatch_simulation.packet.machine import build_machine
 
     case = CASES[name]
     protocol = case.get("nic_protocol", False)
-    machine = build(
+    machine = build_machine(
         fabric_of(case["fabric"]), case["routing"], packet_bytes=case["packet_bytes"], nic_protocol=protocol
     )
     options = {"packet_bytes": case["packet_bytes"], "seed": 7, "nic_protocol": protocol}
@@ -95,7 +95,7 @@ def workload(case: dict[str, Any], machine: Any, share: float) -> Any:
     everyone, size = np.arange(machine.endpoints), case["packet_bytes"]
     scale = share * min(1.0, size / 2048)
     if "pattern" in case:
-        made = patterns.make(case["pattern"], machine.endpoints, int(4e6 * scale), 7)
+        made = patterns.make_pattern(case["pattern"], machine.endpoints, int(4e6 * scale), 7)
         return packet.Workload(ops=to_ops([(made, everyone)]), default_mode=machine.mode)
     bytes_per_s = case["load"] * 2**30
     total = int(0.5e-3 * bytes_per_s * scale)

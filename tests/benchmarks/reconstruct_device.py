@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import relative_error, study
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import build_study, relative_error
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2, help="reconstructions on each device")
     options = parser.parse_args()
 
-    fabric = xgft(2, [36, -(-options.ranks // 36)], [1, 18])
+    fabric = build_xgft(2, [36, -(-options.ranks // 36)], [1, 18])
     at = np.arange(options.ranks)
     shifts = (1, 36, options.ranks // 2)
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +37,7 @@ def main() -> None:
         rows = [f"{a},{(a + shift) % options.ranks},{1000 * (n + 1)}\n" for n, shift in enumerate(shifts) for a in at]
         file.write_text("src,dst,bytes\n" + "".join(rows))
         ports = ftree_tables(fabric)
-        known = study(fabric, ports, LocalText(file), 4, 4, 1, seed=1)
+        known = build_study(fabric, ports, LocalText(file), 4, 4, 1, seed=1)
 
     devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     seconds: dict[str, list[float]] = {device: [] for device in devices}
@@ -45,7 +45,7 @@ def main() -> None:
     for _ in range(options.rounds):
         for device in devices:
             begin = time.perf_counter()
-            found = reconstruct(
+            found = reconstruct_matrix(
                 fabric,
                 ports,
                 known.measured.lanes,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from flitwatch_research.planted_roots import QUIET, SETTINGS, SEVERAL, UNCOUNTED, run
+from flitwatch_research.planted_roots import QUIET, SETTINGS, SEVERAL, UNCOUNTED, score_setting
 
 FIRST_SEED = 1000
 
@@ -47,7 +47,7 @@ def main(runs: int) -> None:
     scores: dict[str, list[dict[str, Any]]] = {}
     for what, settings in (("single", SETTINGS), ("several", SEVERAL), ("uncounted", UNCOUNTED), ("quiet", QUIET)):
         for setting in settings:
-            found = run(setting, seeds)
+            found = score_setting(setting, seeds)
             scores.setdefault(what, []).extend(found)
             print(json.dumps({"set": what, **asdict(setting), **summary(found)}), flush=True)
     print(json.dumps({what: summary(rows) for what, rows in scores.items()}))

@@ -19,7 +19,7 @@ import numpy as np
 
 from flitwatch_db import connect
 from flitwatch_db.counters.store import Batch, PortRows, Rows, write_batch
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_ops.embedded import Embedded
 
@@ -58,7 +58,7 @@ def main() -> None:
         server = Embedded(folder)
         server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         print(json.dumps(measure(server, options.routers, options.seconds, options.batch_s) | vars(options)))
     finally:
         server.destroy()

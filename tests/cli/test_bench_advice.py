@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from flitwatch.commands.bench_advice import GROUPS, NODES_PER_GROUP, _ask
+from flitwatch.commands.bench_advice import GROUPS, NODES_PER_GROUP, _measure_advice
 
 NAMES = [f"n{number}" for number in range(GROUPS * NODES_PER_GROUP)]
 
@@ -41,7 +41,7 @@ def test_an_answer_that_is_no_advice_is_counted(answer: bytes, known: int, refus
     async def measure() -> dict:
         async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            return dict(await asyncio.wait_for(_ask(port, 5.0, 1, 1, 1, NAMES), 30))
+            return dict(await asyncio.wait_for(_measure_advice(port, 5.0, 1, 1, 1, NAMES), 30))
 
     got = asyncio.run(measure())
     assert (got["questions"], got["with_slowdown"], got["refused"]) == (5, known, refused)
@@ -61,7 +61,7 @@ def test_a_connection_that_the_server_closed_as_it_idled_is_no_refusal() -> None
     async def measure() -> dict:
         async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            return dict(await asyncio.wait_for(_ask(port, 5.0, 1, 1, 1, NAMES), 30))
+            return dict(await asyncio.wait_for(_measure_advice(port, 5.0, 1, 1, 1, NAMES), 30))
 
     got = asyncio.run(measure())
     assert (got["questions"], got["with_slowdown"], got["refused"]) == (5, 5, 0)

@@ -12,10 +12,10 @@ import pytest
 from cli.commands import flitwatch, succeed
 
 from flitwatch_db import connect
-from flitwatch_domain.counters import identify
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
-from flitwatch_domain.generators import dragonfly
-from flitwatch_research.ingest_bench.load import SLICES, Order, load, sent, told
+from flitwatch_domain.generators import build_dragonfly
+from flitwatch_research.ingest_bench.load import SLICES, Order, receive_report, receive_start, start_load
 from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_research.ingest_bench.sets import metric_sets
 
@@ -25,10 +25,10 @@ START_S = 1_795_000_000
 @pytest.mark.parametrize("form", ["avro", "json"])
 @pytest.mark.parametrize("quarters", [False, True])
 def test_records_decode_to_counters_that_grow_by_what_the_pool_says(form: str, quarters: bool) -> None:
-    sets = metric_sets(dragonfly(1, 2, 4), quarters)
+    sets = metric_sets(build_dragonfly(1, 2, 4), quarters)
     assert sum(len(one.metrics) for one in sets) == 492
     for one in sets:
-        assert all(identify(name, Technology.CRAY_XC) is not None for name in one.metrics)
+        assert all(identify_counter(name, Technology.CRAY_XC) is not None for name in one.metrics)
         pool = Pool(one, form, seconds=11, schema_id=7)
         schema = fastavro.parse_schema(json.loads(one.avro_schema()))
 
@@ -50,11 +50,11 @@ def test_records_decode_to_counters_that_grow_by_what_the_pool_says(form: str, q
 @pytest.mark.integration
 def test_a_small_load_appends_each_part_of_a_second_when_it_is_due(embedded_db: str) -> None:
     """A load of 96 routers does not fill a producer's buffer within seconds."""
-    order = Order(embedded_db, metric_sets(dragonfly(1), quarters=False), "avro", 2, [7])
-    with load(order) as pipe:
-        told(pipe, 60)
+    order = Order(embedded_db, metric_sets(build_dragonfly(1), quarters=False), "avro", 2, [7])
+    with start_load(order) as pipe:
+        receive_start(pipe, 60)
         pipe.send(int(time.time()))
-        assert sent(pipe, 60)["records"] == 2 * 96
+        assert receive_report(pipe, 60)["records"] == 2 * 96
         with connect(embedded_db) as conn:
             batches = conn.execute("SELECT count(*), sum(records) FROM log.batch").fetchone()
     assert batches is not None and batches[0] >= 2 * SLICES and batches[1] == 2 * 96

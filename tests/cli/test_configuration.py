@@ -18,15 +18,15 @@ from flitwatch_domain.errors import BadInput
 
 
 def test_the_committed_sample_is_that_of_the_program() -> None:
-    assert configuration.sample() == reference.configuration(), "run `make reference`"
+    assert configuration.read_sample() == reference.render_configuration(), "run `make reference`"
 
 
 def test_every_setting_is_in_the_sample_and_every_line_is_good() -> None:
-    shown = "\n".join(re.findall(r"^# (\w+ = .*)$", configuration.sample(), re.MULTILINE))
+    shown = "\n".join(re.findall(r"^# (\w+ = .*)$", configuration.read_sample(), re.MULTILINE))
     names = {f"FLITWATCH_{name.upper()}" for name in tomllib.loads(shown)}
-    documented = set(re.findall(r"^\| `(FLITWATCH_\w+)`", reference.settings(), re.MULTILINE))
+    documented = set(re.findall(r"^\| `(FLITWATCH_\w+)`", reference.render_settings(), re.MULTILINE))
     assert documented - names == reference.NOT_IN_FILE
-    assert names == set(configuration.values(shown, "the sample"))
+    assert names == set(configuration.parse_values(shown, "the sample"))
 
 
 def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("FLITWATCH_API_POOL_MAX", "5")
     before = dict(os.environ)
     try:
-        configuration.load()
+        configuration.load_settings()
         settings = Settings()
     finally:
         os.environ.clear()
@@ -77,7 +77,7 @@ def test_a_setting_of_the_api_that_cannot_be_used_is_one_line_before_a_database_
 )
 def test_a_slip_is_named(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
-        configuration.values(text, "/etc/flitwatch/flitwatch.toml")
+        configuration.parse_values(text, "/etc/flitwatch/flitwatch.toml")
 
 
 def test_a_command_refuses_a_wrong_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 def url(embedded_db: str) -> str:
     with connect(embedded_db) as conn:
-        jobs.upsert(conn, [Job("c", "7", "COMPLETED", user="eve", end_s=1_700_000_000.0)])
+        jobs.upsert_jobs(conn, [Job("c", "7", "COMPLETED", user="eve", end_s=1_700_000_000.0)])
     return embedded_db
 
 

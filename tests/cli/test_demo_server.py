@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from support.databases import server_folder
 
-from flitwatch.commands.up import servers
+from flitwatch.commands.up import list_servers
 from flitwatch_ops.embedded import Embedded
 
 
@@ -15,7 +15,7 @@ from flitwatch_ops.embedded import Embedded
 def test_the_demos_server_is_small(twin: str, small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     home = server_folder("demo-")
     monkeypatch.setenv("FLITWATCH_HOME", str(home))
-    (server,) = servers("embedded", twin)
+    (server,) = list_servers("embedded", twin)
     try:
         with psycopg.connect(server.ensure()) as conn:
             rows = conn.execute(

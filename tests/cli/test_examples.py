@@ -8,10 +8,10 @@ import click
 import pytest
 
 from flitwatch.examples import EXAMPLES
-from flitwatch.manuals import pages
-from flitwatch.reference import commands, reference
+from flitwatch.manuals import render_pages
+from flitwatch.reference import render_reference, walk_commands
 
-COMMANDS = dict(commands())
+COMMANDS = dict(walk_commands())
 
 
 def test_every_command_has_an_example() -> None:
@@ -35,11 +35,11 @@ def test_an_example_is_what_the_command_takes(words: str) -> None:
 
 
 def test_the_reference_shows_them() -> None:
-    text = reference()
+    text = render_reference()
     assert all(f"\n{example}\n" in text for example in EXAMPLES.values())
 
 
 def test_manual_pages_show_them() -> None:
-    made = pages()
+    made = render_pages()
     assert all(".SH EXAMPLES\n" in page for name, page in made.items() if name != "flitwatch.1")
     assert ".nf\nflitwatch status \\-\\-json\n.fi\n" in made["flitwatch-status.1"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flitwatch.commands.up import _exposed
+from flitwatch.commands.up import _format_exposure
 from flitwatch.exposure import LOOPBACK, exposure_of
 from flitwatch_domain.errors import BadRequest
 
@@ -67,7 +67,7 @@ def test_the_commands_refuse_before_anything_starts(command: str, tmp_path: Path
 
 
 def test_what_up_checked_its_api_takes() -> None:
-    words = _exposed(exposure_of("127.0.0.1", (), None, False, usual="user"))
+    words = _format_exposure(exposure_of("127.0.0.1", (), None, False, usual="user"))
     assert words == [
         "--allow-host",
         "127.0.0.1",

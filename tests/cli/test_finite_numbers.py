@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from flitwatch.console import FiniteRange
 from flitwatch.main import cli
 from flitwatch_domain.errors import BadInput
-from flitwatch_slurm.trial import Trial, read
+from flitwatch_slurm.trial import Trial, read_record
 
 
 def commands(
@@ -68,7 +68,7 @@ def test_a_line_of_a_trial_with_a_value_of_another_kind_is_counted_as_torn(
         "at_s": 1.0,
     }
     path.write_bytes(path.read_bytes() + orjson.dumps(line | changed) + b"\n")
-    _, participants, torn = read(path)
+    _, participants, torn = read_record(path)
     assert (participants, torn) == ([], 1)
 
 
@@ -76,4 +76,4 @@ def test_a_trial_that_began_at_no_time_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trial.jsonl"
     path.write_bytes(b'{"trial":1,"salt":"s","share":0.5,"begun_s":"nan"}\n')
     with pytest.raises(BadInput, match="is no record of a trial"):
-        read(path)
+        read_record(path)

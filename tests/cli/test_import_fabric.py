@@ -50,7 +50,7 @@ def test_real_fabrics_end_in_the_database(
     # One adapter of Selene is described by its maker's words alone.
     assert ["names no node" in one for one in result["warnings"]] == ([True] if "selene" in file else [])
     with connect(embedded_db, role="reader") as conn:
-        stored = fabrics.load(conn, result["fabric"])
+        stored = fabrics.load_fabric(conn, result["fabric"])
     assert stored.summary() == {key: value for key, value in result.items() if key in stored.summary()}
     assert not stored.simulated
 
@@ -71,7 +71,7 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
     succeed("import", "fabric", str(file), "--db", embedded_db, "--replace")
     with connect(embedded_db, role="reader") as conn:
         assert [row.name for row in fabrics.list_all(conn)] == ["lab"]
-        assert sorted(fabrics.load(conn, "lab").endpoints.port.tolist()) == [1, 3]
+        assert sorted(fabrics.load_fabric(conn, "lab").endpoints.port.tolist()) == [1, 3]
 
 
 @pytest.mark.system("processes")
@@ -102,7 +102,7 @@ def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str
         conn.execute("UPDATE fabric SET attributes = attributes - 'adapter_guids'")
     succeed("import", "fabric", str(file), "--db", embedded_db)
     with connect(embedded_db, role="reader") as conn:
-        attributes = fabrics.load(conn, "lab").attributes
+        attributes = fabrics.load_fabric(conn, "lab").attributes
     assert len(attributes["adapter_guids"]) == 2 and attributes["cluster"] == "c1"
 
 
@@ -133,9 +133,9 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     assert (job["routers"], job["groups"]) == (140, [5, 6, 7])
     assert succeed(*argv) == result, "importing it again replaces it"
     with connect(embedded_db, role="reader") as conn:
-        row = fabrics.get(conn, result["fabric"])
+        row = fabrics.get_fabric_row(conn, result["fabric"])
         assert row.snapshot
-        fabric = fabrics.load(conn, row.fabric_id)
+        fabric = fabrics.load_fabric(conn, row.fabric_id)
         assert fabric.counted_at is CountedAt.SENDER
         totals = conn.execute(
             "SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s", [row.fabric_id]
@@ -161,14 +161,14 @@ def test_a_dump_of_tables_is_a_mark_when_routes_change(embedded_db: str, tmp_pat
     file.write_text(IB)
     succeed("import", "fabric", str(file), "--db", embedded_db)
     with connect(embedded_db, role="reader") as conn:
-        fabric = fabrics.load(conn, "lab")
+        fabric = fabrics.load_fabric(conn, "lab")
     command = ("import", "routes", str(dump), "--fabric", "lab", "--db", embedded_db)
-    lft.write(dump, fabric, np.array([[1, 2]]))
+    lft.write_dump(dump, fabric, np.array([[1, 2]]))
     os.utime(dump, (1_772_366_400, 1_772_366_400))
     first = succeed(*command)
     assert first == {"fabric": "lab", "at": "2026-03-01T12:00:00+00:00", "entries": 2, "changed": None, "new": True}
     assert succeed(*command) == {**first, "changed": 0, "new": False}
-    lft.write(dump, fabric, np.array([[1, 3]]))
+    lft.write_dump(dump, fabric, np.array([[1, 3]]))
     later = succeed(*command, "--at", "2026-03-01T15:00:00+01:00")
     assert later == {"fabric": "lab", "at": "2026-03-01T14:00:00+00:00", "entries": 2, "changed": 1, "new": True}
     dump.write_text(dump.read_text().replace("guid 0x0000000000000001", "guid 0x0000000000000009"))

@@ -328,7 +328,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from flitwatch_ops import platform
-with platform.database() as url:
+with platform.open_database() as url:
     text = (platform.embedded_folder() / "data" / "postmaster.pid").read_text().split()[0]
     Path(sys.argv[1]).write_text(text)
     time.sleep(300)

@@ -18,8 +18,8 @@ import pytest
 from support.databases import PLACE
 from support.waiting import eventually
 
-from flitwatch_api.serve import listen
-from flitwatch_db.migrations import migrate
+from flitwatch_api.serve import open_listener
+from flitwatch_db.migrations import migrate_database
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.watched import PULSE_FD
 
@@ -34,7 +34,7 @@ HANGING = "import signal, time; signal.signal(signal.SIGUSR1, lambda *_: time.sl
 @contextlib.contextmanager
 def serving(url: str, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """A process, and where its figures are."""
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         port = str(free.getsockname()[1])
     argv = [
         sys.executable,
@@ -84,7 +84,7 @@ def test_waiting_for_a_database_is_no_hanging(command: tuple[str, ...]) -> None:
         server = Embedded(Path(place), durable=False)
         try:
             url = server.start()
-            migrate(url)
+            migrate_database(url)
             with serving(url, *command) as (_, base):
                 until(lambda: "last came round" in live(base)[1])
                 server.stop()
@@ -101,7 +101,7 @@ def test_waiting_for_a_database_is_no_hanging(command: tuple[str, ...]) -> None:
 def test_the_apis_loop_beats_for_its_supervisor_until_it_hangs(embedded_db: str) -> None:
     hears, beats = os.pipe()
     os.set_blocking(hears, False)
-    with listen("127.0.0.1", 0) as free:
+    with open_listener("127.0.0.1", 0) as free:
         port = str(free.getsockname()[1])
     argv = [sys.executable, "-c", HANGING, "api", "--db", embedded_db, "--port", port]
     process = subprocess.Popen(

@@ -25,7 +25,7 @@ CONFIGURATION = b"routing_engine minhop\n"
 def made(embedded_db: str) -> Recommendation:
     """A recommendation from planted counters, its fabric stored."""
     turn = planted.looped(embedded_db, planted.load_of(planted.by_one_spine()))
-    return stored.recommendation(turn)
+    return stored.stored_recommendation(turn)
 
 
 @pytest.fixture
@@ -33,13 +33,13 @@ def site(tmp_path: Path) -> Path:
     found = tmp_path / "opensm"
     found.mkdir()
     (found / "opensm.conf").write_bytes(CONFIGURATION)
-    lft.write(found / "opensm-lfts.dump", planted.TREE, planted.PORTS)
+    lft.write_dump(found / "opensm-lfts.dump", planted.TREE, planted.PORTS)
     return found
 
 
 def saved(url: str, row: Recommendation) -> str:
     with connect(url) as conn:
-        return str(recommendations.save(conn, row))
+        return str(recommendations.save_recommendation(conn, row))
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -115,7 +115,7 @@ def test_other_tables_than_it_was_made_from(
     other = planted.PORTS.copy()
     leaf = int(planted.TREE.endpoints.router[0])
     other[leaf, 9] = 5 + (other[leaf, 9] == 5)
-    lft.write(dump, planted.TREE, other)
+    lft.write_dump(dump, planted.TREE, other)
     assert "are not those that the recommendation was made from" in refused(capsys, *apply)
     dump.write_text("Unicast lids [0-9\n")
     assert "opensm-lfts.dump" in refused(capsys, *apply)
@@ -153,7 +153,7 @@ def test_a_run_stores_what_it_says(embedded_db: str, capsys: pytest.CaptureFixtu
     made = said(capsys, *words, "--out", str(tmp_path / "new.lfts"), "--db", embedded_db)
     assert made["verdict"] == "load" and made["simulated"] is False and made["levels"] == 1
     with connect(embedded_db) as conn:
-        kept = recommendations.staging(conn, made["recommendation"])
+        kept = recommendations.lock_staged_routes(conn, made["recommendation"])
     assert kept.lfts == (tmp_path / "new.lfts").read_bytes() and kept.staged_at is None
     none = refused(capsys, *words[:5], str(planted.START_S + 9000), *words[6:], "--db", embedded_db)
     assert re.search(r"no port of tree was counted.*newest counters end at", none)
@@ -202,7 +202,7 @@ def failed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def dumped_lanes(lanes: str) -> str:
-    switches, ports = lft.guids(planted.TREE)
+    switches, ports = lft.list_guids(planted.TREE)
     row, links, routers = " ".join(lanes), planted.TREE.links, len(planted.TREE.routers)
     text = []
     for at, guid in enumerate(switches):

@@ -14,7 +14,7 @@ import pytest
 from flitwatch import manuals, reference
 from flitwatch.main import COMMANDS
 
-PAGES = manuals.pages()
+PAGES = manuals.render_pages()
 
 
 def rendered(page: Path) -> tuple[str, str]:
@@ -38,7 +38,7 @@ def test_there_is_a_page_for_the_program_and_for_each_command() -> None:
 def test_man_renders_every_page_with_every_option_and_no_warning(tmp_path: Path) -> None:
     manuals.main(tmp_path)
     below: dict[str, list[click.Command]] = {}
-    for words, command in reference.commands():
+    for words, command in reference.walk_commands():
         below.setdefault(words.partition(" ")[0], []).append(command)
     for name, commands in below.items():
         shown, warned = rendered(tmp_path / f"flitwatch-{name}.1")
@@ -66,5 +66,5 @@ def test_man_does_complain_where_a_page_is_wrong(tmp_path: Path) -> None:
 )
 def test_text_is_shown_as_it_is(tmp_path: Path, text: str, shown: str) -> None:
     page = tmp_path / "text.1"
-    page.write_text(f'.TH "T" 1 "" "" ""\n.SH NAME\n{manuals._text(text)}\n')
+    page.write_text(f'.TH "T" 1 "" "" ""\n.SH NAME\n{manuals._escape_text(text)}\n')
     assert shown in re.sub(r"[‘’]", "'", rendered(page)[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from flitwatch_research.scorecard.report import markdown
+from flitwatch_research.scorecard.report import to_markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A document and its words, a page that a command made and its words: figures of one name are equal. Two dots stand for any words.
@@ -105,4 +105,4 @@ def test_a_changed_figure_and_a_sentence_that_is_gone_are_noticed() -> None:
 
 def test_the_scorecards_page_is_what_the_report_writes_of_its_figures() -> None:
     card = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
-    assert (ROOT / "docs/scorecard.md").read_text() == markdown(card)
+    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(card)

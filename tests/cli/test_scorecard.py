@@ -14,11 +14,11 @@ from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
 from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_research.scorecard.pieces import Piece, PieceResult, done
-from flitwatch_research.scorecard.report import markdown
-from flitwatch_research.scorecard.verdict import checks
-from flitwatch_research.scorecard.worlds import OURS, PAPER, headline, interval, share
-from flitwatch_research.scoring import _scorer, score_all, score_blame, score_deviation
+from flitwatch_research.scorecard.pieces import Piece, PieceResult, compute_pieces
+from flitwatch_research.scorecard.report import to_markdown
+from flitwatch_research.scorecard.verdict import list_checks
+from flitwatch_research.scorecard.worlds import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
+from flitwatch_research.scoring import _start_scorer, score_all, score_blame, score_deviation
 from flitwatch_twin.campaign import WORLDS
 
 
@@ -111,7 +111,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     ]
     forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
-    blame, what, following = headline(card(blame=rows, deviation=deviation, forecast=forecasts))
+    blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 worlds" in blame
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
@@ -119,7 +119,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
         "more than 1 % in drift (-10.0%)" in following
         and "Attention alone is the best single candidate in drift" in following
     )
-    text = markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
+    text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## What was asked for")
     assert "**2 seeds** of each world" in text and "simulated" in text
 
@@ -127,15 +127,15 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
 def test_a_world_in_which_ours_names_nobody_is_said() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
     silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
-    assert "It names nobody in law." in headline(card(blame=[*rows, silent]))[0]
-    assert "nobody" not in headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
+    assert "It names nobody in law." in write_headline(card(blame=[*rows, silent]))[0]
+    assert "nobody" not in write_headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
 
 
 def test_each_demand_is_held_against_the_rows() -> None:
     rows = [blamed(OURS, "amg-128@law", 0.9, false=1), blamed(PAPER, "amg-128@law", 0.95)]
     found = {
         one.what: one.holds
-        for one in checks(
+        for one in list_checks(
             card(
                 blame=rows,
                 deviation=[deviated("amg-128@law", 19.0, 4)],
@@ -154,7 +154,7 @@ def test_each_demand_is_held_against_the_rows() -> None:
 
 
 def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> None:
-    text = markdown(
+    text = to_markdown(
         card(
             blame=[blamed(OURS, f"amg-128{world}", 0.5) for world in ("@everything", "@pairs", "")]
             + [blamed(PAPER, f"amg-128{world}", 0.4) for world in ("@everything", "@pairs", "")]
@@ -182,10 +182,10 @@ def test_one_process_scores_everything_and_outlives_a_request_that_it_cannot_ans
     for scenario in ("nonsense", "amg-128@mars"):
         with pytest.raises(FlitwatchError, match="scoring failed: BadRequest"):
             score_all("blame", scenario, 1, 40, [])
-        seen.append(_scorer().pid)
-    assert seen[0] == seen[1] and _scorer().poll() is None
-    _scorer().kill()
-    _scorer().wait()
+        seen.append(_start_scorer().pid)
+    assert seen[0] == seen[1] and _start_scorer().poll() is None
+    _start_scorer().kill()
+    _start_scorer().wait()
     with pytest.raises(FlitwatchError, match="its process ended"):
         score_all("blame", "nonsense", 1, 40, [])
     with pytest.raises(FlitwatchError, match="BadRequest"):
@@ -199,11 +199,11 @@ def test_several_planted_counters_are_looked_for_among_the_first_as_many() -> No
 
 
 def test_intervals_are_not_made_of_too_few_sets() -> None:
-    mean, low, high = interval([1.0, 2.0])
+    mean, low, high = bootstrap_interval([1.0, 2.0])
     assert mean == 1.5 and np.isnan(low) and np.isnan(high)
-    mean, low, high = interval([1.0, 2.0, 3.0, 2.0])
+    mean, low, high = bootstrap_interval([1.0, 2.0, 3.0, 2.0])
     assert low < mean < high
-    assert share(0, 10)[2] > 0.1 and np.isnan(share(0, 0)[0])
+    assert wilson_interval(0, 10)[2] > 0.1 and np.isnan(wilson_interval(0, 0)[0])
 
 
 def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,8 +218,8 @@ def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(blame, "rows", rows)
     one, other = (Piece("blame", "blame.rows", ("amg-128", seed, 300)) for seed in (1, 2))
-    ((_, first),) = done([one], LocalExecutor(1))
-    ((_, second), (_, third)) = done([one, other], LocalExecutor(1))
+    ((_, first),) = compute_pieces([one], LocalExecutor(1))
+    ((_, second), (_, third)) = compute_pieces([one, other], LocalExecutor(1))
     assert first.rows == second.rows == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
     assert (first.kept, second.kept, second.cpu_s) == (False, True, first.cpu_s)
     assert third.rows[0]["seed"] == 2 and made == [1, 2]
@@ -238,24 +238,24 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
         for (m, k), error in errors.items()
         for features, more in (("app", 0.0), ("app+placement+io+sys", -0.1))
     ]
-    found = {one.what: one for one in checks(card(ablation=rows))}
+    found = {one.what: one for one in list_checks(card(ablation=rows))}
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
-    assert "2 of 3 demands hold, 1 does not (**no**).\n" in markdown(
+    assert "2 of 3 demands hold, 1 does not (**no**).\n" in to_markdown(
         card(ablation=[row | {"serves": "ridge"} for row in rows])
     )
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]
-    effect = [one for one in checks(card(ablation=naive_wins)) if "io and sys" in one.what]
+    effect = [one for one in list_checks(card(ablation=naive_wins)) if "io and sys" in one.what]
     assert [one.holds for one in effect] == [False], "what changes nothing does not overfit"
 
 
 def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
     rows = [blamed(method, scenario, 0.9) for method in (OURS, PAPER) for scenario in ("amg-128", "amg-128@law")]
     rows[1] |= {"found": 0, "false": 0}
-    assert [one.holds for one in checks(card(blame=rows))] == [True, True, None, True]
+    assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True]
     assert (
         "3 of 4 demands hold, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (nobody was named).\n"
-        in markdown(card(blame=rows))
+        in to_markdown(card(blame=rows))
     )
 
 
@@ -288,7 +288,7 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
     from flitwatch_research.scorecard import pieces
 
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pieces, "simulated", lambda *_: iter(()))
+    monkeypatch.setattr(pieces, "simulate_sets", lambda *_: iter(()))
     scores = iter([0.7, 0.8, 0.6, 0.5])
 
     def made(asked: list[Piece], _: object) -> Iterator[tuple[str, PieceResult]]:
@@ -305,7 +305,7 @@ def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, m
                 rows = [{**seen, "scenario": world, "method": method} for world, method in calendars]
             yield one.part, PieceResult(rows, 1.0, 1.0, kept=False)
 
-    monkeypatch.setattr(pieces, "done", made)
+    monkeypatch.setattr(pieces, "compute_pieces", made)
 
     def card_of(*options: str) -> dict[str, Any]:
         main(["scorecard", "--seeds", "1", *options, "--out", str(tmp_path), "--json"])

@@ -16,7 +16,7 @@ import pytest
 from support.waiting import eventually
 
 from flitwatch.main import main
-from flitwatch_domain.counters import identify
+from flitwatch_domain.counters import identify_counter
 
 KEYS = {
     "time_s",
@@ -231,7 +231,7 @@ def test_counters_have_the_vendors_names(capfd, tmp_path, fabric, routing, wante
     rows = list(csv.DictReader(path.open()))
     names = {row["counter"] for row in rows}
     assert all(any(name.startswith(start) for name in names) for start in wanted)
-    assert not [name for name in names if identify(re.sub(r"VL\d+$", "", name)) is None]
+    assert not [name for name in names if identify_counter(re.sub(r"VL\d+$", "", name)) is None]
     if protocol:
         flits = sum(int(row["value"]) for row in rows if "INCOMING_FLIT_VC" in row["counter"])
         counted = [

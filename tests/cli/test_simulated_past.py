@@ -11,13 +11,13 @@ from support.waiting import eventually
 
 from flitwatch import simulated_past
 from flitwatch_db import connect
-from flitwatch_db.core.events import emit
+from flitwatch_db.core.events import emit_event
 from flitwatch_db.counters import rollups
 from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.minutes import ROUTER_SUMS, MinuteSums
 from flitwatch_twin.run import Past, TwinRun
@@ -33,8 +33,8 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
     TwinRun(cluster, [], UNTIL_S - 5400, past=Past(coarse=True, sums=sums)).run(5400, 0)
     sums.take(cluster.counters, UNTIL_S, last=True)
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, cluster.fabric)
-    simulated_past.store(embedded_db, spec.name, sums, spec.ldms)
+        fabrics.save_fabric(conn, cluster.fabric)
+    simulated_past.store_sums(embedded_db, spec.name, sums, spec.ldms)
     flits = sum(one.values[:, ROUTER_SUMS.index("rt_flits")].sum() for one in sums.routers)
     with connect(embedded_db, role="reader") as conn:
         for table in ("router_1m", "router_1h"):
@@ -56,17 +56,17 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
         assert told is not None, "readers keep what they read before"
         assert datetime.fromisoformat(told[0]["late_from"]).timestamp() == UNTIL_S - 5400
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
-        assert rollups.roll(conn, settled_s=0) > 0
+        assert rollups.roll_up_hours(conn, settled_s=0) > 0
         rolled = conn.execute("SELECT sum((SELECT sum(x) FROM unnest(rt_flits) x)) FROM fabric_5m").fetchone()
         assert rolled == (pytest.approx(flits),)
 
 
 def test_the_tree_has_a_day_of_counters_and_a_loop_that_found_its_shared_cable(embedded_db: str) -> None:
-    number = simulated_past.tree(embedded_db, UNTIL_S)
+    number = simulated_past.store_tree(embedded_db, UNTIL_S)
     with connect(embedded_db) as conn:
-        fabric = fabrics.get(conn, simulated_past.TREE)
+        fabric = fabrics.get_fabric_row(conn, simulated_past.TREE)
         assert fabric.simulated
-        kept = recommendations.staging(conn, number)
+        kept = recommendations.lock_staged_routes(conn, number)
         assert kept.state == "recommended" and kept.simulated and kept.lfts
         row = conn.execute(
             "SELECT count(DISTINCT ts), min(extract(epoch FROM ts)), max(extract(epoch FROM ts)) FROM router_1m WHERE fabric_id = %s",
@@ -99,7 +99,7 @@ def test_a_writer_that_makes_the_days_first_partitions_meets_the_tree_in_no_dead
 ) -> None:
     """The writer has made partitions of one device and has yet to write the other and to emit, when the tree comes to the same partitions."""
     with connect(embedded_db, role="writer") as writer, ThreadPoolExecutor(1) as pool:
-        fabric_id = fabrics.save(writer, xgft(2, [2, 2], [1, 1]))
+        fabric_id = fabrics.save_fabric(writer, build_xgft(2, [2, 2], [1, 1]))
         writer.commit()
         routers, endpoints = (
             counters.Rows(
@@ -111,11 +111,11 @@ def test_a_writer_that_makes_the_days_first_partitions_meets_the_tree_in_no_dead
         counters.write_batch(writer, counters.Batch(routers=routers))
         if device == "endpoint":
             counters.write_batch(writer, counters.Batch(endpoints=endpoints))
-        made = pool.submit(simulated_past.tree, embedded_db, UNTIL_S)
+        made = pool.submit(simulated_past.store_tree, embedded_db, UNTIL_S)
         with connect(embedded_db, autocommit=True) as looking:
             waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
             eventually(lambda: made.done() or looking.execute(waits).fetchone() != (0,), 600, what="the lock's queue")
         counters.write_batch(writer, counters.Batch(endpoints=endpoints))
-        emit(writer, "counters", {"fabric_id": fabric_id, "through": "2026-11-25T00:00:00+00:00", "routers": 1})
+        emit_event(writer, "counters", {"fabric_id": fabric_id, "through": "2026-11-25T00:00:00+00:00", "routers": 1})
         writer.commit()
         assert made.result(60) > 0

@@ -75,7 +75,7 @@ def answering(status: int, body: bytes, pause_s: float = 0.0) -> Iterator[str]:
 
 def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str, tmp_path: Path) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
-        people.add(conn, "slurm", "service")
+        people.add_account(conn, "slurm", "service")
         few = people.add_token(conn, "slurm", "agent", ["read", "advice"])[1]
         enough = people.add_token(conn, "slurm", "agent", ["read", "names", "advice"])[1]
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:

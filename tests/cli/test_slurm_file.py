@@ -67,7 +67,7 @@ def case(**other: Any) -> Case:
 
 def put(plugin: Plugin, *cases: Case, now_s: float | None = None, limit_s: float = 120) -> Path:
     path = Path(plugin.module.path)
-    advice_file.write(path, advice_file.content(cases, time.time() if now_s is None else now_s, limit_s))
+    advice_file.write_file(path, advice_file.format_content(cases, time.time() if now_s is None else now_s, limit_s))
     return path
 
 

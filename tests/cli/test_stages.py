@@ -7,7 +7,7 @@ import pty
 import subprocess
 from pathlib import Path
 
-from flitwatch.commands.up import _stages
+from flitwatch.commands.up import _make_stage_report
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "services" / "cli" / "stages.sh"
@@ -64,7 +64,7 @@ def test_on_a_terminal_a_stage_is_one_live_line(tmp_path: Path) -> None:
 
 def test_the_platform_numbers_its_stages() -> None:
     said: list[str] = []
-    stage = _stages(2, said.append)
+    stage = _make_stage_report(2, said.append)
     stage("starting the database")
     stage("starting the services")
     assert said == ["stage 1 of 2, 0 s: starting the database", "stage 2 of 2, 0 s: starting the services"]

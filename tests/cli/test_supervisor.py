@@ -19,8 +19,8 @@ from support.waiting import eventually
 from flitwatch.main import cli
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops.home import LOG_BYTES
-from flitwatch_ops.orphans import end_orphans, orphans
-from flitwatch_ops.supervisor import Process, Server, Supervisor, running
+from flitwatch_ops.orphans import end_orphans, list_orphans
+from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -133,7 +133,7 @@ def test_a_process_that_never_serves_is_named_with_its_log(tmp_path: Path) -> No
 #: A platform of which a process never serves, as `flitwatch up` starts it; the last argument makes it one of flitwatch's.
 NEVER_SERVES = """
 import sys, pathlib
-from flitwatch_ops.orphans import end_orphans, orphans, state_of
+from flitwatch_ops.orphans import end_orphans, list_orphans, state_of
 from flitwatch_ops.supervisor import Process, Supervisor
 from flitwatch_domain.errors import Cancelled
 sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -152,7 +152,7 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
     starting = subprocess.Popen([sys.executable, "-c", NEVER_SERVES, str(tmp_path), "flitwatch"])
     threading.Thread(target=starting.wait).start()  # or what has ended would still answer to its process id
     try:
-        eventually(lambda: len([p for p in (running(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
+        eventually(lambda: len([p for p in (read_running_state(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
         told = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
         assert (told["running"], told["state"], told["pid"]) == (True, "starting", starting.pid)
         assert [(p["name"], p.get("metrics_port")) for p in told["processes"]] == [("one", 9201), ("never", None)]
@@ -160,7 +160,7 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
         assert again.exit_code == 1 and "starting already" in again.stderr
         down = json.loads(CliRunner().invoke(cli, ["down", "--json"], catch_exceptions=False).stdout)
         assert down == {"stopped": True, "pid": starting.pid}
-        assert not any(alive(p["pid"]) for p in told["processes"]) and running(tmp_path) is None
+        assert not any(alive(p["pid"]) for p in told["processes"]) and read_running_state(tmp_path) is None
     finally:
         starting.kill()
 
@@ -199,7 +199,7 @@ def test_a_stale_state_file_is_not_taken_for_a_running_platform(tmp_path: Path) 
     ended.wait()
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "state.json").write_text(f'{{"pid": {ended.pid}}}')
-    assert running(tmp_path) is None
+    assert read_running_state(tmp_path) is None
 
 
 def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path) -> None:
@@ -210,16 +210,16 @@ def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path)
     )
     supervisor = subprocess.Popen([sys.executable, "-c", code, "flitwatch"])
     try:
-        eventually(lambda: (running(tmp_path) or {}).get("state") == "running")
-        assert orphans(tmp_path) == []
+        eventually(lambda: (read_running_state(tmp_path) or {}).get("state") == "running")
+        assert list_orphans(tmp_path) == []
     finally:
         supervisor.kill()
         supervisor.wait()
-    left = orphans(tmp_path)
-    assert len(left) == 2 and all(map(alive, left)) and running(tmp_path) is None
+    left = list_orphans(tmp_path)
+    assert len(left) == 2 and all(map(alive, left)) and read_running_state(tmp_path) is None
     assert end_orphans(tmp_path) == left
     eventually(lambda: not any(map(alive, left)))
-    assert orphans(tmp_path) == []
+    assert list_orphans(tmp_path) == []
 
 
 #: Much memory takes long to give back, and until then the port is taken.
@@ -258,4 +258,4 @@ def test_ports_of_what_a_killed_supervisor_left_are_free_once_it_is_ended(tmp_pa
 def test_a_state_file_that_says_nothing_names_no_orphans(tmp_path: Path, text: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "state.json").write_text(text)
-    assert orphans(tmp_path) == []
+    assert list_orphans(tmp_path) == []

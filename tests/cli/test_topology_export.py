@@ -54,7 +54,7 @@ def test_a_fabric_of_the_database(embedded_db: str) -> None:
     from flitwatch_domain.topology_spec import fabric_of
 
     with connect(embedded_db) as conn:
-        store.save(conn, fabric_of(SPEC))
+        store.save_fabric(conn, fabric_of(SPEC))
     words = ["topology", "export", "--fabric", "xgft-2-4-3-1-2", "--db", embedded_db, "--format", "slurm-tree"]
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output

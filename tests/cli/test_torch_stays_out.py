@@ -30,8 +30,8 @@ from flitwatch_api.settings import Settings
 assert create_app(Settings(db=SecretStr("postgresql://nowhere/none"))).openapi()["paths"]
 """
 WORKER = """
-from flitwatch.commands.worker import handlers
-assert handlers("HANDLERS") and handlers("PERIODIC") and handlers("SERVICES")
+from flitwatch.commands.worker import load_handlers
+assert load_handlers("HANDLERS") and load_handlers("PERIODIC") and load_handlers("SERVICES")
 import flitwatch_ml.work.live, flitwatch_ml.work.network_noise, flitwatch_ml.work.watch
 """
 HELP = """

@@ -22,7 +22,7 @@ from support.alerts import fire
 from support.databases import PLACE
 from support.waiting import eventually
 
-from flitwatch.commands.up import METRICS, _processes
+from flitwatch.commands.up import METRICS, _list_processes
 from flitwatch.exposure import Exposure
 from flitwatch_db import connect
 from flitwatch_db.core.logins import LOGINS
@@ -136,7 +136,7 @@ def test_links_of_notices_lead_to_the_platform_that_tells(home: Path, ports: Cal
 def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     told = lambda host: next(  # noqa: E731
         process.environment.get("FLITWATCH_EXTERNAL_URL")
-        for process in _processes(
+        for process in _list_processes(
             "postgresql://flitwatch@/flitwatch?passfile=/logins/owner/pgpass",
             "l",
             host,

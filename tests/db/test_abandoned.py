@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 USER = """
 import sys
 from flitwatch_ops import platform
-with platform.database(ephemeral=True) as url:
+with platform.open_database(ephemeral=True) as url:
     print(url, flush=True)
     sys.stdin.read()
 """

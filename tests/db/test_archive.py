@@ -15,12 +15,12 @@ from support.archives import LATER, everything, planted, rows, write
 
 from flitwatch.main import cli
 from flitwatch_db import connect
-from flitwatch_db.archive import archive, restore
-from flitwatch_db.archive.forgetting import forget
-from flitwatch_db.archive.policy import Policy, policy, set_policy
+from flitwatch_db.archive import restore_archive, write_archive
+from flitwatch_db.archive.forgetting import forget_user
+from flitwatch_db.archive.policy import Policy, load_policy, set_policy
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES, WIDTHS_S, unit_of
-from flitwatch_db.core.maintenance import maintain
-from flitwatch_db.people.erasure import erase
+from flitwatch_db.core.maintenance import maintain_database
+from flitwatch_db.people.erasure import erase_user
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, NotFound
 
 
@@ -52,7 +52,7 @@ def test_rows_come_back_equal_and_once(world: World, tmp_path: Path) -> None:
         conn.execute("DELETE FROM run WHERE start_ts IS NOT NULL")
         for table in WIDTHS_S:
             conn.execute(f"DELETE FROM {table}".encode())
-    back = restore(world.url, tmp_path / "a")
+    back = restore_archive(world.url, tmp_path / "a")
     assert (back["jobs"], back["runs"], back["erased"], back["fabrics"]) == (5, 5, 0, 0)
     after = everything(world.url)
     for table in SHAPES:
@@ -61,7 +61,7 @@ def test_rows_come_back_equal_and_once(world: World, tmp_path: Path) -> None:
             assert after[table] == before[table], table
         assert set(after[table]) <= set(before[table]) and len(after[table]) == len(set(after[table]))
         assert len(after[table]) == len([r for r in before[table] if r in set(after[table])])
-    assert restore(world.url, tmp_path / "a")["rows"] == {}
+    assert restore_archive(world.url, tmp_path / "a")["rows"] == {}
     assert everything(world.url) == after
     assert write(world.url, tmp_path / "a")["parts"] == []
 
@@ -125,7 +125,7 @@ def test_another_database_gets_jobs_runs_and_fabric(plain: World, _embedded_temp
             conn.execute(
                 "INSERT INTO job (cluster, job_id, state) SELECT 'x', n, 'PENDING' FROM generate_series(1, 3) n"
             )
-        back = restore(other, tmp_path / "a")
+        back = restore_archive(other, tmp_path / "a")
         assert back["jobs"] == 5 and back["fabrics"] == 1
         with connect(other, role="owner") as conn:
             names = [row[0] for row in conn.execute("SELECT name FROM fabric ORDER BY fabric_id")]
@@ -157,40 +157,40 @@ def test_what_changed_is_archived_again_and_the_newest_wins(plain: World, tmp_pa
         conn.execute("DELETE FROM job_step")
     assert write(plain.url, tmp_path / "a")["jobs"] == 1
     now = rows(plain.url, "job")
-    restore(plain.url, tmp_path / "a")
+    restore_archive(plain.url, tmp_path / "a")
     assert rows(plain.url, "job") == now and rows(plain.url, "job_step") == []
     with connect(plain.url, role="owner") as conn:
         conn.execute("DELETE FROM job WHERE job_id = '103'")
-    restore(plain.url, tmp_path / "a")
+    restore_archive(plain.url, tmp_path / "a")
     assert rows(plain.url, "job") == now
 
 
 def test_erased_users_stay_erased(plain: World, tmp_path: Path) -> None:
     write(plain.url, tmp_path / "a", part_jobs=20)
     with connect(plain.url, role="owner", autocommit=True) as conn:
-        erase(conn, "eve", dry_run=True)
+        erase_user(conn, "eve", dry_run=True)
         assert conn.execute("SELECT count(*) FROM erased_user").fetchone() == (0,)
-        erase(conn, "eve")
+        erase_user(conn, "eve")
         assert conn.execute("SELECT count(*) FROM erased_user WHERE digest LIKE '%eve%'").fetchone() == (0,)
     others = everything(plain.url)
-    back = restore(plain.url, tmp_path / "a")
+    back = restore_archive(plain.url, tmp_path / "a")
     assert back["erased"] == 2 and everything(plain.url) == others
     # Of a database that does not remember, only an archive that forgot is safe.
-    assert forget(tmp_path / "a", "eve", dry_run=True) == {"jobs": 2, "runs": 1, "parts": 1}
-    assert forget(tmp_path / "a", "eve") == {"jobs": 2, "runs": 1, "parts": 1}
-    assert forget(tmp_path / "a", "eve") == {"jobs": 0, "runs": 0, "parts": 0}
+    assert forget_user(tmp_path / "a", "eve", dry_run=True) == {"jobs": 2, "runs": 1, "parts": 1}
+    assert forget_user(tmp_path / "a", "eve") == {"jobs": 2, "runs": 1, "parts": 1}
+    assert forget_user(tmp_path / "a", "eve") == {"jobs": 0, "runs": 0, "parts": 0}
     for path in (tmp_path / "a").rglob("job*.parquet"):
         assert b"eve" not in path.read_bytes()
     clear(plain.url)
     with connect(plain.url, role="owner") as conn:
         conn.execute("DELETE FROM erased_user")
-    back = restore(plain.url, tmp_path / "a")
+    back = restore_archive(plain.url, tmp_path / "a")
     assert (
         back["jobs"] == 3 and back["erased"] == 0 and back["runs"] == 4 and HOSTILE in "".join(rows(plain.url, "job"))
     )
     assert not any(",eve," in row for row in rows(plain.url, "job"))
     # Nothing of another user goes with her, and her alone leaves no part.
-    assert forget(tmp_path / "a", "ann")["jobs"] == 2
+    assert forget_user(tmp_path / "a", "ann")["jobs"] == 2
 
 
 def test_a_cancelled_or_killed_archive_goes_on(plain: World, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_what_cannot_be_archived_is_told(plain: World, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no job '7'"):
         write(plain.url, tmp_path / "a", jobs=["7"])
     with pytest.raises(BadRequest, match="neither"):
-        archive(plain.url, tmp_path / "a")
+        write_archive(plain.url, tmp_path / "a")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     with pytest.raises(BadRequest, match="is not an archive"):
@@ -233,7 +233,7 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
         away = tmp_path / "nfs" / "a"
         with pytest.raises(BadRequest, match="there is no folder"):
             set_policy(conn, Policy(str(away), 1, 3))
-        assert not away.parent.exists() and policy(conn) is None
+        assert not away.parent.exists() and load_policy(conn) is None
         (tmp_path / "a").mkdir()
         set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
         for days, job in ((10, "100"), (2, "103"), (0, "104")):
@@ -248,19 +248,19 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
     for empty in (False, True):
         if empty:
             (tmp_path / "a").mkdir()
-        kept = maintain(plain.url)["archive"]
+        kept = maintain_database(plain.url)["archive"]
         assert kept is not None and str(tmp_path / "a") in kept["error"], kept
         assert len(rows(plain.url, "job")) == 3 and not list((tmp_path).glob("a/*"))
     (tmp_path / "a").rmdir()
     (tmp_path / "unmounted").rename(tmp_path / "a")
-    assert maintain(plain.url)["archive"] == {"archived": 2, "dropped": 1}
+    assert maintain_database(plain.url)["archive"] == {"archived": 2, "dropped": 1}
     assert {row.split(",")[2] for row in rows(plain.url, "job")} == {"103", "104"}
-    assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 0}
+    assert maintain_database(plain.url)["archive"] == {"archived": 0, "dropped": 0}
     # What was restored stays as long as what is new.
-    assert restore(plain.url, tmp_path / "a")["jobs"] == 1
+    assert restore_archive(plain.url, tmp_path / "a")["jobs"] == 1
     with connect(plain.url, role="owner", autocommit=True) as conn:
         set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
-        assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 0}
+        assert maintain_database(plain.url)["archive"] == {"archived": 0, "dropped": 0}
         conn.execute("UPDATE restored_job SET restored_at = now() - interval '9 days'")
         set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
         # Nothing is dropped that a damaged archive answers for.
@@ -268,12 +268,12 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
         path = path.with_name("router_1m.parquet")
         whole = path.read_bytes()
         path.write_bytes(whole[:100] + bytes([whole[100] ^ 255]) + whole[101:])
-        failed = maintain(plain.url)["archive"]
+        failed = maintain_database(plain.url)["archive"]
         assert failed is not None and "error" in failed and len(rows(plain.url, "job")) == 3
         path.write_bytes(whole)
-        assert maintain(plain.url)["archive"] == {"archived": 0, "dropped": 1}
+        assert maintain_database(plain.url)["archive"] == {"archived": 0, "dropped": 1}
         set_policy(conn, None)
-    assert maintain(plain.url)["archive"] is None
+    assert maintain_database(plain.url)["archive"] is None
 
 
 def test_the_commands(plain: World, tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from support.archives import everything, write
 
 from flitwatch_db import connect
-from flitwatch_db.archive import restore
-from flitwatch_db.archive.parts import Part, Writer, _seal, digest_of
+from flitwatch_db.archive import restore_archive
+from flitwatch_db.archive.parts import Part, Writer, _compute_seal, digest_of
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES, Column
-from flitwatch_db.archive.writing import batch
+from flitwatch_db.archive.writing import to_record_batch
 from flitwatch_domain.errors import BadInput, FlitwatchError
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -54,7 +54,7 @@ def test_any_row_comes_back_equal(name: str, data: st.DataObject, tmp_path_facto
     rows = data.draw(st.lists(st.tuples(*map(values, shape.columns)), max_size=5))
     root = tmp_path_factory.mktemp("part")
     writer = Writer(root / "draft", root / "there", {"format": "x"})
-    writer.write(shape, [batch(shape, rows, {7: "seven"})] if rows else [])
+    writer.write(shape, [to_record_batch(shape, rows, {7: "seven"})] if rows else [])
     writer.commit()
     part = Part(root / "there", "there", {name: shape}, "x")
     part.verify()
@@ -69,7 +69,7 @@ def test_what_is_no_number_is_not_archived(value: float, tmp_path: Path) -> None
     shape = SHAPES["run_step_around"]
     writer = Writer(tmp_path / "draft", tmp_path / "there", {"format": "x"})
     with pytest.raises(BadInput, match="run_step_around: column 'io' holds a value that is not a finite number"):
-        writer.write(shape, [batch(shape, [(1, 1, None, [1.0, value], None)], {})])
+        writer.write(shape, [to_record_batch(shape, [(1, 1, None, [1.0, value], None)], {})])
 
 
 # --- hostile ---------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def reseal(place: Path, change: Callable[[dict[str, Any]], object] = lambda mani
             file["rows"] = 1
     change(manifest)
     manifest.pop("sha256")
-    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _seal(manifest)}))
+    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _compute_seal(manifest)}))
 
 
 def edit(place: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
@@ -186,7 +186,7 @@ def test_each_is_refused_by_name_and_nothing_is_written(embedded_db: str, tmp_pa
         (part,) = (one for one in bad.glob("2*/*"))
         harm(part)
         with pytest.raises(FlitwatchError, match=message):
-            restore(world.url, bad)
+            restore_archive(world.url, bad)
             pytest.fail(what)
         shutil.rmtree(bad)
     assert everything(world.url) == before
@@ -197,15 +197,15 @@ def test_each_is_refused_by_name_and_nothing_is_written(embedded_db: str, tmp_pa
     with connect(world.url, role="owner") as conn:
         conn.execute("UPDATE fabric SET name = 'renamed' WHERE name = 'small'")
     with pytest.raises(BadInput, match="are not those of its digest"):
-        restore(world.url, tmp_path / "bad")
-    assert restore(world.url, good)["jobs"] == 5
+        restore_archive(world.url, tmp_path / "bad")
+    assert restore_archive(world.url, good)["jobs"] == 5
 
 
 def test_what_is_no_archive_is_told(embedded_db: str, tmp_path: Path) -> None:
     with pytest.raises(FlitwatchError, match="there is no folder"):
-        restore(embedded_db, tmp_path / "none")
+        restore_archive(embedded_db, tmp_path / "none")
     with pytest.raises(FlitwatchError, match="is not an archive"):
-        restore(embedded_db, tmp_path)
+        restore_archive(embedded_db, tmp_path)
     (tmp_path / "archive.json").write_text('{"format": "flitwatch archive 2"}')
     with pytest.raises(BadInput, match="this version reads 'flitwatch archive 1'"):
-        restore(embedded_db, tmp_path)
+        restore_archive(embedded_db, tmp_path)

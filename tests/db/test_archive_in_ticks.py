@@ -11,8 +11,8 @@ import pytest
 from support.archives import LATER, planted
 
 from flitwatch_db import connect
-from flitwatch_db.archive import archive, restore
-from flitwatch_db.archive.parts import _seal, digest_of
+from flitwatch_db.archive import restore_archive, write_archive
+from flitwatch_db.archive.parts import _compute_seal, digest_of
 from flitwatch_db.archive.shapes import IN_OWN_COUNTS
 from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
 
@@ -34,7 +34,7 @@ def aged(place: Path) -> None:
         manifest["files"][name] |= {"bytes": path.stat().st_size, "sha256": digest_of(path)}
     (place / "run_step_nic.parquet").unlink()
     del manifest["files"]["run_step_nic"], manifest["sha256"]
-    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _seal(manifest)}))
+    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _compute_seal(manifest)}))
 
 
 @pytest.mark.parametrize(("technology", "factor"), [("infiniband", 2.0), ("ethernet", None), ("cray_xc", 1.0)])
@@ -45,13 +45,13 @@ def test_rates_of_steps_are_converted_as_the_counters_are(
     with connect(embedded_db, role="owner") as conn:
         conn.execute("UPDATE fabric SET technology = %s WHERE fabric_id = %s", [technology, world.small_id])
         conn.execute("UPDATE run_step_around SET own = %s, io = %s, sys = NULL", [OWN, OTHERS])
-    archive(embedded_db, tmp_path / "a", before=LATER)
+    write_archive(embedded_db, tmp_path / "a", before=LATER)
     places = [place.parent for place in (tmp_path / "a").glob("*/*/run.parquet")]
     for place in places:
         aged(place)
     other = _embedded_template.create()
     try:
-        restore(other, tmp_path / "a")
+        restore_archive(other, tmp_path / "a")
         with connect(other, role="owner") as conn:
             steps = conn.execute(
                 "SELECT own, io, sys FROM run_step_around JOIN run USING (run_id) WHERE EXISTS"
@@ -71,10 +71,10 @@ def test_rates_of_steps_are_converted_as_the_counters_are(
 
 def test_a_part_whose_other_files_are_missing_is_refused(embedded_db: str, tmp_path: Path) -> None:
     planted(embedded_db)
-    archive(embedded_db, tmp_path / "a", before=LATER)
+    write_archive(embedded_db, tmp_path / "a", before=LATER)
     place = next((tmp_path / "a").glob("*/*/run.parquet")).parent
     manifest = json.loads((place / "manifest.json").read_text())
     del manifest["files"]["run_step_around"], manifest["sha256"]
-    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _seal(manifest)}))
+    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _compute_seal(manifest)}))
     with pytest.raises(Exception, match="the files are not those of an archive: run_step_around"):
-        restore(embedded_db, tmp_path / "a")
+        restore_archive(embedded_db, tmp_path / "a")

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.platform import database, embedded_folder, log_url
+from flitwatch_ops.platform import embedded_folder, log_url, open_database
 
 
 def run(*argv: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_projects_database_starts_for_a_command_and_stops_after_it(home: Path) -> None:
-    with database() as url, database() as again:
+    with open_database() as url, open_database() as again:
         assert url == again
         with connect(url, role="reader") as conn:
             assert conn.execute("SELECT count(*) FROM fabric").fetchone() == (0,)
@@ -43,7 +43,7 @@ def test_the_projects_database_starts_for_a_command_and_stops_after_it(home: Pat
 
 
 def test_a_throw_away_database_is_gone_afterwards(home: Path) -> None:
-    with database("postgresql://not/used", ephemeral=True) as url:
+    with open_database("postgresql://not/used", ephemeral=True) as url:
         folder = Path(str(conninfo_to_dict(url)["host"])).parent
         assert folder.is_dir()
     assert not folder.exists()

@@ -20,8 +20,8 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
-from flitwatch_ops.embedded import Embedded, sweep
-from flitwatch_ops.embedded_host import prepare, wheel
+from flitwatch_ops.embedded import Embedded, sweep_abandoned
+from flitwatch_ops.embedded_host import locate_wheel, prepare_host
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 CHILD = """
@@ -83,7 +83,7 @@ def test_servers_of_killed_users_are_swept(folder: Path) -> None:
     user.wait()
     with Embedded(used, durable=False) as server:
         assert Embedded(abandoned).pid() == pid
-        assert sweep(folder, "throw-away-") == [abandoned]
+        assert sweep_abandoned(folder, "throw-away-") == [abandoned]
         assert not abandoned.exists()
         assert server.pid() is not None
 
@@ -179,9 +179,9 @@ def test_it_runs_for_users_other_than_root() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another user")
 def test_programs_below_a_folder_that_only_root_may_enter_are_opened(folder: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
-    shutil.copytree(wheel().parent, closed / "pginstall", symlinks=True)
+    shutil.copytree(locate_wheel().parent, closed / "pginstall", symlinks=True)
     closed.chmod(0o700)
-    host = prepare(folder, closed / "pginstall" / "bin")
+    host = prepare_host(folder, closed / "pginstall" / "bin")
     assert host.try_run("postgres", "--version") == ""
     assert stat.S_IMODE(closed.stat().st_mode) == 0o701
 

@@ -12,8 +12,8 @@ from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.core import events
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.people.erasure import erase, left
-from flitwatch_db.people.picking import picked
+from flitwatch_db.people.erasure import erase_user, list_remaining
+from flitwatch_db.people.picking import classify_matcher
 
 USER = "alicevictim"
 REASON = "submit: 'alicevictim' is not a time"
@@ -67,7 +67,7 @@ def add_silence(url: str, comment: str = "", **matchers: str) -> None:
 def test_an_expression_is_about_a_user_whom_it_picks_and_nobody_alike(
     matcher: str, user: str, whom: str | None
 ) -> None:
-    assert picked(matcher, user) == whom
+    assert classify_matcher(matcher, user) == whom
 
 
 def test_silences_and_rules_that_mean_the_user_go(embedded_db: str) -> None:
@@ -75,10 +75,10 @@ def test_silences_and_rules_that_mean_the_user_go(embedded_db: str) -> None:
         add_silence(embedded_db, user=matcher)
         add_rule(embedded_db, f"r{len(rows(embedded_db, 'SELECT name FROM alert_rule'))}", where={"user": matcher})
     with connect(embedded_db, role="owner", autocommit=True) as conn:
-        tried = erase(conn, USER, dry_run=True)
-        before = left(conn, USER)
-        assert erase(conn, USER) == tried and tried["alert_rule"] == tried["alert_silence"] == 2
-        assert before == left(conn, USER)
+        tried = erase_user(conn, USER, dry_run=True)
+        before = list_remaining(conn, USER)
+        assert erase_user(conn, USER) == tried and tried["alert_rule"] == tried["alert_silence"] == 2
+        assert before == list_remaining(conn, USER)
     kept = ["/.*/", "/alice.*/", "/bob|carol/"]
     assert sorted(rows(embedded_db, "SELECT matchers ->> 'user' FROM alert_silence")) == kept
     assert sorted(rows(embedded_db, "SELECT rule #>> '{where,user}' FROM alert_rule")) == kept
@@ -123,15 +123,15 @@ def test_reasons_and_events_that_name_the_user_go(embedded_db: str) -> None:
             "host list 'xalicevictim'",
         ):
             ingest.add_dead_letters(conn, [ingest.DeadLetter("slurm", 0, 1, reason, b"x", "s1.txt")])
-            events.emit(conn, "dead_letter", {"count": 1, "reason": reason})
-        events.emit(conn, "task", {"task_id": 3, "message": "done for AliceVictim", "parts": []})
-        events.emit(conn, "job", {"job_id": "3", "parts": [{"text": "of alicevictim."}]})
-        events.emit(conn, "job", {"job_id": "4", USER: "a key is no name"})
+            events.emit_event(conn, "dead_letter", {"count": 1, "reason": reason})
+        events.emit_event(conn, "task", {"task_id": 3, "message": "done for AliceVictim", "parts": []})
+        events.emit_event(conn, "job", {"job_id": "3", "parts": [{"text": "of alicevictim."}]})
+        events.emit_event(conn, "job", {"job_id": "4", USER: "a key is no name"})
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         # The words of reasons and the times of counters are nobody's names.
         for name in ("time", "list", "submit"):
-            assert sum(erase(conn, name, dry_run=True).values()) == 0
-        done = erase(conn, USER)
+            assert sum(erase_user(conn, name, dry_run=True).values()) == 0
+        done = erase_user(conn, USER)
     assert (done["event"], done["dead_letter"]) == (4, 2)
     stay = ["host list 'xalicevictim'", "submit: 'bob' is not a time"]
     assert sorted(rows(embedded_db, "SELECT reason FROM dead_letter")) == stay

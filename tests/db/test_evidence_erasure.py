@@ -18,10 +18,10 @@ from psycopg import sql
 
 from flitwatch.main import cli
 from flitwatch_db import connect
-from flitwatch_db.jobs.evidence import export
-from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.evidence import export_evidence
+from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.people import accounts as people
-from flitwatch_db.people.erasure import erase
+from flitwatch_db.people.erasure import erase_user
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 
@@ -43,14 +43,14 @@ def read(path: Path) -> dict[str, list[dict[str, str]]]:
 def test_a_jobs_evidence_is_what_the_database_holds_about_it(world: World, tmp_path: Path) -> None:
     out, steps = tmp_path / "100.zip", []
     with connect(world.url, role="reader", autocommit=True) as conn:
-        made = export(conn, "100", out, "c1", lambda done, total, what: steps.append((done, total, what)))
+        made = export_evidence(conn, "100", out, "c1", lambda done, total, what: steps.append((done, total, what)))
     tables = read(out)
     assert made["rows"] == {table: len(rows) for table, rows in tables.items()} and made["simulated"] is True
     with zipfile.ZipFile(out) as archive:
         assert json.loads(archive.read("manifest.json")) == made
         explained = json.loads(archive.read("explanation.json"))
     with connect(world.url, role="reader") as conn:
-        said = explain(conn, "100", "c1", T0 + 100)
+        said = explain_by_id(conn, "100", "c1", T0 + 100)
     assert {name: explained[name] for name in ("job_id", "verdict", "title", "reasons")} == {
         name: said[name] for name in ("job_id", "verdict", "title", "reasons")
     }
@@ -71,7 +71,7 @@ def test_no_text_is_a_formula_and_each_can_be_read_back(world: World, tmp_path: 
     with connect(world.url, role="writer") as conn:
         conn.execute("UPDATE job SET name = %s WHERE job_id = '100'", [name])
     with connect(world.url, role="reader", autocommit=True) as conn:
-        export(conn, "100", tmp_path / "e.zip", "c1")
+        export_evidence(conn, "100", tmp_path / "e.zip", "c1")
     tables = read(tmp_path / "e.zip")
     found = tables["job"][0]["name"]
     assert found[0] not in "=+-@\t\r" and found.removeprefix("'") == name if name[0] in "=+-@\t\r'" else found == name
@@ -81,12 +81,12 @@ def test_no_text_is_a_formula_and_each_can_be_read_back(world: World, tmp_path: 
 
 def test_runs_come_with_their_steps_and_a_waiting_job_has_no_counters(world: World, tmp_path: Path) -> None:
     with connect(world.url, role="reader", autocommit=True) as conn:
-        made = export(conn, "104", tmp_path / "104.zip")
+        made = export_evidence(conn, "104", tmp_path / "104.zip")
         assert made["rows"]["run"] == 1 and made["rows"]["run_step"] == 6 and made["rows"]["run_rank"] == 3
-        waiting = export(conn, "105_7", tmp_path / "105.zip")["rows"]
+        waiting = export_evidence(conn, "105_7", tmp_path / "105.zip")["rows"]
         assert waiting["job"] == 1 and waiting["router_1s"] == waiting["neighbours"] == 0
         with pytest.raises(NotFound, match="no job '999'"):
-            export(conn, "999", tmp_path / "none.zip")
+            export_evidence(conn, "999", tmp_path / "none.zip")
     assert not (tmp_path / "none.zip").exists()
 
 
@@ -144,9 +144,9 @@ def test_a_users_data_go_and_others_stay(world: World) -> None:
     plant(world.url)
     letters = count(world.url, "SELECT count(*) FROM dead_letter")
     with connect(world.url, role="owner", autocommit=True) as conn:
-        tried = erase(conn, "eve", dry_run=True)
+        tried = erase_user(conn, "eve", dry_run=True)
         assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'eve'") == 2
-        done = erase(conn, "eve")
+        done = erase_user(conn, "eve")
         assert done == tried
         assert done == made_of(
             estimate=1,
@@ -160,9 +160,9 @@ def test_a_users_data_go_and_others_stay(world: World) -> None:
             run=1,
             job=2,
         )
-        assert set(erase(conn, "eve").values()) == {0}
+        assert set(erase_user(conn, "eve").values()) == {0}
         with pytest.raises(BadRequest):
-            erase(conn, " ")
+            erase_user(conn, " ")
     assert count(world.url, "SELECT count(*) FROM job WHERE user_name = 'ann'") == 2
     for table, rows in {
         "estimate": 2,
@@ -197,7 +197,7 @@ def test_an_erased_name_stands_in_no_table_but_the_audit_log(world: World) -> No
         "dead_letter",
     }
     with connect(world.url, role="owner", autocommit=True) as conn:
-        erase(conn, user)
+        erase_user(conn, user)
     assert holding(world.url, user) <= {"audit"}
 
 
@@ -224,7 +224,7 @@ def test_a_user_who_is_called_like_something_else_takes_nothing_of_others_along(
     plant(world.url)
     with connect(world.url, role="owner", autocommit=True) as conn:
         own = {"alert_rule": 2, "alert_silence": 2} if name == "x1" else {}  # these two name x1 beside others
-        assert erase(conn, name, dry_run=True) == made_of(**own)
+        assert erase_user(conn, name, dry_run=True) == made_of(**own)
 
 
 def test_the_commands(world: World, tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(world: Worl
         return json.loads(run(*argv).stdout).get("account")
 
     with connect(world.url, role="gate", autocommit=True) as conn:
-        people.add(conn, "bob", "user", "correct horse battery")
-        people.add(conn, "eve", "admin")
+        people.add_account(conn, "bob", "user", "correct horse battery")
+        people.add_account(conn, "eve", "admin")
         secret = people.add_token(conn, "bob", "t", ["read"])[1]
         assert "--account" in run("bob").stderr and account("bob", "--yes") == "stays"
         assert account("bob", "--account") == "counted" and people.of_token(conn, secret) is not None

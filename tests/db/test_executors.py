@@ -16,7 +16,7 @@ from support.calls import drawn, endless, once_fatal, refused
 from support.waiting import eventually
 
 from flitwatch_db.tasks.executors import Executor, LocalExecutor, is_local, open_executor
-from flitwatch_db.tasks.executors.cluster import DaskExecutor, _run
+from flitwatch_db.tasks.executors.cluster import DaskExecutor, _run_on_worker
 from flitwatch_domain.errors import BadRequest, Cancelled, MissingDependency, Unavailable
 
 #: The scheduler serves its health at 8787 unless it is told to take any port.
@@ -102,7 +102,7 @@ def test_a_scheduler_that_goes_away_ends_the_work(tmp_path: Path) -> None:
 
 def test_a_worker_of_another_build_is_refused(cluster: LocalCluster) -> None:
     with Client(cluster.scheduler_address) as client, pytest.raises(Unavailable, match="Install the same build"):
-        client.submit(_run, partial(refused, 1), "none", "0.0.1 (another)", pure=False).result()
+        client.submit(_run_on_worker, partial(refused, 1), "none", "0.0.1 (another)", pure=False).result()
 
 
 @pytest.mark.parametrize(

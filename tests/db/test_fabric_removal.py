@@ -27,14 +27,14 @@ from flitwatch_db.ingest.store import Reader
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
 from flitwatch_domain.errors import Conflict
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.pending_rows import PendingRows
 
 pytestmark = pytest.mark.integration
 
-TREE = replace(xgft(2, [2, 2], [1, 2]), simulated=False)
+TREE = replace(build_xgft(2, [2, 2], [1, 2]), simulated=False)
 NODES = TREE.endpoints.node
 #: A value of each type, for the columns that must have one.
 VALUES = {"integer": 1, "double precision": 1.0, "text": "x", "ARRAY": [1.0]}
@@ -61,7 +61,7 @@ def held(conn: psycopg.Connection[Any], fabric_id: int) -> dict[str, int]:
 
 def fill(conn: psycopg.Connection[Any], name: str) -> int:
     """A fabric with a row or more in every table that may have one, counters forty days apart."""
-    number = fabrics.save(conn, replace(TREE, name=name))
+    number = fabrics.save_fabric(conn, replace(TREE, name=name))
     now = datetime.now(UTC).replace(microsecond=0)
     context = conn.execute(
         "INSERT INTO sample_context (fabric_id, job_id, longest_path, variants, simulated, first_ts, last_ts)"
@@ -89,13 +89,13 @@ def fill(conn: psycopg.Connection[Any], name: str) -> int:
     conn.execute("INSERT INTO port_total (fabric_id, router, port, source) VALUES (%s, 0, 0, 'x')", [number])
     conn.execute("INSERT INTO rollup_due (fabric_id, hour) VALUES (%s, now())", [number])
     ingest.add_gaps(conn, [ingest.Gap("d", "s", now, now, "silence", number)])
-    route_changes.record(conn, number, now, np.zeros((len(TREE.routers), len(NODES)), np.int64))
+    route_changes.record_change(conn, number, now, np.zeros((len(TREE.routers), len(NODES)), np.int64))
     conn.execute(
         "INSERT INTO alert (rule, labels, phase, severity, since, seen, value, peak, summary, evidence)"
         " VALUES ('r', jsonb_build_object('fabric', %s::text), 'firing', 'warning', now(), now(), 1, 1, 's', '{}')",
         [name],
     )
-    recommendations.save(conn, recommendation(number, name))
+    recommendations.save_recommendation(conn, recommendation(number, name))
     conn.execute("INSERT INTO incident (fabric_id, simulated, began_at) VALUES (%s, false, now())", [number])
     return number
 
@@ -114,7 +114,9 @@ def test_nothing_of_it_stays_and_nothing_of_another_goes(
     conn: psycopg.Connection[Any], embedded_db: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right, wrong = fill(conn, "right"), fill(conn, "wrong")
-    (job,) = jobs.upsert(conn, [Job("c", "7", "RUNNING", node_list=",".join(map(str, NODES)), start_s=1.7e9)], wrong)
+    (job,) = jobs.upsert_jobs(
+        conn, [Job("c", "7", "RUNNING", node_list=",".join(map(str, NODES)), start_s=1.7e9)], wrong
+    )
     conn.execute("INSERT INTO fabric_plane VALUES (%s, %s), (%s, %s)", [right, wrong, wrong, right])
     conn.execute("""INSERT INTO alert_rule (name, rule, source) VALUES ('mine', '{"where": {"fabric": "wrong"}}', 'api')""")  # fmt: skip
     before, other = held(conn, wrong), held(conn, right)
@@ -141,7 +143,7 @@ def test_nothing_of_it_stays_and_nothing_of_another_goes(
     (entry,) = conn.execute("SELECT target, details -> 'jobs' FROM audit WHERE action = 'db remove-fabric'").fetchall()
     assert entry == ("wrong", 1)
 
-    again = fabrics.save(conn, replace(TREE, name="wrong"))
+    again = fabrics.save_fabric(conn, replace(TREE, name="wrong"))
     assert {table for table, rows in held(conn, again).items() if rows} == {"fabric", "router", "endpoint", "link"}
 
 
@@ -151,11 +153,11 @@ def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any
 
     def refused() -> str:
         with pytest.raises(Conflict) as told:
-            removal.remove(conn, "wrong")
+            removal.remove_fabric(conn, "wrong")
         assert held(conn, number) == before
         return str(told.value)
 
-    events.emit(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
+    events.emit_event(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
     assert "wrong got counters 0 s ago. Stop the collector" in refused()
     conn.execute("UPDATE event SET at = at - interval '2 minutes'")
     (one,) = conn.execute("SELECT recommendation_id FROM recommendation WHERE fabric_id = %s", [number]).fetchone() or (
@@ -167,13 +169,15 @@ def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any
     conn.execute("""INSERT INTO task (name, args) VALUES ('sim.whatif', '{"fabric": "wrong"}')""")
     assert "(sim.whatif) works on wrong" in refused()
     conn.execute("UPDATE task SET state = 'cancelled'")
-    assert removal.remove(conn, "wrong").rows["endpoint"] == len(NODES) and set(held(conn, number).values()) == {0}
+    assert removal.remove_fabric(conn, "wrong").rows["endpoint"] == len(NODES) and set(held(conn, number).values()) == {
+        0
+    }
 
 
 def test_a_writer_that_still_knows_it_counts_nothing_for_it(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     """Pending counts are written when the writer sees that its fabrics changed."""
-    stays, goes = (fabrics.save(conn, replace(TREE, name=name)) for name in ("stays", "goes"))
-    removal.remove(conn, "goes")
+    stays, goes = (fabrics.save_fabric(conn, replace(TREE, name=name)) for name in ("stays", "goes"))
+    removal.remove_fabric(conn, "goes")
     second, ids = int(datetime.now(UTC).timestamp()), np.array([stays, goes], np.int32)
     one = np.ones(2, np.int32)
     rows = counters.Rows(ids, one, np.full(2, second), one, np.ones(2), np.ones((2, len(ENDPOINT_COLUMNS))))
@@ -193,6 +197,6 @@ def test_compressed_chunks_may_have_more_rows_than_a_transaction_may_change_by_d
     """The full edition alone compresses, and none is at hand: that its limit is lifted is all that can be asked."""
     with connect(timescale_db, role="owner", autocommit=True) as conn:
         fill(conn, "wrong")
-        removal.remove(conn, "wrong")
+        removal.remove_fabric(conn, "wrong")
         setting = "timescaledb.max_tuples_decompressed_per_dml_transaction"
         assert conn.execute("SELECT setting FROM pg_settings WHERE name = %s", [setting]).fetchall() == [("0",)]

@@ -26,7 +26,7 @@ def test_fabrics_of_odd_files_can_be_stored(embedded_db: str, target: str, kind:
             continue
         try:
             with connect(embedded_db) as conn:
-                fabrics.save(conn, fabric)
+                fabrics.save_fabric(conn, fabric)
                 conn.rollback()
             stored += 1
         except FlitwatchError:

@@ -135,7 +135,7 @@ def test_planted_nodes_are_those_of_the_machine() -> None:
 )
 def test_the_quiet_moment_is_the_last_that_is_calm(waits: list[float], low: int, quiet: int) -> None:
     at = 60.0 * np.arange(len(waits))
-    chosen = flow._chosen((at, np.array(waits)), 60, 60.0 * low, 60.0 * len(waits))
+    chosen = flow._choose_moments((at, np.array(waits)), 60, 60.0 * low, 60.0 * len(waits))
     assert chosen is not None and chosen.quiet_s == at[quiet] and chosen.calm == (min(waits) <= max(waits) / 2)
     assert all(at[low] <= minute for minute in chosen.slow_s) and chosen.quiet_s not in chosen.slow_s
 
@@ -144,8 +144,8 @@ def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> 
     """Without that, earlier it was calmer: but then other jobs ran, and this one did not."""
     waits = np.array([0.1] * 60 + [0.6] * 5 + [1.0] * 6)
     at = 60.0 * np.arange(len(waits))
-    early, usual = (flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, since) for since in (None, 60.0 * 60))
+    early, usual = (flow._choose_moments((at, waits), 60, 60.0 * 65, 60.0 * 71, since) for since in (None, 60.0 * 60))
     assert early is not None and usual is not None
     assert early.quiet_s == at[59] and usual.quiet_s == at[64]
     # It ran for less than nine tenths of a minute before.
-    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early
+    assert flow._choose_moments((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early

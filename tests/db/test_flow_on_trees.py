@@ -17,22 +17,22 @@ from flitwatch_db.jobs import flow
 from flitwatch_db.jobs import store as stored
 from flitwatch_domain import jobs as domain
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.explanation.flow import Flow, named
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.explanation.flow import Flow, name_jobs
+from flitwatch_domain.generators import build_xgft
 from flitwatch_twin.flows import Flows, exchange_pattern
 from flitwatch_twin.machine import Nodes
 from flitwatch_twin.port_counters import PortCounters
 from flitwatch_twin.static_model import StaticPathModel
-from flitwatch_twin.tree_paths import tables
+from flitwatch_twin.tree_paths import build_tables
 from flitwatch_twin.users import Exchange
 
 #: Four pods of three leaves with eight nodes, half as many cables up as down.
-FABRIC = xgft(3, (8, 3, 4), (1, 4, 2), bandwidth_bps=56e9)
+FABRIC = build_xgft(3, (8, 3, 4), (1, 4, 2), bandwidth_bps=56e9)
 LINKS, ROUTERS, ENDS = FABRIC.links, len(FABRIC.routers), len(FABRIC.endpoints)
 MODEL = StaticPathModel(FABRIC, Nodes.of(FABRIC))
 POD = FABRIC.routers.group[FABRIC.endpoints.router]
 #: The forwarding tables of those ways.
-PORTS = LINKS.src_port[tables(FABRIC)].astype(np.int64)
+PORTS = LINKS.src_port[build_tables(FABRIC)].astype(np.int64)
 #: The slow job and the culprit share the leaves of two pods; two others are in the other pods.
 OF_JOB = [
     np.flatnonzero((POD < 2) & (np.arange(ENDS) % 8 < 3)),
@@ -52,15 +52,15 @@ QUIET = (8e8, 3e8, 3e8, 3e8)
 def planted(url: str, later: Sequence[float], tables: bool = False) -> None:
     """Six minutes of a machine with jobs 1 to 4, whose rates change after half of them."""
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, FABRIC)
+        fabric_id = fabrics.save_fabric(conn, FABRIC)
         names = [str(name) for name in FABRIC.endpoints.node]
         rows = [
             domain.Job("c", str(n + 1), "RUNNING", start_s=BEGIN_S - 3600, nodes=len(ends), node_list=",".join(names[one] for one in ends), simulated=True)
             for n, ends in enumerate(OF_JOB)
         ]  # fmt: skip
-        stored.upsert(conn, rows, fabric_id)
+        stored.upsert_jobs(conn, rows, fabric_id)
         if tables:
-            route_changes.record(conn, fabric_id, datetime.fromtimestamp(BEGIN_S - 60, UTC), PORTS)
+            route_changes.record_change(conn, fabric_id, datetime.fromtimestamp(BEGIN_S - 60, UTC), PORTS)
         held = PortCounters(FABRIC, np.random.default_rng(1))
         table = FABRIC.counted_links()
         end = ROUTERS + np.arange(ENDS)
@@ -110,7 +110,7 @@ def asked(url: str) -> tuple[Flow, list[str], list[float]]:
         )
         low, end = BEGIN_S + 30 * MINUTES, BEGIN_S + 60 * MINUTES
         found = flow.of_job(conn, row, place, low, end, end, BEGIN_S)
-    said = [jobs[one] for one in named(found, own, [one for one in jobs if one != own], [])]
+    said = [jobs[one] for one in name_jobs(found, own, [one for one in jobs if one != own], [])]
     return found, said, [found.part.get(pk, 0.0) for pk in sorted(jobs, key=lambda pk: jobs[pk])]
 
 

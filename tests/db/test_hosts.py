@@ -93,10 +93,10 @@ def test_jobs_and_runs_have_a_place_whichever_came_first(
 ) -> None:
     with connect(embedded_db, role="writer") as conn:
         if first == "fabric":
-            fabrics.save(conn, machine([on_fabric, "other1"]))
-        store.upsert(conn, [Job("c", "1", "RUNNING", start_s=1_790_000_000, nodes=1, node_list=in_records)])
+            fabrics.save_fabric(conn, machine([on_fabric, "other1"]))
+        store.upsert_jobs(conn, [Job("c", "1", "RUNNING", start_s=1_790_000_000, nodes=1, node_list=in_records)])
         if first == "jobs":
-            fabrics.save(conn, machine([on_fabric, "other1"]))
+            fabrics.save_fabric(conn, machine([on_fabric, "other1"]))
         run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=(on_fabric,)))
         runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
         assert conn.execute("SELECT node, endpoint, router FROM job_node").fetchall() == [(in_records, 0, 0)]
@@ -107,10 +107,10 @@ def test_jobs_and_runs_have_a_place_whichever_came_first(
 def test_the_case_of_domains_and_case(shared: Path, embedded_db: str) -> None:
     case = shared / "cases/host-domain-and-case"
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, read_fabric(case / "fabric.txt", "auto", None))
-        jobs, _ = sacct.decode((case / "jobs.txt").read_bytes(), "jobs.txt", zone=UTC)
+        fabrics.save_fabric(conn, read_fabric(case / "fabric.txt", "auto", None))
+        jobs, _ = sacct.decode_jobs((case / "jobs.txt").read_bytes(), "jobs.txt", zone=UTC)
         pbs = PbsReader(UTC)
         found = [*pbs.read(io.BytesIO((case / "20240607").read_bytes()), "20240607"), *pbs.rest()]
-        store.upsert(conn, [*jobs, *(job for job, _ in found)])  # type: ignore[misc]
+        store.upsert_jobs(conn, [*jobs, *(job for job, _ in found)])  # type: ignore[misc]
         placed = conn.execute("SELECT count(*), count(endpoint) FROM job_node").fetchone()
     assert placed == (5, 5)

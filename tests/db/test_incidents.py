@@ -10,11 +10,11 @@ from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
-from flitwatch_db.core.events import emit
+from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
-from flitwatch_db.incidents.update import update
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.jobs.incident import incident
+from flitwatch_db.incidents.update import update_incidents
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.jobs.incident import find_incident
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.incidents import IncidentDetail
 
@@ -29,13 +29,13 @@ def day(url: str, slow: bool = True) -> None:
 
 
 def at(conn: Any, second: float) -> list[int]:
-    return update(conn, BEGIN_S + second)
+    return update_incidents(conn, BEGIN_S + second)
 
 
 def only(conn: Any) -> IncidentDetail:
-    heads = shown.heads(conn, shown.IncidentFilter(), 10)
+    heads = shown.list_heads(conn, shown.IncidentFilter(), 10)
     assert len(heads) == 1, heads
-    found = shown.detail(conn, heads[0]["incident_id"])
+    found = shown.load_detail(conn, heads[0]["incident_id"])
     assert isinstance(found, dict)
     return found
 
@@ -99,7 +99,7 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         at(conn, 2000)
         found = only(conn)
-        culprit, victim, other = (explain(conn, job, now_s=BEGIN_S + 2000) for job in "214")
+        culprit, victim, other = (explain_by_id(conn, job, now_s=BEGIN_S + 2000) for job in "214")
         slowed = culprit["slowed"]
         assert slowed is not None and slowed["jobs"] == 1 and slowed["incidents"] == [found["incident_id"]]
         assert slowed["lost_s"] == pytest.approx(found["lost_s"])
@@ -107,24 +107,24 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         assert (victim["incident_id"], victim["slowed"]) == (found["incident_id"], None)
         assert (other["incident_id"], other["slowed"]) == (None, None)
         # Nothing of it is known before it begins.
-        assert explain(conn, "3", now_s=BEGIN_S + 300)["slowed"] is None
+        assert explain_by_id(conn, "3", now_s=BEGIN_S + 300)["slowed"] is None
         fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
         # A moment of the past shows the incident that covers it, once it had slowed a job, and what was known of its end.
         for second, title in (
             (450, "Job 2 slows job 1 since 14:06:00 UTC"),
             (700, "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"),
         ):
-            told = incident(conn, fabric_id, BEGIN_S + second)
+            told = find_incident(conn, fabric_id, BEGIN_S + second)
             assert (told["verdict"], told["incident_id"], told["title"], told["until"]) == (
                 "incident",
                 found["incident_id"],
                 title,
                 None,
             )
-        during = incident(conn, fabric_id, BEGIN_S + 700)
+        during = find_incident(conn, fabric_id, BEGIN_S + 700)
         assert (during["verdict"], during["incident_id"]) == ("incident", found["incident_id"])
         assert during["aggressor"] is not None and during["aggressor"]["job_id"] == "2"
-        after = incident(conn, fabric_id, BEGIN_S + 2000)
+        after = find_incident(conn, fabric_id, BEGIN_S + 2000)
         assert after["verdict"] != "incident" and after["last"] is not None
         assert (after["last"]["incident_id"], after["last"]["title"]) == (found["incident_id"], found["title"])
 
@@ -134,7 +134,7 @@ def test_as_of_a_moment_a_job_has_lost_what_it_had_lost_by_then(embedded_db: str
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         at(conn, DAY_S)
         found, middle_s = only(conn), BEGIN_S + (CULPRIT_S + SLOW_END_S) / 2
-        half = shown.heads(conn, shown.IncidentFilter(), 10, at_s=middle_s)[0]
+        half = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=middle_s)[0]
         begun_s = found["victims"][0]["since"].timestamp()
         part = (middle_s - begun_s) / (BEGIN_S + SLOW_END_S - begun_s)
         assert 0.3 < part < 0.7 and half["lost_s"] == pytest.approx(found["lost_s"] * part)
@@ -154,13 +154,13 @@ def test_jobs_are_looked_at_again_once_their_counters_come(embedded_db: str) -> 
             owner.execute(f"DELETE FROM {table}")
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         at(conn, 3 * DAY_S)
-        assert shown.heads(conn, shown.IncidentFilter(), 10) == []
+        assert shown.list_heads(conn, shown.IncidentFilter(), 10) == []
         with connect(embedded_db, role="owner", autocommit=True) as owner:
             for table in ("endpoint_1m", "endpoint_1h"):
                 owner.execute(f"INSERT INTO {table} SELECT * FROM away_{table}")
         assert at(conn, 3 * DAY_S + 60) == [], "nobody has said so"
         late = datetime.fromtimestamp(BEGIN_S, UTC).isoformat()
-        emit(conn, "counters", {"fabric_id": 1, "through": late, "routers": 1, "late_from": late})
+        emit_event(conn, "counters", {"fabric_id": 1, "through": late, "routers": 1, "late_from": late})
         assert len(at(conn, 3 * DAY_S + 120)) == 1
         assert [cause["job_id"] for cause in only(conn)["causes"]] == ["2"]
         assert at(conn, 3 * DAY_S + 180) == [], "once is enough"
@@ -173,7 +173,7 @@ def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_ca
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         for second in (480, 1000, 1200, DAY_S):
             at(conn, second)
-        assert shown.heads(conn, shown.IncidentFilter(), 10) == []
+        assert shown.list_heads(conn, shown.IncidentFilter(), 10) == []
 
 
 def test_what_the_whole_run_does_not_confirm_is_withdrawn(embedded_db: str) -> None:
@@ -201,7 +201,7 @@ def test_an_alert_opens_with_it_says_who_and_ends_with_it(embedded_db: str) -> N
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         at(conn, 2000)
         found = only(conn)
-        samples = signals.samples(conn, rule, BEGIN_S, BEGIN_S + 2000)
+        samples = signals.collect_samples(conn, rule, BEGIN_S, BEGIN_S + 2000)
     assert {dict(one.labels)["incident"] for one in samples} == {str(found["incident_id"])}
     by_second = {one.at_s - BEGIN_S: one for one in samples}
     assert min(second for second, one in by_second.items() if one.value) == pytest.approx(CULPRIT_S, abs=60)
@@ -228,7 +228,9 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
 
         def keep(job: str, since_s: float, until_s: float | None, *causes: str) -> int:
             with conn.transaction():
-                return store.keep(conn, fabric_id, pk[job], True, _finding(conn, since_s, until_s, *causes), False)
+                return store.store_finding(
+                    conn, fabric_id, pk[job], True, _finding(conn, since_s, until_s, *causes), False
+                )
 
         first, second = keep("1", 360, None, "2"), keep("3", 400, None, "4")
         assert first != second
@@ -236,7 +238,7 @@ def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_stil
         assert note is not None
         # The second job's whole wait comes with job 2 too.
         assert keep("3", 400, None, "4", "2") == first
-        assert shown.detail(conn, second) == first
+        assert shown.load_detail(conn, second) == first
         found = only(conn)
         assert {one["job_id"] for one in found["victims"]} == {"1", "3"}
         assert [cause["job_id"] for cause in found["causes"]] == ["2", "4"]
@@ -255,17 +257,17 @@ def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
         for number in range(4):
             begin = -9000 * (number + 1)
             with conn.transaction():
-                kept.append(store.keep(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
-        assert [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(), 3)] == kept[:3], (
+                kept.append(store.store_finding(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
+        assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3)] == kept[:3], (
             "the newest first"
         )
-        assert [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(), 3, kept[2])] == kept[3:]
-        numbers = [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(user="u1"), 9)]
+        assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3, kept[2])] == kept[3:]
+        numbers = [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(user="u1"), 9)]
         assert (
             numbers
             == [kept[1], kept[3]]
-            == [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(job="2"), 9)]
+            == [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(job="2"), 9)]
         )
-        assert shown.heads(conn, shown.IncidentFilter(user="u0"), 9) == [], "who is slowed has caused nothing"
+        assert shown.list_heads(conn, shown.IncidentFilter(user="u0"), 9) == [], "who is slowed has caused nothing"
         span = shown.IncidentFilter(from_s=BEGIN_S - 20_000, to_s=BEGIN_S - 10_000, state="open")
-        assert [one["incident_id"] for one in shown.heads(conn, span, 9)] == kept[1:]
+        assert [one["incident_id"] for one in shown.list_heads(conn, span, 9)] == kept[1:]

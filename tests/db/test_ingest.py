@@ -21,35 +21,37 @@ A, B = ("ldms.a", 0), ("ldms.b", 3)
 
 def test_positions_move_on_only_from_where_the_writer_left_them(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, READER, {A: ingest.Position(10, 4), B: ingest.Position(1, 0, NOW)}, {})
-        ingest.advance(conn, READER, {A: ingest.Position(20, 15, NOW)}, {A: 10})
+        ingest.advance_positions(conn, READER, {A: ingest.Position(10, 4), B: ingest.Position(1, 0, NOW)}, {})
+        ingest.advance_positions(conn, READER, {A: ingest.Position(20, 15, NOW)}, {A: 10})
         conn.commit()
         with pytest.raises(Conflict, match="another writer"):
-            ingest.advance(conn, READER, {A: ingest.Position(30, 25), B: ingest.Position(2, 2)}, {A: 10, B: 1})
+            ingest.advance_positions(
+                conn, READER, {A: ingest.Position(30, 25), B: ingest.Position(2, 2)}, {A: 10, B: 1}
+            )
         conn.rollback()
         with pytest.raises(Conflict):
-            ingest.advance(conn, READER, {A: ingest.Position(30, 25)}, {})
+            ingest.advance_positions(conn, READER, {A: ingest.Position(30, 25)}, {})
         conn.rollback()
-        assert ingest.positions(conn, READER) == {A: ingest.Position(20, 15, NOW), B: ingest.Position(1, 0, NOW)}
-        assert ingest.positions(conn, ingest.Reader("other", "table:1")) == {}
+        assert ingest.load_positions(conn, READER) == {A: ingest.Position(20, 15, NOW), B: ingest.Position(1, 0, NOW)}
+        assert ingest.load_positions(conn, ingest.Reader("other", "table:1")) == {}
 
 
 def test_positions_of_one_log_mean_nothing_in_another(embedded_db: str) -> None:
     other = READER._replace(log_id="kafka:2")
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, READER, {A: ingest.Position(100, 90)}, {})
-        ingest.advance(conn, other, {A: ingest.Position(3, 2)}, {})
-        assert ingest.positions(conn, other) == {A: ingest.Position(3, 2)}
-        assert ingest.positions(conn, READER) == {A: ingest.Position(100, 90)}
+        ingest.advance_positions(conn, READER, {A: ingest.Position(100, 90)}, {})
+        ingest.advance_positions(conn, other, {A: ingest.Position(3, 2)}, {})
+        assert ingest.load_positions(conn, other) == {A: ingest.Position(3, 2)}
+        assert ingest.load_positions(conn, READER) == {A: ingest.Position(100, 90)}
 
 
 def test_positions_of_an_older_version_go_to_the_first_log_that_is_read(embedded_db: str) -> None:
     other = READER._replace(log_id="kafka:2")
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, READER._replace(log_id=""), {A: ingest.Position(100, 90)}, {})
+        ingest.advance_positions(conn, READER._replace(log_id=""), {A: ingest.Position(100, 90)}, {})
         assert ingest.adopt_positions(conn, other) == 1
         assert ingest.adopt_positions(conn, READER) == 0
-        assert ingest.positions(conn, other) == {A: ingest.Position(100, 90)}
+        assert ingest.load_positions(conn, other) == {A: ingest.Position(100, 90)}
 
 
 def test_a_second_writer_waits_and_then_gives_way(embedded_db: str) -> None:
@@ -58,16 +60,16 @@ def test_a_second_writer_waits_and_then_gives_way(embedded_db: str) -> None:
     def second() -> None:
         with connect(embedded_db, role="writer") as conn:
             try:
-                ingest.advance(conn, READER, {A: ingest.Position(12, 12)}, {A: 10})
+                ingest.advance_positions(conn, READER, {A: ingest.Position(12, 12)}, {A: 10})
                 outcome.append("written twice")
             except Conflict:
                 conn.rollback()
                 outcome.append("gave way")
 
     with connect(embedded_db, role="writer") as conn:
-        ingest.advance(conn, READER, {A: ingest.Position(10, 10)}, {})
+        ingest.advance_positions(conn, READER, {A: ingest.Position(10, 10)}, {})
         conn.commit()
-        ingest.advance(conn, READER, {A: ingest.Position(11, 11)}, {A: 10})
+        ingest.advance_positions(conn, READER, {A: ingest.Position(11, 11)}, {A: 10})
         thread = threading.Thread(target=second)
         thread.start()
         thread.join(0.3)
@@ -153,23 +155,23 @@ def test_events_are_seen_in_order_and_wake_listeners(embedded_db: str) -> None:
     """A reader that follows ids never misses one that was committed late."""
     with connect(embedded_db, role="reader", autocommit=True) as listener, connect(embedded_db, role="writer") as conn:
         listener.execute(f"LISTEN {events.CHANNEL}".encode())
-        first = events.emit(conn, "counters", {"through": "now"})
+        first = events.emit_event(conn, "counters", {"through": "now"})
         emitted: list[int] = []
 
         def second() -> None:
             with connect(embedded_db, role="writer") as other:
-                emitted.append(events.emit(other, "job", {}))
+                emitted.append(events.emit_event(other, "job", {}))
 
         thread = threading.Thread(target=second)
         thread.start()
         thread.join(0.3)
         assert not emitted, "a later id became visible before an earlier one"
-        assert events.since(listener, 0) == []
+        assert events.list_events_since(listener, 0) == []
         conn.commit()
         thread.join(30)
         heard = [int(notify.payload) for notify in listener.notifies(timeout=10, stop_after=2)]
         assert heard == [first, *emitted]
-        assert [e.kind for e in events.since(listener, first - 1)] == ["counters", "job"]
+        assert [e.kind for e in events.list_events_since(listener, first - 1)] == ["counters", "job"]
         assert events.last_id(listener) == emitted[0]
 
 

@@ -44,7 +44,7 @@ def rails(name: str, nodes: range, adapters: list[int], first: int, host: str = 
                 f'Ca 1 "H-{guid}"\t# "{host}{node} mlx5_{number}"\n[1]({guid})\t"S-{leaf}"[{port}]\t# lid 0 lmc 0 "x" lid 0 4xHDR\n'
             )
         sections.append("".join(lines))
-    return ibnetdiscover.parse("\n".join(sections + hosts), name, name)
+    return ibnetdiscover.parse_fabric("\n".join(sections + hosts), name, name)
 
 
 def job(job_id: str, nodes: str, **more) -> Job:
@@ -71,12 +71,12 @@ def test_a_job_is_on_every_endpoint_of_its_nodes_on_every_plane(
     embedded_db: str, order: tuple[Fabric, Fabric], late: bool
 ) -> None:
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, order[0])
+        fabrics.save_fabric(conn, order[0])
         if not late:
-            fabrics.save(conn, order[1])
-        (job_pk,) = jobs.upsert(conn, [job("1", "n[1-2],unknown")])
+            fabrics.save_fabric(conn, order[1])
+        (job_pk,) = jobs.upsert_jobs(conn, [job("1", "n[1-2],unknown")])
         if late:
-            fabrics.save(conn, order[1])
+            fabrics.save_fabric(conn, order[1])
         wanted = {(node, "compute", f"compute-leaf-{rail}") for node in ("n1", "n2") for rail in range(4)}
         assert places(conn, job_pk) == wanted | {(node, "storage", "storage-leaf-0") for node in ("n1", "n2")}
         assert conn.execute(
@@ -92,22 +92,22 @@ def test_a_job_is_on_every_endpoint_of_its_nodes_on_every_plane(
 )
 def test_equal_names_of_nodes_alone_make_no_plane(embedded_db: str, other: Fabric) -> None:
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, other)
-        fabrics.save(conn, COMPUTE)
-        (job_pk,) = jobs.upsert(conn, [job("1", "n1")])
+        fabrics.save_fabric(conn, other)
+        fabrics.save_fabric(conn, COMPUTE)
+        (job_pk,) = jobs.upsert_jobs(conn, [job("1", "n1")])
         assert len({fabric for _, fabric, _ in places(conn, job_pk)}) == 1
         assert conn.execute("SELECT count(*) FROM fabric_plane").fetchone() == (0,)
 
 
 def test_a_plane_that_is_imported_anew_is_found_anew(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        compute = fabrics.save(conn, COMPUTE)
-        storage = fabrics.save(conn, STORAGE)
-        (job_pk,) = jobs.upsert(conn, [job("1", "n1")])
-        assert planes.find(conn, compute) == [storage]
-        fabrics.save(conn, rails("storage", range(11, 15), [4], 0x20000), replace=True)
-        assert planes.find(conn, compute) == []
-        jobs.place(conn, [job_pk])
+        compute = fabrics.save_fabric(conn, COMPUTE)
+        storage = fabrics.save_fabric(conn, STORAGE)
+        (job_pk,) = jobs.upsert_jobs(conn, [job("1", "n1")])
+        assert planes.update_planes(conn, compute) == [storage]
+        fabrics.save_fabric(conn, rails("storage", range(11, 15), [4], 0x20000), replace=True)
+        assert planes.update_planes(conn, compute) == []
+        jobs.place_jobs(conn, [job_pk])
         assert {fabric for _, fabric, _ in places(conn, job_pk)} == {"compute"}
 
 
@@ -128,14 +128,14 @@ def test_who_shares_only_the_storage_plane_is_a_neighbour_and_a_stranger_is_none
     elsewhere = rails("elsewhere", range(50, 52), [0], 0x40000)
     with connect(embedded_db, role="writer") as conn:
         for fabric in (storage, compute, far, elsewhere):
-            fabrics.save(conn, fabric)
-        pks = jobs.upsert(
+            fabrics.save_fabric(conn, fabric)
+        pks = jobs.upsert_jobs(
             conn, [job("1", "n1"), job("2", "n2", user="bob"), job("3", "n5", user="eve"), job("4", "n50", user="zoe")]
         )
     now = datetime(2026, 11, 30, tzinfo=UTC)
-    near = asked(embedded_db, lambda conn: reads.neighbours(conn, pks[0], now, 10))
+    near = asked(embedded_db, lambda conn: reads.list_neighbours(conn, pks[0], now, 10))
     assert [(row["job_id"], row["shared_routers"]) for row in near] == [("2", 3), ("3", 1)]
-    found = asked(embedded_db, lambda conn: reads.planes(conn, pks[0]))
+    found = asked(embedded_db, lambda conn: reads.list_planes(conn, pks[0]))
     assert [(row["fabric"], row["nodes"], len(row["endpoints"]), len(row["routers"])) for row in found] == [
         ("compute", 1, 2, 2),
         ("storage", 1, 1, 1),
@@ -144,9 +144,9 @@ def test_who_shares_only_the_storage_plane_is_a_neighbour_and_a_stranger_is_none
 
 def test_exposure_counts_nodes_however_many_endpoints_they_have(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, COMPUTE)
-        pks = jobs.upsert(conn, [job("1", "n[1-3]")])
-        placed = estimates._placed(conn, {pks[0]: 0})
+        fabrics.save_fabric(conn, COMPUTE)
+        pks = jobs.upsert_jobs(conn, [job("1", "n[1-3]")])
+        placed = estimates._count_nodes_by_group(conn, {pks[0]: 0})
     assert placed.sum() == pytest.approx(3) and np.all(placed >= 0)
 
 
@@ -155,8 +155,8 @@ def test_a_run_on_nodes_of_many_endpoints_is_stored(embedded_db: str) -> None:
     from flitwatch_domain.runs import Run
 
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, COMPUTE)
-        jobs.upsert(conn, [job("1", "n[1-3]")])
+        fabrics.save_fabric(conn, COMPUTE)
+        jobs.upsert_jobs(conn, [job("1", "n[1-3]")])
         run_id = runs.upsert_run(conn, Run("r", "amg", "1", 1_795_000_001.0, (0, 1), ("n1", "n3"), (), False))
         ranks = conn.execute(
             "SELECT node, endpoint IS NOT NULL FROM run_rank WHERE run_id = %s ORDER BY rank", [run_id]
@@ -169,8 +169,8 @@ def test_placing_a_day_of_jobs_joins_no_node_with_every_other(embedded_db: str) 
     rail = rails("rail", range(1, 40), [0], 0x30000)
     nodes = [f"n{node}" for node in range(1, 40)]
     with connect(embedded_db) as conn:
-        fabric_id = fabrics.save(conn, rail)
-        found = jobs.upsert(conn, [job(str(number), "n[1-39]") for number in range(250)])
+        fabric_id = fabrics.save_fabric(conn, rail)
+        found = jobs.upsert_jobs(conn, [job(str(number), "n[1-39]") for number in range(250)])
         pairs = [(job_pk, node) for job_pk in found for node in nodes]
         values = {
             "jobs": [job_pk for job_pk, _ in pairs],

@@ -37,7 +37,7 @@ JOB = Job(
 
 @pytest.fixture(scope="module")
 def theta() -> Fabric:
-    return generators.theta()
+    return generators.build_theta()
 
 
 def equal(a: object, b: object) -> bool:
@@ -51,13 +51,15 @@ def equal(a: object, b: object) -> bool:
     )
 
 
-@pytest.mark.parametrize("make", [generators.theta, generators.quartz1, lambda: generators.torus((3, 4, 2))])
+@pytest.mark.parametrize(
+    "make", [generators.build_theta, generators.build_quartz1, lambda: generators.build_torus((3, 4, 2))]
+)
 def test_a_fabric_comes_back_as_it_went(embedded_db: str, make) -> None:
     fabric = replace(make(), attributes={"cluster": "c1", "shape": [1, 2]}, warnings=("line 3: odd",), source="a file")
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
-        found = fabrics.load(conn, fabric.name)
-        assert fabrics.get(conn, fabric_id).links == len(fabric.links)
+        fabric_id = fabrics.save_fabric(conn, fabric)
+        found = fabrics.load_fabric(conn, fabric.name)
+        assert fabrics.get_fabric_row(conn, fabric_id).links == len(fabric.links)
     for part in ("routers", "endpoints", "links"):
         assert equal(getattr(fabric, part), getattr(found, part)), part
     assert found.links.class_names == fabric.links.class_names
@@ -67,24 +69,24 @@ def test_a_fabric_comes_back_as_it_went(embedded_db: str, make) -> None:
 
 def test_a_fabric_is_replaced_only_on_request(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        first = fabrics.save(conn, generators.torus((2, 2, 2)))
-        name = fabrics.get(conn, first).name
+        first = fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
+        name = fabrics.get_fabric_row(conn, first).name
         with pytest.raises(Conflict, match="there already"):
-            fabrics.save(conn, generators.torus((2, 2, 2)))
-        larger = replace(generators.torus((3, 3, 3)), name=name)
-        assert fabrics.save(conn, larger, replace=True, snapshot=True) == first
-        row = fabrics.get(conn, name)
+            fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
+        larger = replace(generators.build_torus((3, 3, 3)), name=name)
+        assert fabrics.save_fabric(conn, larger, replace=True, snapshot=True) == first
+        row = fabrics.get_fabric_row(conn, name)
         assert (row.routers, row.snapshot) == (27, True)
         with pytest.raises(NotFound, match="Known: "):
-            fabrics.load(conn, "absent")
+            fabrics.load_fabric(conn, "absent")
         assert [row.name for row in fabrics.list_all(conn)] == [name]
 
 
 def test_a_job_finds_its_routers(embedded_db: str, theta: Fabric) -> None:
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, theta)
+        fabric_id = fabrics.save_fabric(conn, theta)
         job = replace(JOB, node_list=f"{theta.endpoints.node[0]},{theta.endpoints.node[5]},elsewhere")
-        (job_pk,) = jobs.upsert(conn, [job])
+        (job_pk,) = jobs.upsert_jobs(conn, [job])
         found = dict(conn.execute("SELECT node, router FROM job_node WHERE job_pk = %s", [job_pk]).fetchall())
         steps = conn.execute("SELECT step, state FROM job_step ORDER BY step").fetchall()
         assert conn.execute("SELECT DISTINCT fabric_id FROM job_node WHERE fabric_id IS NOT NULL").fetchall() == [
@@ -100,18 +102,18 @@ def test_a_job_finds_its_routers(embedded_db: str, theta: Fabric) -> None:
 
 def test_a_job_that_came_before_its_fabric_is_placed(embedded_db: str, theta: Fabric) -> None:
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [replace(JOB, node_list=str(theta.endpoints.node[9]))])
+        jobs.upsert_jobs(conn, [replace(JOB, node_list=str(theta.endpoints.node[9]))])
         assert conn.execute("SELECT router FROM job_node").fetchall() == [(None,)]
-        fabrics.save(conn, theta)
+        fabrics.save_fabric(conn, theta)
         assert conn.execute("SELECT router FROM job_node").fetchall() == [(theta.endpoints.router[9],)]
 
 
 def test_simulated_jobs_stay_on_simulated_fabrics(embedded_db: str, theta: Fabric) -> None:
     with connect(embedded_db, role="writer") as conn:
-        measured = fabrics.save(conn, replace(theta, name="measured", simulated=False))
-        planned = fabrics.save(conn, replace(theta, name="planned", simulated=True))
+        measured = fabrics.save_fabric(conn, replace(theta, name="measured", simulated=False))
+        planned = fabrics.save_fabric(conn, replace(theta, name="planned", simulated=True))
         node = str(theta.endpoints.node[3])
-        pks = jobs.upsert(
+        pks = jobs.upsert_jobs(
             conn, [replace(JOB, node_list=node), replace(JOB, job_id="43", node_list=node, simulated=False)]
         )
         found = dict(conn.execute("SELECT job_pk, fabric_id FROM job_node").fetchall())
@@ -120,7 +122,7 @@ def test_simulated_jobs_stay_on_simulated_fabrics(embedded_db: str, theta: Fabri
 
 def test_a_later_record_of_a_job_replaces_the_earlier(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        first = jobs.upsert(conn, [JOB, replace(JOB, restart=1, state="PENDING", node_list=None)])
+        first = jobs.upsert_jobs(conn, [JOB, replace(JOB, restart=1, state="PENDING", node_list=None)])
         done = replace(
             JOB,
             state="COMPLETED",
@@ -129,7 +131,7 @@ def test_a_later_record_of_a_job_replaces_the_earlier(embedded_db: str) -> None:
             name="nul\0 \ud800"[:4],
             node_list="nid00001",
         )
-        again = jobs.upsert(conn, [replace(JOB, state="COMPLETING"), done])
+        again = jobs.upsert_jobs(conn, [replace(JOB, state="COMPLETING"), done])
         assert again == first[:1]
         found = conn.execute(
             "SELECT state, exit_code, name, extract(epoch FROM end_ts)::float8 FROM job WHERE restart = 0"
@@ -144,9 +146,9 @@ def test_a_run_that_came_before_its_job_is_of_it(embedded_db: str, theta: Fabric
     node = str(theta.endpoints.node[3])
     run = Run("early", "amg", "42", 1_772_366_410.0, (0,), (node,), simulated=True)
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, theta)
+        fabrics.save_fabric(conn, theta)
         early = runs.upsert_run(conn, run)
-        other = jobs.upsert(
+        other = jobs.upsert_jobs(
             conn,
             [
                 replace(JOB, cluster="before", start_s=1_700_000_000.0, end_s=1_700_000_100.0, node_list=node),
@@ -158,7 +160,7 @@ def test_a_run_that_came_before_its_job_is_of_it(embedded_db: str, theta: Fabric
         assert len(other) == 4 and conn.execute("SELECT job_pk FROM run").fetchall() == [(None,)]
         # Of a requeued job, the incarnation that had begun, though the next one begins within what clocks differ.
         ended = replace(JOB, start_s=run.start_s - 9, end_s=run.start_s + 20, node_list=node)
-        own = jobs.upsert(conn, [replace(JOB, restart=1, start_s=run.start_s + 30, node_list=node), ended])[1:]
+        own = jobs.upsert_jobs(conn, [replace(JOB, restart=1, start_s=run.start_s + 30, node_list=node), ended])[1:]
         assert conn.execute("SELECT run_id, job_pk FROM run").fetchall() == [(early, own[0])]
         assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(3,)]
 
@@ -168,12 +170,12 @@ def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedd
         replace(JOB, restart=n, submit_s=9e8 + n, start_s=9e8 + 10 + n, name=f"run {n}") for n in range(3)
     )
     with connect(embedded_db, role="writer") as conn:
-        before = jobs.upsert(conn, [one, two, three])
+        before = jobs.upsert_jobs(conn, [one, two, three])
         for order in ((1, 0, 2), (2, 0, 1), (0, 1, 2), (5, 1, 0)):
             again = [replace(job, restart=n) for job, n in zip((one, two, three), order, strict=True)]
-            assert jobs.upsert(conn, again) == before
+            assert jobs.upsert_jobs(conn, again) == before
         # Only one of them is seen again, under a number that another one holds.
-        assert jobs.upsert(conn, [replace(two, restart=5)]) == [before[1]]
+        assert jobs.upsert_jobs(conn, [replace(two, restart=5)]) == [before[1]]
         found = conn.execute(
             "SELECT job_pk, restart, name FROM job WHERE job_pk = ANY(%s) ORDER BY job_pk", [before]
         ).fetchall()
@@ -182,7 +184,9 @@ def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedd
 
 def test_array_and_heterogeneous_jobs(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [replace(JOB, job_id="3_4"), replace(JOB, job_id="10+1"), replace(JOB, job_id="5_[1-9]")])
+        jobs.upsert_jobs(
+            conn, [replace(JOB, job_id="3_4"), replace(JOB, job_id="10+1"), replace(JOB, job_id="5_[1-9]")]
+        )
         found = conn.execute("SELECT job_id, array_task, het_offset FROM job ORDER BY job_id").fetchall()
     assert found == [("10+1", None, 1), ("3_4", 4, None), ("5_[1-9]", None, None)]
 
@@ -191,7 +195,7 @@ def test_a_job_of_pbs_is_found_by_the_id_that_pbs_prints(embedded_db: str) -> No
     now_s = JOB.start_s + 60
     with connect(embedded_db, role="writer") as conn:
         older = replace(JOB, cluster="srv", start_s=JOB.start_s - 100)
-        jobs.upsert(conn, [replace(older, job_id="13"), replace(older, job_id="7_3"), replace(JOB, job_id="13")])
+        jobs.upsert_jobs(conn, [replace(older, job_id="13"), replace(older, job_id="7_3"), replace(JOB, job_id="13")])
         found = {
             text: as_of.job_at(conn, text, None, now_s)
             for text in ("13.srv", "13.srv.example.org", "7[3].srv", "13", "13.other")
@@ -212,7 +216,7 @@ def test_a_job_of_pbs_is_found_by_the_id_that_pbs_prints(embedded_db: str) -> No
 
 def test_a_bad_host_list_names_the_job(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn, pytest.raises(BadInput, match="job 42 of theta"):
-        jobs.upsert(conn, [replace(JOB, node_list="nid[0001-")])
+        jobs.upsert_jobs(conn, [replace(JOB, node_list="nid[0001-")])
 
 
 def test_runs_and_steps(embedded_db: str, theta: Fabric) -> None:
@@ -228,8 +232,8 @@ def test_runs_and_steps(embedded_db: str, theta: Fabric) -> None:
     )
     values = np.array([[1, 2**62], [3, 4]], dtype=np.int64)
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, theta)
-        (job_pk,) = jobs.upsert(conn, [replace(JOB, node_list=str(theta.endpoints.node[7]))])
+        fabrics.save_fabric(conn, theta)
+        (job_pk,) = jobs.upsert_jobs(conn, [replace(JOB, node_list=str(theta.endpoints.node[7]))])
         assert runs.run_id_of(conn, "amg-1") is None
         run_id = runs.upsert_run(conn, run)
         assert runs.upsert_run(conn, run) == run_id == runs.run_id_of(conn, "amg-1")
@@ -252,15 +256,15 @@ async def test_a_step_that_comes_while_steps_are_read_moves_no_sum(
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         run_id = runs.upsert_run(conn, Run("amg-2", "amg", ranks=(0, 1), nodes=(None, None), counters=("AR_A", "AR_B")))
         runs.upsert_steps(conn, run_id, [step(3), step(7)])
-        columns = reads.columns
+        columns = reads.fetch_columns
 
         async def then_another(*given: Any) -> Any:
             found = await columns(*given)
             runs.upsert_steps(conn, run_id, [step(new)])
             return found
 
-        monkeypatch.setattr(reads, "columns", then_another)
+        monkeypatch.setattr(reads, "fetch_columns", then_another)
         async with async_pool(embedded_db, role="reader") as pool, pool.connection() as reading:
-            found = await reads.steps(reading, run_id, 2)
+            found = await reads.load_steps(reading, run_id, 2)
     assert found.step.tolist() == [3, 7]
     assert found.counters is not None and found.counters.tolist() == [[6, 6], [14, 14]]

@@ -20,11 +20,11 @@ from support.databases import PLACE, Server
 from flitwatch.main import cli
 from flitwatch_db import connect
 from flitwatch_db.core import logins
-from flitwatch_db.migrations import available, bootstrap, migrate
+from flitwatch_db.migrations import bootstrap, list_migrations, migrate_database
 from flitwatch_db.people import audit
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.platform import database
+from flitwatch_ops.platform import open_database
 from flitwatch_stream.backends import open_log
 
 EACH = [(service, role) for service, roles in logins.SERVICES.items() for role in roles]
@@ -133,7 +133,7 @@ def test_passwords_that_everybody_may_read_are_refused(folder: Path) -> None:
 
 def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(folder: Path) -> None:
     server = Embedded(folder / "pg", durable=False)
-    migrate(server.start())
+    migrate_database(server.start())
     with connect(server.url, role="gate") as conn:
         audit.by_command(conn, "kept")
     # As it was: one login for all, a member of each role, let in without a password; no keeper.
@@ -143,7 +143,7 @@ def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(fo
         conn.execute("DROP OWNED BY flitwatch_keeper")
         conn.execute("DROP ROLE flitwatch_keeper")
         conn.execute("SET search_path = flitwatch")
-        for migration in available():
+        for migration in list_migrations():
             if "keeper" in migration.name:
                 conn.execute("DELETE FROM migration WHERE name = %s", [migration.name])
         conn.execute("DROP FUNCTION drop_old_chunks, set_policies, timescale_schema")
@@ -154,9 +154,9 @@ def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(fo
     server.stop()
     shutil.rmtree(server.logins)
 
-    migrate(server.start())
+    migrate_database(server.start())
     for service in logins.SERVICES:
-        with database(logins.url_for(server.url, service)) as url, connect(url) as conn:
+        with open_database(logins.url_for(server.url, service)) as url, connect(url) as conn:
             conn.execute("SELECT count(*) FROM job")
         assert "permission denied" in refused(
             url, logins.SERVICES[service][0], "SET ROLE NONE", "DELETE FROM flitwatch.audit"
@@ -169,7 +169,7 @@ def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(fo
 
 def test_lost_passwords_are_made_anew_at_the_next_start(folder: Path) -> None:
     server = Embedded(folder / "pg", durable=False)
-    migrate(server.start())
+    migrate_database(server.start())
     with psycopg.connect(server.url_of("flitwatch", "postgres"), autocommit=True) as conn:
         # As `psql -f roles.sql` of another server's backup does.
         conn.execute("ALTER ROLE postgres PASSWORD 'another'")
@@ -190,10 +190,10 @@ def test_a_service_waits_for_the_owner_to_migrate(_embedded_template: Server) ->
     url = server.create()
     try:
         with connect(url, role="owner") as conn:
-            conn.execute("DELETE FROM migration WHERE name = %s", [available()[-1].name])
+            conn.execute("DELETE FROM migration WHERE name = %s", [list_migrations()[-1].name])
         with (
             pytest.raises(Unavailable, match="a service may not migrate it") as said,
-            database(logins.url_for(url, "writer")),
+            open_database(logins.url_for(url, "writer")),
         ):
             pass
         assert "flitwatch db migrate" in str(said.value.advice)
@@ -209,7 +209,7 @@ def test_a_server_of_ones_own_gets_the_services_logins_by_command(folder: Path) 
         conn.execute("ALTER ROLE flitwatch PASSWORD 'flitwatch'")
     theirs = f"postgresql://flitwatch:flitwatch@/flitwatch?host={conninfo_to_dict(server.url)['host']}"
     # Without the command all goes on as before: the login is a member of each role.
-    migrate(theirs)
+    migrate_database(theirs)
     with connect(theirs, role="writer") as conn:
         assert conn.execute("SELECT session_user, current_user").fetchone() == ("flitwatch", "flitwatch_writer")
 
@@ -227,20 +227,20 @@ def test_a_server_of_ones_own_gets_the_services_logins_by_command(folder: Path) 
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     url = logins.url_of(theirs, kept, "worker")
     assert url in said.output
-    with database(url) as same, connect(same, role="keeper") as conn:
+    with open_database(url) as same, connect(same, role="keeper") as conn:
         assert conn.execute("SELECT session_user").fetchone() == ("flitwatch_keeper",)
 
     argv = ["db", "logins", "--db", theirs, "--folder", str(kept), "--own", "--json"]
     assert CliRunner().invoke(cli, argv, catch_exceptions=False).exit_code == 0
     with pytest.raises(Unavailable, match="password authentication failed"):
-        migrate(theirs)
-    assert migrate(logins.url_of(theirs, kept, logins.OWNER)) == []
+        migrate_database(theirs)
+    assert migrate_database(logins.url_of(theirs, kept, logins.OWNER)) == []
 
 
 def test_neither_arguments_nor_logs_hold_a_password(folder: Path) -> None:
     server = Embedded(folder / "pg", durable=False)
-    migrate(server.start())
-    secrets = logins.known(server.logins).values()
+    migrate_database(server.start())
+    secrets = logins.load_passwords(server.logins).values()
     logs = server.log_path.read_text()
     processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert not any(secret in logs or secret in processes for secret in secrets)

@@ -22,7 +22,7 @@ AFTER_START = datetime.fromtimestamp(START_S + 60, UTC)
 
 
 def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: str) -> None:
-    torus = generators.torus((2, 2, 2))
+    torus = generators.build_torus((2, 2, 2))
     runs = Job(
         "c",
         "2",
@@ -36,8 +36,8 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
     lost = replace(runs, job_id="1", state="UNKNOWN", user="ann")
     held = replace(runs, job_id="3", state="SUSPENDED", user="cid")
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, torus)
-        pks = dict(zip("123", jobs.upsert(conn, [lost, runs, held]), strict=True))
+        fabric_id = fabrics.save_fabric(conn, torus)
+        pks = dict(zip("123", jobs.upsert_jobs(conn, [lost, runs, held]), strict=True))
         assert {one.job_id for one in moments.held_endpoints(conn, fabric_id, NOW.timestamp())} == {"2", "3"}
 
     async def ask() -> dict[str, Any]:
@@ -53,9 +53,9 @@ def test_a_job_whose_end_is_lost_is_beside_nobody_and_has_no_time(embedded_db: s
                 listed[name] = await reads.list_jobs(conn, sort="start", descending=True, now=NOW, limit=10, **span)
             return {
                 "listed": {name: {row["job_id"]: row["elapsed_s"] for row in rows} for name, rows in listed.items()},
-                "holding": {row["job_id"] for row in await reads.holding(conn, fabric_id, NOW, 10)},
+                "holding": {row["job_id"] for row in await reads.list_holding_jobs(conn, fabric_id, NOW, 10)},
                 "beside": {
-                    name: {row["job_id"] for row in await reads.neighbours(conn, pk, NOW, 10)}
+                    name: {row["job_id"] for row in await reads.list_neighbours(conn, pk, NOW, 10)}
                     for name, pk in pks.items()
                 },
             }

@@ -9,7 +9,7 @@ import pytest
 from flitwatch_db import connect
 from flitwatch_db.core import events, log_keep
 from flitwatch_db.core.logins import url_for
-from flitwatch_db.core.maintenance import maintain, set_keep, status
+from flitwatch_db.core.maintenance import load_database_status, maintain_database, set_keep
 from flitwatch_db.counters.store import Batch, Rows, write_batch
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadRequest
@@ -54,12 +54,12 @@ def age(request: pytest.FixtureRequest, url: str, days: int) -> None:
 def test_an_imported_archive_is_kept_as_long_as_fresh_data(any_db: str, request: pytest.FixtureRequest) -> None:
     write(any_db, ARCHIVE_S)
     write(any_db, ARCHIVE_S + 3 * 365 * 86400)
-    report = maintain(any_db)
+    report = maintain_database(any_db)
     assert report["skipped"] == []
     assert report["dropped"]["router_1s"] == 0
     assert len(hours(any_db)) == 2
     age(request, any_db, days=3)
-    assert maintain(any_db)["dropped"]["router_1s"] == 1
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 1
     assert hours(any_db) == [ARCHIVE_S + 3 * 365 * 86400]
     write(any_db, ARCHIVE_S)
     assert len(hours(any_db)) == 2, "a dropped chunk can be written again"
@@ -72,10 +72,10 @@ def test_keeping_is_a_setting(any_db: str, request: pytest.FixtureRequest) -> No
         set_keep(conn, "router_1s", None)
         with pytest.raises(BadRequest, match="router_1m"):
             set_keep(conn, "job", 3)
-    assert maintain(any_db)["dropped"]["router_1s"] == 0
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 0
     with connect(any_db, role="owner") as conn:
         set_keep(conn, "router_1s", 2.5)
-    assert maintain(any_db)["dropped"]["router_1s"] == 1
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 1
 
 
 def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, request: pytest.FixtureRequest) -> None:
@@ -88,12 +88,12 @@ def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, req
         conn.execute(
             "INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')"
         )
-    report = maintain(url_for(embedded_db, "worker"))
+    report = maintain_database(url_for(embedded_db, "worker"))
     assert list(report["failed"]) == ["router_1s"] and "other objects depend on it" in report["failed"]["router_1s"]
     assert (report["dropped"]["event"], report["dropped"]["task"]) == (1, 1)
     with connect(embedded_db, role="owner") as conn:
         conn.execute("DROP VIEW of_somebody")
-    assert maintain(embedded_db)["dropped"]["router_1s"] == 1
+    assert maintain_database(embedded_db)["dropped"]["router_1s"] == 1
 
 
 @pytest.mark.system("faults")
@@ -104,20 +104,20 @@ def test_a_reader_holds_maintenance_up_only_for_its_table(embedded_db: str, requ
         conn.commit()
         with connect(embedded_db, role="reader") as reader:
             reader.execute("SELECT count(*) FROM router_1s").fetchone()
-            report = maintain(embedded_db)
+            report = maintain_database(embedded_db)
     assert report["skipped"] == ["router_1s"]
     assert report["dropped"]["router_1m"] == 1
-    assert maintain(embedded_db)["dropped"]["router_1s"] == 1
+    assert maintain_database(embedded_db)["dropped"]["router_1s"] == 1
 
 
 def test_old_rows_go(embedded_db: str) -> None:
     with connect(embedded_db, role="owner") as conn:
-        events.emit(conn, "old", {})
+        events.emit_event(conn, "old", {})
         conn.execute("UPDATE event SET at = now() - interval '8 days'")
-        events.emit(conn, "new", {})
-    assert maintain(embedded_db)["dropped"]["event"] == 1
+        events.emit_event(conn, "new", {})
+    assert maintain_database(embedded_db)["dropped"]["event"] == 1
     with connect(embedded_db, role="reader") as conn:
-        assert [e.kind for e in events.since(conn, 0)] == ["new"]
+        assert [e.kind for e in events.list_events_since(conn, 0)] == ["new"]
 
 
 def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) -> None:
@@ -138,7 +138,7 @@ def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) 
         with table_log.consumer("early", ["t"], on_assign=lambda _: {TopicPartition("t", 0): 4}) as consumer:
             found = [record for _ in range(3) for record in consumer.poll(100, 2)]
             assert [int(record.value) for record in found] == [4, 5, 6, 7, 8, 9]
-        assert maintain(embedded_db)["dropped"]["log"] == 1
+        assert maintain_database(embedded_db)["dropped"]["log"] == 1
         producer.append("t", b"10", partition=0)
         producer.flush()
         with table_log.consumer("late", ["t"], on_assign=lambda _: {TopicPartition("t", 0): 4}) as consumer:
@@ -156,7 +156,7 @@ def _segment(conn: psycopg.Connection) -> int:
 def test_status_counts_chunks(any_db: str) -> None:
     write(any_db, ARCHIVE_S, ARCHIVE_S + 7200)
     with connect(any_db, role="reader") as conn:
-        found = status(conn)
+        found = load_database_status(conn)
     assert found["tables"]["router_1s"]["chunks"] == 2
     assert found["tables"]["router_1h"]["keep_days"] is None
     assert found["tables"]["router_1s"]["newest"].timestamp() == ARCHIVE_S + 7200

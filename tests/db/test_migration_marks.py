@@ -13,7 +13,7 @@ from psycopg import sql
 from support.databases import Server
 
 from flitwatch_db import connect
-from flitwatch_db.migrations import available, bootstrap, runner
+from flitwatch_db.migrations import bootstrap, list_migrations, runner
 from flitwatch_ops.embedded import Embedded
 
 #: Ours that older code names; partitions come and go.
@@ -238,9 +238,9 @@ def test_what_older_code_never_asked_for_is_free(scratch: tuple[psycopg.Connecti
 
 
 def test_each_new_migration_says_what_becomes_of_older_versions() -> None:
-    known = [m.name for m in available()]
+    known = [m.name for m in list_migrations()]
     assert runner.FIRST_MARKED in known
-    for migration in available():
+    for migration in list_migrations():
         if migration.name < runner.FIRST_MARKED:
             assert migration.oldest is None, (
                 f"{migration.name}: marks begin with {runner.FIRST_MARKED}; give it a later name"
@@ -259,16 +259,16 @@ def test_expansions_take_nothing_from_older_versions(embedded_server: Embedded) 
         server.execute("CREATE DATABASE judged OWNER flitwatch")
         try:
             with connect(embedded_server.url_of("judged")) as conn:
-                bootstrap.prepare(conn)
+                bootstrap.prepare_database(conn)
                 before = catalogue(conn)
-                for migration in available():
+                for migration in list_migrations():
                     conn.execute(sql.SQL(migration.text))
                     after = catalogue(conn)
                     found[migration.name], before = taken(before, after), after
                 conn.rollback()
         finally:
             server.execute("DROP DATABASE judged WITH (FORCE)")
-    liars = {m.name: found[m.name] for m in available() if m.oldest == runner.FIRST_MARKED and found[m.name]}
+    liars = {m.name: found[m.name] for m in list_migrations() if m.oldest == runner.FIRST_MARKED and found[m.name]}
     assert liars == {}
     # Of the files from before marks, those that would have been contractions.
     assert {name for name, misses in found.items() if misses and name < runner.FIRST_MARKED} == CONTRACTED

@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from flitwatch_db import connect, edition
-from flitwatch_db.migrations import available, migrate, pending, queue
+from flitwatch_db import connect, detect_edition
+from flitwatch_db.migrations import list_migrations, list_pending_migrations, migrate_database, queue
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 from flitwatch_ops.embedded import Embedded
 
@@ -52,7 +52,7 @@ def test_concurrent_starters_apply_each_migration_once(empty_db: str) -> None:
 
     def start() -> None:
         try:
-            applied.append(migrate(empty_db))
+            applied.append(migrate_database(empty_db))
         except BaseException as failure:
             failures.append(failure)
 
@@ -63,44 +63,48 @@ def test_concurrent_starters_apply_each_migration_once(empty_db: str) -> None:
         thread.join(60)
     assert not failures
     assert sorted(len(names) for names in applied)[:3] == [0, 0, 0]
-    assert [m.name for m in available()] == [name for name in max(applied, key=len) if not name.startswith("queue ")]
+    assert [m.name for m in list_migrations()] == [
+        name for name in max(applied, key=len) if not name.startswith("queue ")
+    ]
     with connect(empty_db, role="reader") as conn:
-        assert pending(conn) == []
+        assert list_pending_migrations(conn) == []
 
 
 def test_names_are_dated_and_in_order() -> None:
-    names = [m.name for m in available()]
+    names = [m.name for m in list_migrations()]
     assert names == sorted(names)
     assert all(name[:10].replace("_", "").isdigit() for name in names)
 
 
 def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
-        conn.execute("UPDATE migration SET digest = 'x' WHERE name = %s", [available()[0].name])
+        conn.execute("UPDATE migration SET digest = 'x' WHERE name = %s", [list_migrations()[0].name])
         with pytest.raises(Conflict, match="another text"):
-            migrate(embedded_db)
-        conn.execute("UPDATE migration SET digest = %s WHERE name = %s", [available()[0].digest, available()[0].name])
+            migrate_database(embedded_db)
+        conn.execute(
+            "UPDATE migration SET digest = %s WHERE name = %s", [list_migrations()[0].digest, list_migrations()[0].name]
+        )
         conn.execute("INSERT INTO migration VALUES ('2999_01_01_01_future', 'x')")
         with pytest.raises(Conflict, match="newer Flitwatch"):
-            migrate(embedded_db)
+            migrate_database(embedded_db)
 
 
 def test_a_newer_queue_that_this_librarys_code_does_not_work_with_is_refused(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
-        posts = [file.name for file in queue._migrations() if "_pre_" not in file.name]
+        posts = [file.name for file in queue._list_migrations() if "_pre_" not in file.name]
         assert conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'queue_ending'").fetchone() == (posts[-1],)
         # Procrastinate names what its older code works with `pre`.
         conn.execute("UPDATE setting SET value = '\"99.00.00_01_pre_more.sql\"' WHERE key = 'queue_schema'")
-        assert migrate(embedded_db) == []
+        assert migrate_database(embedded_db) == []
         conn.execute("UPDATE setting SET value = '\"99.00.00_50_post_less.sql\"' WHERE key = 'queue_ending'")
         with pytest.raises(Conflict, match=r"queue 99\.00\.00_50_post_less ended this one"):
-            migrate(embedded_db)
+            migrate_database(embedded_db)
 
 
 def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
     from flitwatch_stream.backends import open_log
 
-    migrate(empty_db)
+    migrate_database(empty_db)
     with psycopg.connect(empty_db) as conn:
         conn.execute("DROP SCHEMA log CASCADE")
     with open_log(empty_db) as log, pytest.raises(Unavailable, match="flitwatch db migrate"):
@@ -111,13 +115,13 @@ def test_a_user_without_rights_is_told_what_to_ask_for(embedded_server: Embedded
     with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as conn:
         conn.execute("CREATE ROLE nobody_much LOGIN PASSWORD 'little'")
         with pytest.raises(Forbidden, match="administrator"):
-            migrate(empty_db.replace("//flitwatch@", "//nobody_much:little@"))
+            migrate_database(empty_db.replace("//flitwatch@", "//nobody_much:little@"))
         conn.execute("DROP ROLE nobody_much")
 
 
 def test_plain_postgresql_gets_partitions(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
-        assert edition(conn) == "plain"
+        assert detect_edition(conn) == "plain"
         found = conn.execute(
             "SELECT relname FROM pg_class WHERE relkind = 'p' AND relnamespace = 'flitwatch'::regnamespace"
         ).fetchall()
@@ -154,7 +158,7 @@ def test_two_writers_may_make_the_same_partition(embedded_db: str) -> None:
 @pytest.mark.system("stores")
 def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
     with connect(timescale_db, role="writer") as conn:
-        assert edition(conn) == "apache"
+        assert detect_edition(conn) == "apache"
         found = conn.execute("SELECT hypertable_name FROM timescaledb_information.hypertables").fetchall()
         assert {row[0] for row in found} == TIME_TABLES
         spans = dict(
@@ -172,7 +176,7 @@ def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
         }
         conn.execute("SELECT ensure_chunks('router_1s', ARRAY[now()])")
         assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (0,)
-    assert migrate(timescale_db) == []
+    assert migrate_database(timescale_db) == []
 
 
 def test_a_database_of_another_encoding_is_refused_with_advice(embedded_server: Embedded) -> None:
@@ -180,7 +184,7 @@ def test_a_database_of_another_encoding_is_refused_with_advice(embedded_server: 
         conn.execute("CREATE DATABASE in_ascii OWNER flitwatch ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
         try:
             with pytest.raises(Conflict, match="SQL_ASCII") as told:
-                migrate(embedded_server.url_of("in_ascii"))
+                migrate_database(embedded_server.url_of("in_ascii"))
             assert "ENCODING 'UTF8'" in str(told.value.advice)
         finally:
             conn.execute("DROP DATABASE in_ascii WITH (FORCE)")

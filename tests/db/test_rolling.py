@@ -31,11 +31,11 @@ from flitwatch_db import connect
 from flitwatch_db.core.logins import url_for
 from flitwatch_db.counters.store import write_port_totals
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.migrations import available, migrate, runner
+from flitwatch_db.migrations import list_migrations, migrate_database, runner
 from flitwatch_domain.errors import Conflict, Unavailable
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.site import check_database
 from flitwatch_stream.backends import open_log
 
@@ -52,9 +52,9 @@ class Site:
     """A fabric whose records lie in the log, a database that holds what was carried there, and services of any version's code."""
 
     def __init__(self, url: str, topic: str, place: Path) -> None:
-        fabric = dragonfly(1, 2, 4, name="rolling")
+        fabric = build_dragonfly(1, 2, 4, name="rolling")
         with connect(url) as conn:
-            self.fabric_id = fabrics.save(conn, fabric)
+            self.fabric_id = fabrics.save_fabric(conn, fabric)
         self.url, self.place = url, place
         self.feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
         with open_log(url) as log:
@@ -148,7 +148,7 @@ def answers(http: httpx.Client) -> bool:
 def carry_on(site: Site) -> None:
     """This version's writer, after another's."""
     site.send(3)
-    drain(
+    drain_log(
         site.url,
         site.url,
         settings=WriterSettings(pattern=f"^{site.feed.topic}$", group=site.feed.topic),
@@ -165,9 +165,9 @@ def newer(folder: Path, **texts: str) -> Iterator[None]:
         shutil.copy(file, folder)
     for name, text in texts.items():
         (folder / f"{name}.sql").write_text(text)
-    migrations = runner.read(folder)
+    migrations = runner.read_migrations(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "available", lambda: migrations)
+        patch.setattr(runner, "list_migrations", lambda: migrations)
         yield
 
 
@@ -195,7 +195,7 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
             site.send(2)
             until(site.has_come, said)
             with newer(folder, **expansions):
-                assert migrate(embedded_db) == sorted(expansions)
+                assert migrate_database(embedded_db) == sorted(expansions)
             site.send(3)
             until(site.has_come, said)
         site.assert_exact()
@@ -214,25 +214,25 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
         name = "2999_01_02_01_narrower"
         contraction = f"-- contraction: ends versions older than {max(expansions)}\nALTER TABLE stream_position DROP COLUMN later;\n"
         with newer(folder, **{name: contraction}):
-            assert migrate(embedded_db) == [name] and migrate(embedded_db) == []
+            assert migrate_database(embedded_db) == [name] and migrate_database(embedded_db) == []
         unready = api.http.get("/readyz")
         assert unready.status_code == 503 and f"migration {name} ended this one" in unready.json()["detail"]
         assert api.http.get("/healthz").status_code == 200, "a restart mends nothing"
         with pytest.raises(Conflict, match=f"migration {name} ended this one. Use the newer Flitwatch"):
-            migrate(url_for(embedded_db, "writer"))
+            migrate_database(url_for(embedded_db, "writer"))
 
 
 def test_a_newer_version_waits_for_the_older_schema_and_two_lines_do_not_mix(embedded_db: str, tmp_path: Path) -> None:
     one, other = {"2999_01_01_01_one": "-- expansion\n"}, {"2999_01_01_02_other": "-- expansion\n"}
     with newer(tmp_path / "one", **one):
         with pytest.raises(Unavailable, match="not of this version yet"):
-            migrate(url_for(embedded_db, "writer"))
-        migrate(embedded_db)
+            migrate_database(url_for(embedded_db, "writer"))
+        migrate_database(embedded_db)
     with (
         newer(tmp_path / "other", **other),
         pytest.raises(Conflict, match=r"one, this version does not, but knows .*other"),
     ):
-        migrate(embedded_db)
+        migrate_database(embedded_db)
 
 
 def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
         assert tables() == ("warning", f"2 migrations to come; {contraction} ends the versions in use")
     with newer(tmp_path / "more", **more):
         assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
-        migrate(embedded_db)
+        migrate_database(embedded_db)
     assert tables() == ("ok", "of a newer version, beside which this one runs")
     with newer(tmp_path / "less"):
         assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
-        migrate(embedded_db)
+        migrate_database(embedded_db)
     with newer(tmp_path / "more"):
         assert tables() == ("ok", "of a newer version, beside which this one runs")
     assert tables() == ("failed", f"of a newer version: migration {contraction} ended this one")
@@ -296,7 +296,7 @@ def names(commit: str) -> set[str]:
 
 def last_release() -> str:
     """The newest tag whose migrations are not all of ours; without a tag, the newest commit."""
-    ours = {m.name for m in available()}
+    ours = {m.name for m in list_migrations()}
     tags = git("tag", "--merged", "HEAD", "--sort=-creatordate").decode().split()
     adding = (
         git("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H", "HEAD", "--", str(SQL)).decode().split()
@@ -329,7 +329,7 @@ def test_the_last_release_runs_on_this_schema_as_its_marks_say(
     code, known = release
     site = Site(embedded_db, topic, tmp_path)
     site.send(3)
-    ends = [m.name for m in available() if m.name not in known and m.oldest not in known]
+    ends = [m.name for m in list_migrations() if m.name not in known and m.oldest not in known]
     with site.writer(code) as (process, said):
         until(lambda: process.poll() is not None or site.has_come(), said)
         assert (process.poll() is not None) == bool(ends), said.read_text()

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_db import async_pool, connect
-from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_db.counters import reads
-from flitwatch_db.counters.rollups import TABLES, roll
+from flitwatch_db.counters.rollups import TABLES, roll_up_hours
 from flitwatch_db.counters.store import Batch, Rows, write_batch
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 NAMES = ("tile_seconds", "rt_flits", "blue_stall_cycles")
 AT = {name: ROUTER_COLUMNS.index(name) for name in NAMES[1:]}
@@ -31,7 +31,9 @@ SIZE = 8
 
 def planted(url: str) -> int:
     with connect(url, role="writer") as conn:
-        return fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=1, blue_routers=2, name="rolled"))
+        return fabrics.save_fabric(
+            conn, build_dragonfly(2, 2, 2, endpoints_per_router=1, blue_routers=2, name="rolled")
+        )
 
 
 def write(url: str, fabric_id: int, entries: list[tuple[int, int]], values: list[float]) -> None:
@@ -52,7 +54,7 @@ def batch(fabric_id: int, entries: list[tuple[int, int]], values: list[float]) -
 
 def roll_now(url: str) -> int:
     with connect(url, role="keeper", autocommit=True) as conn:
-        return roll(conn, settled_s=0)
+        return roll_up_hours(conn, settled_s=0)
 
 
 def summed(url: str, fabric_id: int, width: int) -> dict[int, np.ndarray]:
@@ -157,10 +159,10 @@ def test_a_rolled_back_batch_marks_nothing(embedded_db: str) -> None:
 def test_hours_that_are_still_written_wait(embedded_db: str) -> None:
     fabric_id = planted(embedded_db)
     write(embedded_db, fabric_id, [(0, ODD_TIMES[0])], [1.0, 2.0])
-    assert maintain(embedded_db)["rolled_up"] == 0
+    assert maintain_database(embedded_db)["rolled_up"] == 0
     with connect(embedded_db, role="owner") as conn:
         conn.execute("UPDATE rollup_due SET marked_at = now() - interval '2 minutes'")
-    assert maintain(embedded_db)["rolled_up"] == 1
+    assert maintain_database(embedded_db)["rolled_up"] == 1
     assert_as_summed(embedded_db, fabric_id)
 
 

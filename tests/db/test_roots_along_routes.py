@@ -15,7 +15,7 @@ from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.fabric import CountedAt, Fabric, Technology
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import ftree_tables
 
 START = 1_795_000_000 // 3600 * 3600
@@ -28,7 +28,7 @@ def named(fabric: Fabric, link: int) -> str:
 
 def machine() -> Fabric:
     """Four leaves of two nodes, two spines; ports count at their senders."""
-    made = xgft(2, [2, 4], [1, 2])
+    made = build_xgft(2, [2, 4], [1, 2])
     return replace(made, name="tree", counted_at=CountedAt.SENDER, technology=Technology.INFINIBAND)
 
 
@@ -70,7 +70,7 @@ def test_of_two_full_links_behind_a_stall_the_one_on_its_routes_is_named(embedde
     other_up = next(int(one) for one in np.flatnonzero((links.src == leaf) & (links.dst < routers)) if one != up)
     ports[leaf, fabric.endpoints.router == links.dst[beside]] = links.src_port[other_up]
     with connect(embedded_db) as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         write(conn, fabric_id, fabric, {up: (0.3, 2.5), down: (0.98, 0.0), beside: (0.98, 0.0)})
 
         def found() -> set[str]:
@@ -79,13 +79,15 @@ def test_of_two_full_links_behind_a_stall_the_one_on_its_routes_is_named(embedde
         both = {named(fabric, down), named(fabric, beside)}
         assert found() == both  # no tables are known
         loaded = datetime.fromtimestamp(START - 60, UTC)
-        route_changes.record(conn, fabric_id, loaded, ports)
+        route_changes.record_change(conn, fabric_id, loaded, ports)
         assert found() == {named(fabric, down)}
         # Known in part, changed within the window, or of another machine: any turn may be taken.
         holes = ports.copy()
         holes[spine, away] = -1
-        route_changes.record(conn, fabric_id, loaded, holes, note="in part")
+        route_changes.record_change(conn, fabric_id, loaded, holes, note="in part")
         assert found() == both
-        route_changes.record(conn, fabric_id, loaded, ports)
-        route_changes.record(conn, fabric_id, datetime.fromtimestamp(START + 30, UTC), None, note="a switch came back")
+        route_changes.record_change(conn, fabric_id, loaded, ports)
+        route_changes.record_change(
+            conn, fabric_id, datetime.fromtimestamp(START + 30, UTC), None, note="a switch came back"
+        )
         assert found() == both

@@ -37,26 +37,26 @@ def test_each_change_counts_the_entries_that_differ_from_the_tables_before(
     third[0, :2] = second[0, :2] + 1
     tables = [first, second, third]
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, generators.torus((2, 2, 2)))
+        fabric_id = fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
         for i in order:
-            assert route_changes.record(conn, fabric_id, T0 + i * HOUR, tables[i]).new
+            assert route_changes.record_change(conn, fabric_id, T0 + i * HOUR, tables[i]).new
         entries = [int((one >= 0).sum()) for one in tables]
         assert [row[1:3] for row in stored(conn, fabric_id)] == list(zip(entries, [None, 5, 2], strict=True))
-        told = [e.payload["ts"] for e in events.since(conn, 0) if e.kind == "routes"]
+        told = [e.payload["ts"] for e in events.list_events_since(conn, 0) if e.kind == "routes"]
         assert told == [(T0 + i * HOUR).isoformat() for i in order]
 
 
 def test_the_same_tables_again_leave_no_mark_but_a_note_does(embedded_db: str) -> None:
     tables = np.arange(12).reshape(3, 4) - 1
     with connect(embedded_db, role="writer") as conn:
-        fabric_id = fabrics.save(conn, generators.torus((2, 2, 2)))
-        route_changes.record(conn, fabric_id, T0, tables)
+        fabric_id = fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
+        route_changes.record_change(conn, fabric_id, T0, tables)
         for moment in (T0, T0 + HOUR):
-            again = route_changes.record(conn, fabric_id, moment, tables)
+            again = route_changes.record_change(conn, fabric_id, moment, tables)
             assert (again.new, again.ts, again.changed) == (False, T0, 0)
-        assert route_changes.record(conn, fabric_id, T0 + HOUR, None, "ADAPTIVE_3 is the default").new
+        assert route_changes.record_change(conn, fabric_id, T0 + HOUR, None, "ADAPTIVE_3 is the default").new
         # A note between two dumps is no table to compare with.
-        assert route_changes.record(conn, fabric_id, T0 + 2 * HOUR, tables + 1).changed == 12
+        assert route_changes.record_change(conn, fabric_id, T0 + 2 * HOUR, tables + 1).changed == 12
         assert [row[1:] for row in stored(conn, fabric_id)] == [
             (11, None, None),
             (None, None, "ADAPTIVE_3 is the default"),
@@ -67,11 +67,11 @@ def test_the_same_tables_again_leave_no_mark_but_a_note_does(embedded_db: str) -
 def test_a_fabric_with_other_numbers_forgets_its_tables_and_keeps_its_marks(embedded_db: str) -> None:
     tables = np.ones((3, 4), dtype=int)
     with connect(embedded_db, role="writer") as conn:
-        fabric = generators.torus((2, 2, 2))
-        fabric_id = fabrics.save(conn, fabric)
-        route_changes.record(conn, fabric_id, T0, tables)
-        route_changes.record(conn, fabric_id, T0 + HOUR, tables * 2)
-        fabrics.save(conn, replace(generators.torus((2, 2, 3)), name=fabric.name), replace=True)
-        later = route_changes.record(conn, fabric_id, T0 + 2 * HOUR, np.ones((4, 4), dtype=int))
+        fabric = generators.build_torus((2, 2, 2))
+        fabric_id = fabrics.save_fabric(conn, fabric)
+        route_changes.record_change(conn, fabric_id, T0, tables)
+        route_changes.record_change(conn, fabric_id, T0 + HOUR, tables * 2)
+        fabrics.save_fabric(conn, replace(generators.build_torus((2, 2, 3)), name=fabric.name), replace=True)
+        later = route_changes.record_change(conn, fabric_id, T0 + 2 * HOUR, np.ones((4, 4), dtype=int))
         assert (later.new, later.changed) == (True, None)
         assert [row[2] for row in stored(conn, fabric_id)] == [None, 12, None]

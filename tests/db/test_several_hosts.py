@@ -11,11 +11,11 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from support.databases import PLACE
 
-from flitwatch_db import async_pool, connect, conninfo, pool
+from flitwatch_db import async_pool, build_conninfo, connect, create_pool
 from flitwatch_db.core import logins
-from flitwatch_domain.logins import passwords
+from flitwatch_domain.logins import read_passwords
 from flitwatch_ops.embedded import Embedded
-from flitwatch_stream.table_connection import connect as connect_to_log
+from flitwatch_stream.table_connection import open_connection as connect_to_log
 
 RECOVERS = "SELECT pg_is_in_recovery()"
 SEVERAL = "postgresql://ann@a.example.org:5432,b.example.org:5433/flitwatch?connect_timeout=3"
@@ -45,7 +45,7 @@ def standby_first() -> Iterator[str]:
 def test_a_connection_is_made_to_the_server_that_writes(standby_first: str) -> None:
     with connect(standby_first) as conn:
         assert conn.execute(RECOVERS).fetchone() == (False,)
-    with pool(standby_first) as some, some.connection() as conn:
+    with create_pool(standby_first) as some, some.connection() as conn:
         assert conn.execute(RECOVERS).fetchone() == (False,)
 
 
@@ -60,8 +60,8 @@ def test_the_log_is_read_where_it_is_written(standby_first: str) -> None:
 
 
 def test_a_url_may_ask_for_any_server() -> None:
-    assert conninfo_to_dict(conninfo(SEVERAL))["target_session_attrs"] == "primary"
-    asked = conninfo_to_dict(conninfo(SEVERAL + "&target_session_attrs=any"))
+    assert conninfo_to_dict(build_conninfo(SEVERAL))["target_session_attrs"] == "primary"
+    asked = conninfo_to_dict(build_conninfo(SEVERAL + "&target_session_attrs=any"))
     assert (asked["target_session_attrs"], asked["connect_timeout"]) == ("any", "3")
 
 
@@ -86,8 +86,8 @@ def test_a_password_of_one_of_the_servers_is_found(tmp_path: Path, line: str, kn
     file.write_text(f"{line}:flitwatch_writer:secret\n")
     file.chmod(0o600)
     given = conninfo_to_dict(SEVERAL)
-    assert passwords(file, given) == ({"flitwatch_writer": "secret"} if known else {})
+    assert read_passwords(file, given) == ({"flitwatch_writer": "secret"} if known else {})
     one_port = given | {"port": "5433"}
-    assert passwords(file, one_port) == (
+    assert read_passwords(file, one_port) == (
         {"flitwatch_writer": "secret"} if line.startswith(("*", "b.example.org:5433")) else {}
     )

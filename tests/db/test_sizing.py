@@ -45,7 +45,7 @@ def test_bytes_a_row_are_those_of_the_tables(embedded_db: str) -> None:
         )
         for day, ports in enumerate(widths):
             store.write_batch(conn, store.Batch(ports=port_rows(ports, day)))
-    computed = sizing.tables(sizing.Site(DEVICES, DEVICES, DEVICES, 1.0))
+    computed = sizing.size_tables(sizing.Site(DEVICES, DEVICES, DEVICES, 1.0))
     with connect(embedded_db, role="owner") as conn:
         found = conn.execute(
             "SELECT inhparent::regclass::text, sum(pg_total_relation_size(inhrelid)) FROM pg_inherits"
@@ -68,7 +68,7 @@ def test_tables_are_kept_as_the_arithmetic_says(embedded_db: str) -> None:
     with connect(embedded_db, role="owner") as conn:
         rows = conn.execute("SELECT name, keep, compress_after FROM time_table").fetchall()
     kept = {name: (keep, after) for name, keep, after in rows}
-    for name in sizing.tables(sizing.Site(1, 1, 1, 1.0)):
+    for name in sizing.size_tables(sizing.Site(1, 1, 1, 1.0)):
         expected = (sizing.KEPT | sizing.KEPT_OF_FABRIC)[name.rpartition("_")[2]]
         assert kept[name] == (
             None if expected.days is None else timedelta(days=expected.days),
@@ -94,7 +94,7 @@ def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
         values = np.resize(rows.values, (n, len(ROUTER_COLUMNS)))
         store.write_batch(conn, store.Batch(routers=store.Rows(one, device, ts_s, one, np.ones(n), values)))
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
-        rollups.roll(conn, settled_s=0)
+        rollups.roll_up_hours(conn, settled_s=0)
     with connect(embedded_db, role="owner") as conn:
         (size,) = conn.execute(
             "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'fabric_5m'::regclass"
@@ -104,16 +104,16 @@ def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
 
 
 def test_slower_samples_make_fewer_seconds_and_as_many_minutes() -> None:
-    fast, slow = (sizing.tables(sizing.Site(100, 4800, 400, hz)) for hz in (1.0, 0.1))
+    fast, slow = (sizing.size_tables(sizing.Site(100, 4800, 400, hz)) for hz in (1.0, 0.1))
     assert slow["router_1s"].rows_a_day == pytest.approx(fast["router_1s"].rows_a_day / 10)
     assert slow["router_1m"] == fast["router_1m"] and slow["port_10s"] == fast["port_10s"]
-    assert sizing.tables(sizing.Site(100, 4800, 400, 10.0))["router_1s"] == fast["router_1s"]
+    assert sizing.size_tables(sizing.Site(100, 4800, 400, 10.0))["router_1s"] == fast["router_1s"]
     assert all(table.kept_bytes_compressed <= table.kept_bytes for table in fast.values())
 
 
 def test_a_site_beyond_one_writer_is_said() -> None:
-    assert not sizing.size(sizing.site_of("routers=2500,ports=160000,nics=44000,hz=1"))["one_writer"]["fits"]
-    assert sizing.size(sizing.site_of("routers=3264,ports=156672,nics=13056,hz=1"))["one_writer"]["fits"]
+    assert not sizing.size_site(sizing.site_of("routers=2500,ports=160000,nics=44000,hz=1"))["one_writer"]["fits"]
+    assert sizing.size_site(sizing.site_of("routers=3264,ports=156672,nics=13056,hz=1"))["one_writer"]["fits"]
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_a_size_that_says_nothing_is_refused_with_what_to_write(text: str) -> No
 
 def test_the_page_is_the_arithmetics() -> None:
     page = Path(__file__).parents[2] / "docs" / "sizing.md"
-    assert page.read_text() == sizing_page.page(), "run: make reference"
+    assert page.read_text() == sizing_page.render_page(), "run: make reference"

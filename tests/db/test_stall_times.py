@@ -9,7 +9,7 @@ from flitwatch_db.archive.parts import own_counts
 from flitwatch_db.archive.restoring import in_times
 from flitwatch_db.archive.shapes import IN_OWN_COUNTS, SHAPES
 from flitwatch_db.core.connection import connect
-from flitwatch_db.migrations import available
+from flitwatch_db.migrations import list_migrations
 
 NAME = "2026_11_26_40_stall_times"
 HOUR = "2026-11-26 10:00:00+00"
@@ -70,7 +70,7 @@ def kept(conn: psycopg.Connection, fabric: int) -> dict[str, object]:
 def test_what_was_stored_before_is_converted_or_unknown(
     embedded_db: str, technology: str, one: float | None, several: list[float | None], gap: dict[str, int]
 ) -> None:
-    (text,) = (made.text for made in available() if made.name == NAME)
+    (text,) = (made.text for made in list_migrations() if made.name == NAME)
     with connect(embedded_db, role="owner") as conn:
         fabric = stored(conn, technology)
         conn.execute(text.encode())

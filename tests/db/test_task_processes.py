@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from support.tasks import wait_for
 
-from flitwatch_db.tasks import Limits, cancel, get, start
+from flitwatch_db.tasks import Limits, cancel_task, get_task, start_task
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE
 
 pytestmark = pytest.mark.integration
@@ -54,11 +54,11 @@ def is_running(pid: str) -> bool:
 def test_a_task_that_does_not_listen_is_killed_with_its_children(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
-    deaf, after = start(conn, "odd.deaf"), start(conn, "odd.wordy", {"path": "/dev/null"})
+    deaf, after = start_task(conn, "odd.deaf"), start_task(conn, "odd.wordy", {"path": "/dev/null"})
     with worker(embedded_db):
         pids = wait_for(conn, deaf, lambda t: t.done == 1).message.split()
         assert all(map(is_running, pids))
-        cancel(conn, deaf)
+        cancel_task(conn, deaf)
         assert wait_for(conn, deaf, lambda t: not t.is_open).state == "cancelled"
         assert not any(map(is_running, pids))
         # The next one has its turn.
@@ -67,12 +67,12 @@ def test_a_task_that_does_not_listen_is_killed_with_its_children(
 
 @pytest.mark.system("processes")
 def test_a_worker_ends_although_its_task_does_not_listen(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    deaf = start(conn, "odd.deaf")
+    deaf = start_task(conn, "odd.deaf")
     with worker(embedded_db) as process:
         pids = wait_for(conn, deaf, lambda t: t.done == 1).message.split()
         process.terminate()
         assert process.wait(60) == 0
-    assert (get(conn, deaf).state, get(conn, deaf).attempts) == ("queued", 0)
+    assert (get_task(conn, deaf).state, get_task(conn, deaf).attempts) == ("queued", 0)
     assert not any(map(is_running, pids))
 
 
@@ -87,7 +87,7 @@ def test_a_worker_ends_although_its_task_does_not_listen(embedded_db: str, conn:
 def test_a_task_beyond_a_limit_ends_and_says_which(
     embedded_db: str, conn: psycopg.Connection[Any], tmp_path: Path, name: str, limits: Any, words: str
 ) -> None:
-    task_id = start(conn, name, {"path": str(tmp_path / "file")})
+    task_id = start_task(conn, name, {"path": str(tmp_path / "file")})
     with worker(embedded_db, *limits):
         failed = wait_for(conn, task_id, lambda t: not t.is_open)
     assert failed.state == "failed" and failed.error is not None
@@ -96,7 +96,7 @@ def test_a_task_beyond_a_limit_ends_and_says_which(
 
 
 def test_the_role_of_who_asked_limits_the_process_too(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    users = start(conn, "odd.greedy", role="user")
+    users = start_task(conn, "odd.greedy", role="user")
     with worker(embedded_db, 64):
         failed = wait_for(conn, users, lambda t: not t.is_open)
     assert failed.error is not None and "your limit is 0.3 GiB" in failed.error["message"]
@@ -113,7 +113,7 @@ def test_the_smaller_limit_holds_and_nobody_who_may_less_gets_more() -> None:
 def test_a_task_whose_process_dies_is_tried_once_more_and_the_worker_lives(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
-    dying, after = start(conn, "odd.dying"), start(conn, "odd.wordy", {"path": "/dev/null"})
+    dying, after = start_task(conn, "odd.dying"), start_task(conn, "odd.wordy", {"path": "/dev/null"})
     with worker(embedded_db) as process:
         failed = wait_for(conn, dying, lambda t: not t.is_open)
         assert (failed.state, failed.attempts) == ("failed", 2)

@@ -16,8 +16,8 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.core import events
-from flitwatch_db.estimates.advice import load
-from flitwatch_db.tasks import cancel, get, list_tasks, start
+from flitwatch_db.estimates.advice import load_basis
+from flitwatch_db.tasks import cancel_task, get_task, list_tasks, start_task
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 pytestmark = pytest.mark.integration
@@ -50,8 +50,8 @@ def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.system("processes")
 def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "demo.count", {"to": 8, "delay_s": 0.1}, created_by="a user")
-    assert get(conn, task_id).state == "queued"
+    task_id = start_task(conn, "demo.count", {"to": 8, "delay_s": 0.1}, created_by="a user")
+    assert get_task(conn, task_id).state == "queued"
     with worker(embedded_db):
         running = wait_for(conn, task_id, lambda t: t.done > 0)
         assert (running.state, running.total) == ("running", 8)
@@ -59,7 +59,7 @@ def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any])
     assert (done.state, done.result, done.done, done.attempts, done.error) == ("succeeded", {"counted": 8}, 8, 1, None)
     assert done.created_by == "a user"
     assert done.created_at <= done.started_at <= done.finished_at  # type: ignore[operator]
-    told = [e.payload for e in events.since(conn, 0) if e.kind == "task"]
+    told = [e.payload for e in events.list_events_since(conn, 0) if e.kind == "task"]
     assert [e["state"] for e in told][:2] == ["queued", "running"]
     assert told[-1]["state"] == "succeeded"
     counts = [e["done"] for e in told]
@@ -68,24 +68,24 @@ def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any])
 
 
 def test_a_running_and_a_waiting_task_are_cancelled(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    running = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
-    waiting = start(conn, "demo.count", {"to": 1})
+    running = start_task(conn, "demo.count", {"to": 1000, "delay_s": 1})
+    waiting = start_task(conn, "demo.count", {"to": 1})
     with worker(embedded_db):
         wait_for(conn, running, lambda t: t.state == "running")
-        assert cancel(conn, waiting).state == "cancelled"
-        assert cancel(conn, running).cancel_requested
+        assert cancel_task(conn, waiting).state == "cancelled"
+        assert cancel_task(conn, running).cancel_requested
         ended = wait_for(conn, running, lambda t: not t.is_open)
         assert (ended.state, ended.result) == ("cancelled", None)
-        after = start(conn, "demo.count", {"to": 1, "delay_s": 0})
+        after = start_task(conn, "demo.count", {"to": 1, "delay_s": 0})
         assert wait_for(conn, after, lambda t: not t.is_open).state == "succeeded"
-    assert get(conn, waiting).started_at is None
+    assert get_task(conn, waiting).started_at is None
     with pytest.raises(Conflict, match="cancelled already"):
-        cancel(conn, running)
+        cancel_task(conn, running)
 
 
 @pytest.mark.system("processes")
 def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "demo.count", {"to": 3, "delay_s": 3})
+    task_id = start_task(conn, "demo.count", {"to": 3, "delay_s": 3})
     with worker(embedded_db) as first:
         wait_for(conn, task_id, lambda t: t.state == "running")
         first.send_signal(signal.SIGKILL)
@@ -99,12 +99,12 @@ def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: ps
 def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     def living() -> tuple[int, int]:
         row = conn.execute("SELECT count(*) FROM queue.procrastinate_workers").fetchone()
-        return row[0], load(conn).workers  # type: ignore[index]
+        return row[0], load_basis(conn).workers  # type: ignore[index]
 
     def until(wanted: tuple[int, int]) -> None:
         eventually(lambda: living() == wanted, PATIENCE_S, what=f"{wanted} workers", detail=living)
 
-    task_id = start(conn, "demo.count", {"to": 1})
+    task_id = start_task(conn, "demo.count", {"to": 1})
     with worker(embedded_db):
         wait_for(conn, task_id, lambda t: not t.is_open)
         assert living() == (1, 0)
@@ -135,13 +135,13 @@ def test_a_worker_that_was_taken_for_dead_registers_again(embedded_db: str, conn
         assert pruned == [(first,)] and listed() == []
         child.send_signal(signal.SIGCONT)
         assert until_listed() != first
-        task_id = start(conn, "demo.count", {"to": 2, "delay_s": 0})
+        task_id = start_task(conn, "demo.count", {"to": 2, "delay_s": 0})
         assert wait_for(conn, task_id, lambda t: t.state == "succeeded").attempts == 1
 
 
 @pytest.mark.system("processes")
 def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
+    task_id = start_task(conn, "demo.count", {"to": 1000, "delay_s": 1})
     for attempt in (1, 2):
         with worker(embedded_db) as child:
             wait_for(conn, task_id, lambda t, n=attempt: t.state == "running" and t.attempts == n)
@@ -155,12 +155,12 @@ def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Con
 
 @pytest.mark.system("processes")
 def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "demo.count", {"to": 4, "delay_s": 1})
+    task_id = start_task(conn, "demo.count", {"to": 4, "delay_s": 1})
     with worker(embedded_db) as first:
         wait_for(conn, task_id, lambda t: t.state == "running")
         first.terminate()
         assert first.wait(150) == 0
-    assert get(conn, task_id).state == "queued"
+    assert get_task(conn, task_id).state == "queued"
     with worker(embedded_db):
         done = wait_for(conn, task_id, lambda t: not t.is_open)
     assert (done.state, done.attempts) == ("succeeded", 1)
@@ -171,7 +171,7 @@ def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn
     with connect(embedded_db, role="owner", autocommit=True) as owner:
 
         def grow_old() -> None:
-            events.emit(owner, "old", {})
+            events.emit_event(owner, "old", {})
             owner.execute("UPDATE event SET at = now() - interval '8 days' WHERE kind = 'old'")
 
         def wait_until_dropped() -> None:
@@ -179,7 +179,7 @@ def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn
             eventually(lambda: not owner.execute(old).rowcount, PATIENCE_S, 0.2, what="old events to be dropped")
 
         grow_old()
-        long = start(conn, "demo.count", {"to": 3000, "delay_s": 1})
+        long = start_task(conn, "demo.count", {"to": 3000, "delay_s": 1})
         with worker(embedded_db, "--queue", "db", "--concurrency", "1"):
             wait_for(conn, long, lambda t: t.done > 0)
             wait_until_dropped()
@@ -189,11 +189,11 @@ def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn
             )
             grow_old()
             wait_until_dropped()
-            assert get(conn, long).state == "running"
+            assert get_task(conn, long).state == "running"
 
 
 def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "demo.count", {"to": "many"})
+    task_id = start_task(conn, "demo.count", {"to": "many"})
     with worker(embedded_db):
         failed = wait_for(conn, task_id, lambda t: not t.is_open)
     assert failed.state == "failed"
@@ -203,10 +203,10 @@ def test_a_bad_argument_fails_with_a_reason(embedded_db: str, conn: psycopg.Conn
 
 def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     with connect(embedded_db, role="writer") as other:
-        task_id = start(other, "demo.count")
+        task_id = start_task(other, "demo.count")
         assert other.execute("SHOW search_path").fetchone() == ("flitwatch,public",)
         with pytest.raises(NotFound):
-            get(conn, task_id)
+            get_task(conn, task_id)
         other.rollback()
     assert list_tasks(conn) == []
     assert conn.execute("SELECT count(*) FROM queue.procrastinate_jobs").fetchone() == (0,)
@@ -215,4 +215,4 @@ def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Conn
 @pytest.mark.parametrize("name", ["count", "Demo.count", "demo.", "demo.count; drop table task", "a." + "b" * 200])
 def test_names_are_checked(conn: psycopg.Connection[Any], name: str) -> None:
     with pytest.raises(BadRequest):
-        start(conn, name)
+        start_task(conn, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flitwatch_domain.explanation import answer, slowdown
-from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, Scene, ranked
+from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, Scene, rank_jobs
 from flitwatch_domain.explanation.carriers import Count, LinkCount
 from flitwatch_domain.explanation.onset_context import OnsetContext
 
@@ -62,7 +62,7 @@ def scene() -> Scene:
 
 
 def scores(*jobs: NeighbourJob) -> dict[str, float]:
-    return {one.job.job_id: one.score for one in ranked(jobs, scene())}
+    return {one.job.job_id: one.score for one in rank_jobs(jobs, scene())}
 
 
 def link(number: int, before: float, after: float) -> LinkCount:
@@ -107,4 +107,4 @@ def made(
     watched: slowdown.Steps | None, scenic: OnsetContext | None, past: answer.PastRunTimes | None = None, **job: object
 ) -> dict:
     found = None if watched is None else slowdown.of_steps(watched)
-    return answer.explanation({**JOB, **job}, answer.JobProgress(watched, "app", past), found, scenic, T0 + 300)
+    return answer.build_explanation({**JOB, **job}, answer.JobProgress(watched, "app", past), found, scenic, T0 + 300)

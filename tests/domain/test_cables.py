@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_domain.fabric.cables import describe_slow_cables, find_slow_cables
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.importers import read_fabric
 
-TREE = xgft(2, [6, 6], [1, 3], bandwidth_bps=200e9)
+TREE = build_xgft(2, [6, 6], [1, 3], bandwidth_bps=200e9)
 
 
 def with_speed(slow: list[int], speed_bps: float):  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from flitwatch_domain.counters import (
     ROUTER_COLUMNS,
     TABLE_II,
     Scope,
-    identify,
+    identify_counter,
 )
 from flitwatch_domain.fabric import Technology
 
@@ -47,7 +47,7 @@ def test_every_catalogue_name_identifies_itself() -> None:
     for entry in CATALOGUE:
         row = "5" if entry.scope is Scope.PROCESSOR_TILE else numbers["row"]
         name = entry.name.format(**numbers | {"row": row})
-        use = identify(name, entry.technology)
+        use = identify_counter(name, entry.technology)
         assert use is not None and use.kind is entry, name
 
 
@@ -65,7 +65,7 @@ def test_every_catalogue_name_identifies_itself() -> None:
     ],
 )
 def test_aries_names(name: str, port: int | None, nic: int | None, vc: int | None, columns: tuple[str, ...]) -> None:
-    use = identify(name)
+    use = identify_counter(name)
     assert use is not None
     assert (use.port, use.nic, use.vc, use.router_columns) == (port, nic, vc, columns)
 
@@ -86,14 +86,14 @@ def test_aries_names(name: str, port: int | None, nic: int | None, vc: int | Non
     ],
 )
 def test_names_of_nothing(name: str) -> None:
-    assert identify(name) is None
+    assert identify_counter(name) is None
 
 
 @pytest.mark.parametrize(
     "name", ["port_xmit_data", "PortXmitData", "ib_nics.port_xmit_data", "ib.port_xmit_data#mlx5_0.1"]
 )
 def test_infiniband_data_counts_words(name: str) -> None:
-    use = identify(name)
+    use = identify_counter(name)
     assert use is not None
     assert (use.kind.technology, use.kind.endpoint_column, use.kind.endpoint_scale) == (
         Technology.INFINIBAND,
@@ -103,13 +103,13 @@ def test_infiniband_data_counts_words(name: str) -> None:
 
 
 def test_omni_path_data_counts_flits_of_8_bytes() -> None:
-    use = identify("PortXmitData", Technology.OPA)
+    use = identify_counter("PortXmitData", Technology.OPA)
     assert use is not None
     assert (use.kind.endpoint_column, use.kind.endpoint_scale) == ("tx_bytes", 8)
 
 
 def test_slingshot_traffic_classes() -> None:
-    use = identify("nics.hni_pkts_sent_by_tc_3")
+    use = identify_counter("nics.hni_pkts_sent_by_tc_3")
     assert use is not None
     assert (use.kind.technology, use.vc, use.kind.endpoint_column) == (Technology.SLINGSHOT, 3, "tx_packets")
 
@@ -118,7 +118,7 @@ def test_table_ii_has_its_13_counters_each_with_a_column_of_its_own() -> None:
     assert len(TABLE_II) == 13
     assert len({counter.column for counter in TABLE_II}) == 13
     for counter in TABLE_II:
-        use = identify(counter.vendor)
+        use = identify_counter(counter.vendor)
         assert use is not None and counter.column in use.router_columns
     remarked = {counter.abbreviation for counter in TABLE_II if counter.remark}
     assert remarked == {"RT_PKT_TOT", "PT_PKT_TOT"}
@@ -139,7 +139,7 @@ def test_every_aries_counter_of_the_captures_is_known(shared: Path) -> None:
     for capture in sorted((shared / "samples" / "ldms" / "kafka").glob("ldms.aries_*_mmr_*.jsonl")):
         for name in json.loads(capture.read_text().split("\n")[1]):
             if name.startswith("AR_"):
-                assert identify(name) is not None, name
+                assert identify_counter(name) is not None, name
                 seen += 1
     assert seen > 30
 
@@ -149,7 +149,7 @@ def test_every_counter_of_the_ldmsd_example_is_known_and_lies_in_its_share() -> 
     names = [name for name in example.read_text().split("\n") if name.startswith("AR_")]
     assert len(names) > 150
     for name in names:
-        use = identify(name)
+        use = identify_counter(name)
         assert use is not None, name
         assert use.port is None or use.port % 8 in (0, 1)
         assert use.nic in (None, 0)
@@ -170,7 +170,7 @@ def test_every_counter_of_the_ldmsd_example_is_known_and_lies_in_its_share() -> 
 def test_names_of_ethernet(
     name: str, lane: int | None, column: str | None, array: str | None, lane_array: str | None
 ) -> None:
-    use = identify(name, Technology.ETHERNET)
+    use = identify_counter(name, Technology.ETHERNET)
     assert use is not None and use.vc == lane
     assert (use.kind.router_column, use.kind.port_array, use.kind.lane_array) == (column, array, lane_array)
 
@@ -179,4 +179,4 @@ def test_names_of_ethernet(
     "name", ["SAI_PORT_STAT_PFC_8_RX_PKTS", "SAI_QUEUE_STAT_BYTES_16", "SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION"]
 )
 def test_what_no_ethernet_port_counts_in_a_known_unit(name: str) -> None:
-    assert identify(name, Technology.ETHERNET) is None
+    assert identify_counter(name, Technology.ETHERNET) is None

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt
-from flitwatch_domain.generators import dragonfly
-from flitwatch_domain.hostlist import expand
+from flitwatch_domain.generators import build_dragonfly
+from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_domain.importers import Snapshot, read_snapshot
 
-MACHINE = dragonfly(3, 2, 4, blue_routers=3)
+MACHINE = build_dragonfly(3, 2, 4, blue_routers=3)
 
 
 @pytest.mark.shared
@@ -129,7 +129,7 @@ def test_bad_rows_are_rejected_with_line_and_reason(tmp_path: Path) -> None:
         *(f"jobs.csv:{line}" for line in (3, 4, 5)),
     ]
     assert [job.job_id for job in snapshot.jobs] == ["7"]
-    assert expand(snapshot.jobs[0].node_list or "") == [MACHINE.endpoints.node[0]]
+    assert expand_hosts(snapshot.jobs[0].node_list or "") == [MACHINE.endpoints.node[0]]
 
 
 def test_a_stray_quote_costs_its_own_row_only(tmp_path: Path) -> None:

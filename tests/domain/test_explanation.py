@@ -12,8 +12,8 @@ import pytest
 from domain.scenes import CURVE, JOB, T0, beside, link, made, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import answer, case, slowdown
-from flitwatch_domain.explanation.candidates import Blamed, ranked
-from flitwatch_domain.explanation.carriers import Count, carrying
+from flitwatch_domain.explanation.candidates import Blamed, rank_jobs
+from flitwatch_domain.explanation.carriers import Count, select_carrying_links
 from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.explanation.onset_context import OnsetContext
 
@@ -140,10 +140,11 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
     at = T0 + np.arange(200.0)
     noise = np.exp(rng.normal(0, 0.3, 200))
     risen = np.where(at >= T0 + 90, 5.0, 1.0) * noise
-    found = slowdown.rise(slowdown.Series(at, risen, 1.0), T0 + 60, T0 + 120)
+    found = slowdown.find_rise_s(slowdown.Series(at, risen, 1.0), T0 + 60, T0 + 120)
     assert found is not None and abs(found - (T0 + 90)) <= 2
     quiet = [
-        slowdown.rise(slowdown.Series(at, np.exp(rng.normal(0, 0.3, 200)), 1.0), T0 + 60, T0 + 120) for _ in range(200)
+        slowdown.find_rise_s(slowdown.Series(at, np.exp(rng.normal(0, 0.3, 200)), 1.0), T0 + 60, T0 + 120)
+        for _ in range(200)
     ]
     assert quiet == [None] * 200
 
@@ -166,7 +167,7 @@ def test_of_several_that_started_within_seconds_the_load_decides() -> None:
 def test_a_burst_like_those_before_is_no_change_and_a_new_phase_is() -> None:
     made = {
         one.job.job_id: one
-        for one in ranked(
+        for one in rank_jobs(
             [beside(1, T0 - 900, sent=(1e11, 1e12), most=9e11), beside(2, T0 - 900, sent=(1e11, 1e12), most=2e11)],
             scene(),
         )
@@ -204,7 +205,8 @@ def test_without_network_cards_nodes_stand_for_load() -> None:
 
 def test_links_whose_stalls_rose_come_by_what_they_gained() -> None:
     assert [
-        one.link for one in carrying([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])
+        one.link
+        for one in select_carrying_links([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])
     ] == [3, 2]
 
 
@@ -282,7 +284,7 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
         if factor is None or factor < 1.1
         else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
     )
-    told = answer.explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
+    told = answer.build_explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
     assert told["verdict"] == verdict and told["named"] is None
     assert bool(told["reasons"]) == (verdict == "cannot tell")
     if job.get("state") == "UNKNOWN":
@@ -350,7 +352,7 @@ def test_lengths_of_time_are_minutes_and_seconds(seconds: float, text: str) -> N
 
 
 def page(told: dict) -> str:
-    return case.html(case.Evidence(told, [], []), None, datetime.fromtimestamp(T0 + 300, UTC))
+    return case.render_page(case.Evidence(told, [], []), None, datetime.fromtimestamp(T0 + 300, UTC))
 
 
 def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:

@@ -11,10 +11,10 @@ from domain.scenes import CURVE, GROUP, JOB, OWN, T0, beside, earlier, link, mad
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
-from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, ranked
-from flitwatch_domain.explanation.carriers import Count, RouterCounts, carrying
+from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, rank_jobs
+from flitwatch_domain.explanation.carriers import Count, RouterCounts, select_carrying_links
 from flitwatch_domain.explanation.case import stored_hash
-from flitwatch_domain.explanation.incident import _worst
+from flitwatch_domain.explanation.incident import _sort_worst_first
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
@@ -48,7 +48,7 @@ def test_where_nothing_flowed_before_any_felt_stall_is_a_rise() -> None:
 
 
 def test_ten_links_are_listed_by_what_they_gained() -> None:
-    told = carrying([link(number, 0.1, 1.0 + number) for number in range(15)])
+    told = select_carrying_links([link(number, 0.1, 1.0 + number) for number in range(15)])
     assert [one.link for one in told] == list(range(14, 4, -1))
 
 
@@ -59,13 +59,13 @@ def test_twenty_candidates_are_listed_and_all_are_counted() -> None:
 
 def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() -> None:
     at = {
-        late: ranked([beside(1, T0 + 95 - late, sent=(1e12, 1e12), most=1e12)], scene())[0]
+        late: rank_jobs([beside(1, T0 + 95 - late, sent=(1e12, 1e12), most=1e12)], scene())[0]
         for late in (0.0, 5.0, 35.0, 90.0, 90.5)
     }
     assert at[0.0].timing == at[5.0].timing == 1.0
     assert at[35.0].timing == pytest.approx(math.exp(-1)) and at[90.0].timing == pytest.approx(math.exp(-85 / 30))
     assert at[90.0].change == "started" and at[90.5].change == "none"
-    just, late = (ranked([beside(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
+    just, late = (rank_jobs([beside(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
     assert (
         just.change == "started" and late.change == "none" and "after the slow stretch had begun" in str(late.why_not)
     )
@@ -73,24 +73,26 @@ def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() ->
 
 def test_a_change_is_twice_the_most_before() -> None:
     changes = {
-        sent: ranked([beside(1, T0 - 900, sent=(1e9, sent), most=2e9)], scene())[0].change for sent in (3.9e9, 4.0e9)
+        sent: rank_jobs([beside(1, T0 - 900, sent=(1e9, sent), most=2e9)], scene())[0].change for sent in (3.9e9, 4.0e9)
     }
     assert changes == {3.9e9: "none", 4.0e9: "sends more"}
-    assert ranked([beside(1, T0 - 900, sent=(1e9, 9e9), most=1e9)], scene())[0].timing == 0.3
+    assert rank_jobs([beside(1, T0 - 900, sent=(1e9, 9e9), most=1e9)], scene())[0].timing == 0.3
 
 
 def test_presence_is_the_share_of_the_slow_stretch() -> None:
-    whole, half, gone = (ranked([beside(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110))
+    whole, half, gone = (
+        rank_jobs([beside(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110)
+    )
     assert (whole.presence, half.presence, gone.presence) == (1.0, 0.5, 0.0)
     assert gone.why_not == "it ended as the slow stretch began" and half.why_not is None
 
 
 def test_what_a_job_shares_is_counted() -> None:
-    one = ranked([beside(1, T0 + 100, routers=np.array([6, 7, 8, 12, 12]))], scene())[0]
+    one = rank_jobs([beside(1, T0 + 100, routers=np.array([6, 7, 8, 12, 12]))], scene())[0]
     assert (one.shared_routers, one.shared_groups, one.shared_links) == (2, 1, 0)
     # Three of its five nodes are in the group that holds all of the slow job's.
     assert one.exposure == pytest.approx(3.0) and one.reach == pytest.approx(0.6)
-    far = ranked([beside(1, T0 + 100, routers=np.array([15]))], scene())[0]
+    far = rank_jobs([beside(1, T0 + 100, routers=np.array([15]))], scene())[0]
     assert (far.shared_groups, far.exposure, far.reach) == (0, 0.0, 0.1)
 
 
@@ -99,7 +101,7 @@ def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
         beside(1, T0 + 100, routers=OWN, sent=(0, 1e12)),
         beside(2, T0 + 100, routers=np.arange(10, 20), sent=(0, 1e12)),
     )
-    loads = {one.job.job_id: one.load for one in ranked([near, far], scene())}
+    loads = {one.job.job_id: one.load for one in rank_jobs([near, far], scene())}
     assert loads["1"] == pytest.approx(1 / 1.1) and loads["2"] == pytest.approx(0.1 / 1.1)
     assert GROUP[OWN].max() == 0
 
@@ -110,13 +112,13 @@ def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
     ids=["late", "gone"],
 )
 def test_what_is_gone_or_came_later_takes_no_part_of_the_load(aside: NeighbourJob) -> None:
-    loads = {one.job.job_id: one.load for one in ranked([beside(1, T0 + 100, sent=(0, 1e12)), aside], scene())}
+    loads = {one.job.job_id: one.load for one in rank_jobs([beside(1, T0 + 100, sent=(0, 1e12)), aside], scene())}
     assert loads == {"1": 1.0, "2": 0.0}
 
 
 def test_only_a_named_user_is_blamed() -> None:
     for verdict, factor in (("named", 2.0), ("cannot tell", 1.0), (None, 1.0)):
-        assert ranked([beside(1, T0 + 100, blamed=Blamed(1, 1e-9, verdict))], scene())[0].blame == factor
+        assert rank_jobs([beside(1, T0 + 100, blamed=Blamed(1, 1e-9, verdict))], scene())[0].blame == factor
 
 
 def test_scores_are_shares() -> None:
@@ -128,13 +130,13 @@ def test_scores_are_shares() -> None:
 def test_missing_first_steps_move_the_onset_by_their_usual_time() -> None:
     watched = steps(1.5, 30)
     late = slowdown.Steps(watched.step[10:], watched.time_s[10:], T0, watched.earlier_s)
-    line = slowdown.timeline(late, slowdown.usual_steps(watched.earlier_s)[0])
+    line = slowdown.build_timeline(late, slowdown.usual_steps(watched.earlier_s)[0])
     usual = np.median(watched.earlier_s, axis=0)
     assert line.begin_s[0] == pytest.approx(T0 + usual[:10].sum(), abs=1e-6)
     assert line.end_s[0] - line.begin_s[0] == pytest.approx(late.time_s[0]) and line.guessed_s[-1] == pytest.approx(
         usual[:10].sum()
     )
-    unknown = slowdown.timeline(
+    unknown = slowdown.build_timeline(
         slowdown.Steps(np.array([2, 3]), np.array([4.0, 6.0]), T0, np.full((0, 0), np.nan)), np.full(0, np.nan)
     )
     assert unknown.begin_s[0] == pytest.approx(T0 + 10.0)
@@ -151,7 +153,7 @@ def test_two_steps_are_slow_where_they_take_half_again_and_three_from_a_tenth() 
     ):
         ratio = quiet.copy()
         ratio[10 : 10 + length] = math.log(factor)
-        found = slowdown.elevated(ratio, 0.02)
+        found = slowdown.find_elevated_stretch(ratio, 0.02)
         assert (found is not None) == slow, (length, factor)
         assert found is None or found[:2] == (10, 10 + length - 1)
 
@@ -159,15 +161,17 @@ def test_two_steps_are_slow_where_they_take_half_again_and_three_from_a_tenth() 
 def test_the_score_of_a_stretch_is_its_mean_by_its_standard_error() -> None:
     ratio = np.zeros(40)
     ratio[10:26] = 0.3
-    found = slowdown.elevated(ratio, 0.1)
+    found = slowdown.find_elevated_stretch(ratio, 0.1)
     assert found is not None and found[2] == pytest.approx(0.3 * 4 / 0.1)
-    assert slowdown.elevated(ratio, 0.19) is not None and slowdown.elevated(ratio, 0.21) is None
+    assert (
+        slowdown.find_elevated_stretch(ratio, 0.19) is not None and slowdown.find_elevated_stretch(ratio, 0.21) is None
+    )
 
 
 def test_the_first_of_two_like_stretches_is_kept_apart_from_the_second() -> None:
     ratio = np.zeros(60)
     ratio[5:10], ratio[40:52] = 0.4, 0.4
-    found = slowdown.elevated(ratio, 0.02)
+    found = slowdown.find_elevated_stretch(ratio, 0.02)
     assert found is not None and found[:2] == (40, 51)
     assert slowdown.onset_steps(ratio, 40, 51, 0.02) == (40, 40)
 
@@ -179,8 +183,8 @@ def test_noise_without_earlier_runs_is_that_of_the_run() -> None:
     alone = slowdown.Steps(np.arange(60), taken, T0, np.full((0, 0), math.nan))
     spread = float(np.median(np.abs(np.log(taken / np.median(taken))))) / 0.6745
     ratio = np.log(taken / np.median(taken))
-    assert (slowdown.of_steps(alone) is None) == (slowdown.elevated(ratio, spread) is None)
-    assert slowdown.elevated(ratio, 0.02) is not None
+    assert (slowdown.of_steps(alone) is None) == (slowdown.find_elevated_stretch(ratio, spread) is None)
+    assert slowdown.find_elevated_stretch(ratio, 0.02) is not None
 
 
 def test_two_steps_say_nothing_and_two_earlier_runs_say_nothing_of_what_is_usual() -> None:
@@ -208,12 +212,12 @@ def test_a_rise_needs_six_values_and_a_fifth() -> None:
     at = T0 + 10 * np.arange(12.0)
     for factor, found in ((1.25, True), (1.15, False), (0.5, False)):
         value = np.where(at >= T0 + 60, factor, 1.0)
-        assert (slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 40, T0 + 80) is not None) == found
+        assert (slowdown.find_rise_s(slowdown.Series(at, value, 10.0), T0 + 40, T0 + 80) is not None) == found
     value = np.where(at >= T0 + 60, 4.0, 1.0)
-    assert slowdown.rise(slowdown.Series(at[3:9], value[3:9], 10.0), T0 + 50, T0 + 70) == T0 + 60
-    assert slowdown.rise(slowdown.Series(at[4:9], value[4:9], 10.0), T0 + 50, T0 + 70) is None
+    assert slowdown.find_rise_s(slowdown.Series(at[3:9], value[3:9], 10.0), T0 + 50, T0 + 70) == T0 + 60
+    assert slowdown.find_rise_s(slowdown.Series(at[4:9], value[4:9], 10.0), T0 + 50, T0 + 70) is None
     # A fall within the interval is no rise, and one outside it is not looked at.
-    assert slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 85, T0 + 100) is None
+    assert slowdown.find_rise_s(slowdown.Series(at, value, 10.0), T0 + 85, T0 + 100) is None
 
 
 def named_of(*jobs, nics: bool = True, first: int = 20) -> tuple[str | None, str]:
@@ -254,7 +258,7 @@ def test_links_that_touch_a_job_are_counted() -> None:
     from dataclasses import replace
 
     held = replace(scene(), links=[(0, 10), (6, 17), (15, 16), (1, 2)])
-    one = ranked([beside(1, T0 + 100, routers=np.array([6, 10]))], held)[0]
+    one = rank_jobs([beside(1, T0 + 100, routers=np.array([6, 10]))], held)[0]
     assert one.shared_links == 2
 
 
@@ -306,7 +310,7 @@ def test_the_onset_may_be_a_step_that_was_half_slow_on_either_side() -> None:
 def test_the_rise_is_looked_for_half_an_interval_to_either_side() -> None:
     at = T0 + np.arange(200.0)
     value = np.select([at < T0 + 60, at < T0 + 102], [1.0, 2.0], 0.05)
-    assert slowdown.rise(slowdown.Series(at, value, 1.0), T0 + 40, T0 + 80) == T0 + 60
+    assert slowdown.find_rise_s(slowdown.Series(at, value, 1.0), T0 + 40, T0 + 80) == T0 + 60
 
 
 def elapsed(seconds: float, past: list[float], **job: object) -> float | None:
@@ -328,7 +332,9 @@ def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
     held = answer.PastRunTimes(np.array([100.0, 101, 99, 100]))
     job = {**JOB, "state": "COMPLETED", "end_s": T0 + 105}
     found = slowdown.Slowdown("counters", 1.05, 5.0, T0, T0, T0 + 10, None, False)
-    told = answer.explanation(job, answer.JobProgress(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300)
+    told = answer.build_explanation(
+        job, answer.JobProgress(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300
+    )
     assert (told["verdict"], told["named"], told["slowdown"], told["links"], told["groups"]) == (
         "not slow",
         None,
@@ -382,11 +388,11 @@ def test_stalls_that_rose_where_its_links_lead_are_a_rise() -> None:
 
 
 def test_a_footprint_is_unknown_where_nothing_was_counted_or_gained() -> None:
-    from flitwatch_domain.explanation.candidates import footprint
+    from flitwatch_domain.explanation.candidates import measure_footprint
 
-    assert footprint(OWN, None) is None and footprint(OWN, np.zeros(20)) is None
-    assert footprint(OWN, np.full(20, np.nan)) is None and footprint(OWN[:0], np.ones(20)) is None
-    assert footprint(OWN, np.ones(20)) == 1.0
+    assert measure_footprint(OWN, None) is None and measure_footprint(OWN, np.zeros(20)) is None
+    assert measure_footprint(OWN, np.full(20, np.nan)) is None and measure_footprint(OWN[:0], np.ones(20)) is None
+    assert measure_footprint(OWN, np.ones(20)) == 1.0
 
 
 def test_an_evidence_page_holds_one_hash_and_no_more() -> None:
@@ -405,7 +411,7 @@ def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
         return {"job_id": job, "nodes": nodes, "slowdown": {"factor": factor}}
 
     told = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
-    assert [one["job_id"] for one in _worst(told)] == ["c", "d", "e", "b", "a"]
+    assert [one["job_id"] for one in _sort_worst_first(told)] == ["c", "d", "e", "b", "a"]
 
 
 # What is not known, and where an interval ends
@@ -414,10 +420,10 @@ def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
 def test_steps_whose_usual_time_is_unknown_are_neither_slow_nor_an_onset() -> None:
     quiet = np.zeros(30)
     quiet[10:16] = np.nan
-    assert slowdown.elevated(quiet, 0.02) is None
+    assert slowdown.find_elevated_stretch(quiet, 0.02) is None
     slow = np.where(np.arange(30) < 15, 0.0, 0.4)
     slow[14] = np.nan
-    found = slowdown.elevated(slow, 0.02)
+    found = slowdown.find_elevated_stretch(slow, 0.02)
     assert found is not None and found[:2] == (15, 29)
     assert slowdown.onset_steps(slow, 15, 29, 0.02) == (15, 15)
 
@@ -438,28 +444,28 @@ def test_a_rise_of_counters_is_six_standard_errors(risen: float, found: bool) ->
     logs = np.where(np.arange(40) % 2, 0.1, -0.1) + np.where(np.arange(40) >= 20, risen, 0.0)
     score = risen / (0.2 / 0.6745 / math.sqrt(2) * math.sqrt(2 / 20))
     assert (score > 6) == found, "the figures of this test"
-    assert (slowdown.rise(slowdown.Series(at, np.exp(logs), 1.0), T0, T0 + 40) is not None) == found
+    assert (slowdown.find_rise_s(slowdown.Series(at, np.exp(logs), 1.0), T0, T0 + 40) is not None) == found
 
 
 @pytest.mark.parametrize(("off", "found"), [(10.0, True), (10.5, False)])
 def test_a_rise_may_lie_one_bucket_outside_the_interval(off: float, found: bool) -> None:
     at = T0 + 10 * np.arange(40.0)
     series = slowdown.Series(at, np.where(at >= T0 + 200, 4.0, 1.0), 10.0)
-    assert (slowdown.rise(series, T0 + 200 + off, T0 + 260) == T0 + 200) == found
-    assert (slowdown.rise(series, T0 + 140, T0 + 200 - off) == T0 + 200) == found
+    assert (slowdown.find_rise_s(series, T0 + 200 + off, T0 + 260) == T0 + 200) == found
+    assert (slowdown.find_rise_s(series, T0 + 140, T0 + 200 - off) == T0 + 200) == found
 
 
 def test_buckets_without_a_value_or_with_zero_are_left_out_of_a_rise() -> None:
     at = T0 + 10 * np.arange(40.0)
     value = np.where(at >= T0 + 200, 4.0, 1.0)
     value[::7], value[5] = 0.0, np.nan
-    assert slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 180, T0 + 230) == T0 + 200
+    assert slowdown.find_rise_s(slowdown.Series(at, value, 10.0), T0 + 180, T0 + 230) == T0 + 200
 
 
 def test_counters_narrow_the_interval_to_ten_seconds_and_never_widen_it() -> None:
-    assert slowdown.narrowed(T0, T0 + 100, T0 + 50) == (T0 + 40, T0 + 60)
-    assert slowdown.narrowed(T0, T0 + 100, T0 + 5) == (T0, T0 + 15)
-    assert slowdown.narrowed(T0, T0 + 100, T0 + 98) == (T0 + 88, T0 + 100)
+    assert slowdown.narrow_onset(T0, T0 + 100, T0 + 50) == (T0 + 40, T0 + 60)
+    assert slowdown.narrow_onset(T0, T0 + 100, T0 + 5) == (T0, T0 + 15)
+    assert slowdown.narrow_onset(T0, T0 + 100, T0 + 98) == (T0 + 88, T0 + 100)
 
 
 def test_two_jobs_on_routers_of_no_group_share_none() -> None:
@@ -467,7 +473,7 @@ def test_two_jobs_on_routers_of_no_group_share_none() -> None:
     from dataclasses import replace
 
     nowhere = replace(scene(), group=np.full(20, -1))
-    one = ranked([beside(1, T0 + 100, routers=OWN)], nowhere)[0]
+    one = rank_jobs([beside(1, T0 + 100, routers=OWN)], nowhere)[0]
     assert (one.shared_routers, one.shared_groups, one.exposure) == (8, 0, 0.0)
     assert one.score == 1.0
 
@@ -490,11 +496,11 @@ def test_a_stretch_of_a_second_and_a_half_is_held_against_its_length() -> None:
     from dataclasses import replace
 
     short = replace(scene(), end_s=T0 + 111.5)
-    half = ranked([beside(1, T0 + 100, end_s=T0 + 110.75)], short)[0]
-    assert half.presence == pytest.approx(0.5) and ranked([beside(1, T0 + 100)], short)[0].presence == 1.0
+    half = rank_jobs([beside(1, T0 + 100, end_s=T0 + 110.75)], short)[0]
+    assert half.presence == pytest.approx(0.5) and rank_jobs([beside(1, T0 + 100)], short)[0].presence == 1.0
     # Of a shorter one a second is taken: clocks do not agree better.
     shorter = replace(scene(), end_s=T0 + 110.2)
-    assert ranked([beside(1, T0 + 100, end_s=T0 + 110.1)], shorter)[0].presence == pytest.approx(0.1)
+    assert rank_jobs([beside(1, T0 + 100, end_s=T0 + 110.1)], shorter)[0].presence == pytest.approx(0.1)
 
 
 def test_bytes_are_load_where_every_job_that_started_is_counted() -> None:
@@ -505,14 +511,14 @@ def test_bytes_are_load_where_every_job_that_started_is_counted() -> None:
         beside(2, T0 + 100, routers=large, sent=(0, 1e12)),
         beside(3, T0 - 900, routers=large, sent=None),
     ]
-    loads = {one.job.job_id: one.load for one in ranked(counted, scene())}
+    loads = {one.job.job_id: one.load for one in rank_jobs(counted, scene())}
     assert loads == pytest.approx({"1": 0.75, "2": 0.25, "3": 0.0})
     lacking = [
         counted[0],
         beside(2, T0 + 100, routers=large, sent=None),
         beside(3, T0 - 900, sent=(1e9, 9e12), most=1e9),
     ]
-    loads = {one.job.job_id: one.load for one in ranked(lacking, scene())}
+    loads = {one.job.job_id: one.load for one in rank_jobs(lacking, scene())}
     assert loads == pytest.approx({"1": 0.2, "2": 0.8, "3": 0.0})
 
 

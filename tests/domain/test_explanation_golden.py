@@ -19,11 +19,11 @@ from domain.scenes import CURVE, OWN, T0, beside, earlier, link, made, scenery, 
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, RouterCounts
-from flitwatch_domain.explanation.case import Evidence, html
-from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.case import Evidence, render_page
+from flitwatch_domain.explanation.chain import build_chain
 from flitwatch_domain.explanation.flow import Flow
-from flitwatch_domain.explanation.incident import incident
-from flitwatch_domain.explanation.pictures import Line, picture
+from flitwatch_domain.explanation.incident import find_incident
+from flitwatch_domain.explanation.pictures import Line, draw_picture
 
 GOLDEN = Path(__file__).parent / "golden" / "explanations.json"
 AT = datetime.fromtimestamp(T0 + 300, UTC)
@@ -106,7 +106,9 @@ def evidence(told: dict[str, Any]) -> str:
     took = Line("step time", at, np.array([5.0, 5.5, 8.0, np.nan, 9.0]))
     usual = Line("usual", at, np.full(5, 5.0), np.full(5, 4.5), np.array([5.5, 5.5, np.nan, 5.5, 5.5]), "#888")
     stalls = Line("stalls per flit", at, np.array([0.1, 0.1, 2.0, 2.1, 1.9]))
-    return html(Evidence(told, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT)
+    return render_page(
+        Evidence(told, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT
+    )
 
 
 class Texts(HTMLParser):
@@ -150,15 +152,15 @@ def written() -> dict[str, Any]:
         {**told["named, over"], "job_id": "11", "nodes": 64},
     ]
     machine = {
-        "two links": incident("f", [told["sends more"]], 1, T0 + 300),
-        "links of two": incident(
+        "two links": find_incident("f", [told["sends more"]], 1, T0 + 300),
+        "links of two": find_incident(
             "f", [told["sends more"], {**told["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
         ),
-        "named": incident("f", [*named, told["not slow"]], 9, T0 + 300),
-        "nobody named": incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
-        "nobody slow": incident("f", [told["not slow"]], 1, T0 + 300),
-        "nothing known": incident("f", [told["no steps"]], 3, T0 + 300),
-        "one sample": incident("f", [], 3, T0 + 300, snapshot=True),
+        "named": find_incident("f", [*named, told["not slow"]], 9, T0 + 300),
+        "nobody named": find_incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
+        "nobody slow": find_incident("f", [told["not slow"]], 1, T0 + 300),
+        "nothing known": find_incident("f", [told["no steps"]], 3, T0 + 300),
+        "one sample": find_incident("f", [], 3, T0 + 300, snapshot=True),
     }
     pages = (
         "by flow",
@@ -172,7 +174,7 @@ def written() -> dict[str, Any]:
     )
     roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
     return rounded(
-        {"explanations": told, "roots": [chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-6] for name in pages}}
+        {"explanations": told, "roots": [build_chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-6] for name in pages}}
     )  # fmt: skip
 
 
@@ -185,17 +187,17 @@ def test_a_line_goes_through_its_values() -> None:
     """Axes from the numbers themselves: 860 wide, 220 high, 52, 12, 22 and 22 around; the top of the axis is a twentieth above the most."""
     line = Line("a", np.array([0.0, 50.0, 100.0]), np.array([0.0, 10.0, np.nan]))
     points = next(
-        one for one in Texts(picture([line], "t", [(25.0, "m"), (101.0, "beyond")])).read if "polyline" in one
+        one for one in Texts(draw_picture([line], "t", [(25.0, "m"), (101.0, "beyond")])).read if "polyline" in one
     )
     high = 220 - 22 - 10 / 10.5 * 176
     assert points == f"polyline: {52:.1f},{198:.1f} {450:.1f},{high:.1f}"
-    assert "beyond" not in picture([line], "t", [(101.0, "beyond")])
-    assert picture([Line("a", np.array([0.0]), np.array([np.nan]))], "t", []) == ""
+    assert "beyond" not in draw_picture([line], "t", [(101.0, "beyond")])
+    assert draw_picture([Line("a", np.array([0.0]), np.array([np.nan]))], "t", []) == ""
 
 
 @pytest.mark.parametrize(("most", "ticks"), [(10.0, [0, 5, 10]), (3.8, [0, 1, 2, 3]), (0.07, [0, 0.02, 0.04, 0.06])])
 def test_ticks_are_round_and_at_most_five(most: float, ticks: list[float]) -> None:
-    drawn = Texts(picture([Line("a", np.array([0.0, 1.0]), np.array([0.0, most]))], "t", [])).read
+    drawn = Texts(draw_picture([Line("a", np.array([0.0, 1.0]), np.array([0.0, most]))], "t", [])).read
     told = [one for one in drawn if one.replace(".", "").isdigit()]
     assert [float(one) for one in told] == ticks
 

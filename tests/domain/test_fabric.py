@@ -7,7 +7,7 @@ import pytest
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, LinkClass, Links, Routers, Technology
-from flitwatch_domain.generators import quartz1, theta, torus
+from flitwatch_domain.generators import build_quartz1, build_theta, build_torus
 
 
 def small(**links: object) -> Fabric:
@@ -53,7 +53,7 @@ def test_two_routers_of_one_name_are_refused() -> None:
 
 
 def test_bundling_keeps_cables_and_capacity() -> None:
-    fabric = theta()
+    fabric = build_theta()
     bundled = fabric.bundled()
     assert bundled.links.multiplicity.sum() == len(fabric.links)
     assert set(np.unique(bundled.links.multiplicity[bundled.of_class(LinkClass.BLACK)])) == {3}
@@ -64,7 +64,7 @@ def test_bundling_keeps_cables_and_capacity() -> None:
 
 
 def test_counted_link_stands_at_the_receivers_tile_on_aries() -> None:
-    fabric = theta()
+    fabric = build_theta()
     table = fabric.counted_links()
     assert table.shape == (864, 48)
     router, port = np.nonzero(table >= 0)
@@ -76,7 +76,7 @@ def test_counted_link_stands_at_the_receivers_tile_on_aries() -> None:
 
 
 def test_counted_link_stands_at_the_senders_port_on_infiniband() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     table = fabric.counted_links()
     router, port = np.nonzero(table >= 0)
     np.testing.assert_array_equal(fabric.links.src[table[router, port]], router)
@@ -84,5 +84,5 @@ def test_counted_link_stands_at_the_senders_port_on_infiniband() -> None:
 
 
 def test_summary_counts_directed_links_with_those_to_endpoints() -> None:
-    summary = torus([3, 3]).summary()
+    summary = build_torus([3, 3]).summary()
     assert (summary["switches"], summary["endpoints"], summary["links"]) == (9, 9, 2 * 18 + 2 * 9)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_domain.explanation.flow import LEAST_PART, MOST_NAMED, Flow, named, slows_itself
+from flitwatch_domain.explanation.flow import LEAST_PART, MOST_NAMED, Flow, name_jobs, slows_itself
 
 OWN = 0
 
@@ -39,22 +39,22 @@ def flow(
     ],
 )
 def test_who_stands_out_is_named(part: dict[int, float], before: list[int], after: list[int], told: list[int]) -> None:
-    assert named(flow(part), OWN, before, after) == told
+    assert name_jobs(flow(part), OWN, before, after) == told
 
 
 def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
     """Two culprits, one after the other: over all minutes the second hides the first."""
     early, late = {1: 0.8, 2: 0.0}, {1: 0.02, 2: 0.9}
-    assert named(flow({1: 0.3, 2: 0.6}, moments=[(0.8, early), (1.5, late)]), OWN, [1], [2]) == [1, 2]
+    assert name_jobs(flow({1: 0.3, 2: 0.6}, moments=[(0.8, early), (1.5, late)]), OWN, [1], [2]) == [1, 2]
     # A minute in which the job hardly waits says nothing, and neither does a job that is of next to no account over all.
-    assert named(flow({1: 0.3, 2: 0.6}, moments=[(0.3, early), (1.5, late)]), OWN, [2], [1]) == [2]
-    assert named(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
+    assert name_jobs(flow({1: 0.3, 2: 0.6}, moments=[(0.3, early), (1.5, late)]), OWN, [2], [1]) == [2]
+    assert name_jobs(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
 
 
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
-    assert not told.carried and named(told, OWN, [1], []) == [] and not slows_itself(told)
+    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told)
 
 
 def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
@@ -69,7 +69,7 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
     whole = sum(part.values())
     part = {job: share / max(whole, 1.0) for job, share in part.items()}
     before, after = [job for job in part if job != OWN and job not in later], [job for job in part if job in later]
-    told = named(flow(part), OWN, before, after)
+    told = name_jobs(flow(part), OWN, before, after)
     assert len(told) <= MOST_NAMED and len(set(told)) == len(told) and OWN not in told
     if told:
         assert told[0] in before and min(part[job] for job in told) >= LEAST_PART
@@ -89,4 +89,4 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
     ],
 )
 def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
-    assert named(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+    assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told

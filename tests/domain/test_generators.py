@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import ROLES, Fabric, LinkClass, NodeRole, Technology
 from flitwatch_domain.generators import (
+    build_dragonfly,
+    build_quartz1,
+    build_theta,
+    build_torus,
+    build_xgft,
     cori_like,
-    dragonfly,
     edison_like,
     most_blue_routers,
-    quartz1,
     slingshot_like,
-    theta,
-    torus,
-    xgft,
 )
 from flitwatch_domain.importers import read_fabric
 
@@ -39,7 +39,9 @@ def cables(fabric: Fabric) -> Counter[tuple[str, str, str]]:
 
 @pytest.mark.shared
 @pytest.mark.parametrize(
-    ("file", "generate"), [("theta.interconnect", theta), ("links-edison.txt", edison_like)], ids=["theta", "edison"]
+    ("file", "generate"),
+    [("theta.interconnect", build_theta), ("links-edison.txt", edison_like)],
+    ids=["theta", "edison"],
 )
 def test_router_pairs_are_those_of_the_real_cable_list(shared: Path, file: str, generate: object) -> None:
     real, made = read_fabric(shared / "data" / "cray-wiring" / file), generate()  # type: ignore[operator]
@@ -52,7 +54,7 @@ def test_router_pairs_are_those_of_the_real_cable_list(shared: Path, file: str, 
 
 @pytest.mark.shared
 def test_theta_has_its_real_blue_tiles(shared: Path) -> None:
-    real, made = read_fabric(shared / "data" / "cray-wiring" / "theta.interconnect"), theta()
+    real, made = read_fabric(shared / "data" / "cray-wiring" / "theta.interconnect"), build_theta()
 
     def tiles(fabric: Fabric) -> set[tuple[int, ...]]:
         links, blue = fabric.links, fabric.of_class(LinkClass.BLUE)
@@ -65,7 +67,7 @@ def test_theta_has_its_real_blue_tiles(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("fabric", "routers", "groups", "endpoints", "by_class"),
     [
-        (theta(), 864, 9, 3456, {"green": 12960, "black": 12960, "blue": 3456, "terminal": 6912}),
+        (build_theta(), 864, 9, 3456, {"green": 12960, "black": 12960, "blue": 3456, "terminal": 6912}),
         (edison_like(), 1440, 15, 5760, {"green": 21600, "black": 21600, "blue": 5040, "terminal": 11520}),
         (cori_like(), 3264, 34, 13056, {"green": 48960, "black": 48960, "blue": 26928, "terminal": 26112}),
     ],
@@ -104,7 +106,7 @@ def test_slingshot_like_machine_keeps_to_64_ports() -> None:
 )
 @settings(max_examples=40, deadline=None)
 def test_any_dragonfly_is_sound(groups: int, rows: int, cols: int, blue: int, cable: int) -> None:
-    fabric = dragonfly(
+    fabric = build_dragonfly(
         groups, rows, cols, blue_routers=blue, blue_cables=cable, technology=Technology.GENERIC, endpoints_per_router=2
     )
     assert_sound(fabric)
@@ -122,11 +124,11 @@ def test_any_dragonfly_is_sound(groups: int, rows: int, cols: int, blue: int, ca
 )
 def test_impossible_dragonflies_are_refused(bad: dict[str, object]) -> None:
     with pytest.raises(BadRequest):
-        dragonfly(**bad)  # type: ignore[arg-type]
+        build_dragonfly(**bad)  # type: ignore[arg-type]
 
 
 def test_io_routers_are_spread_and_hold_no_compute_node() -> None:
-    fabric = theta(io_routers_per_group=4)
+    fabric = build_theta(io_routers_per_group=4)
     io = fabric.endpoints.role == ROLES.index(NodeRole.IO)
     routers = np.unique(fabric.endpoints.router[io])
     assert len(routers) == 4 * 9
@@ -148,7 +150,7 @@ def test_io_routers_are_spread_and_hold_no_compute_node() -> None:
 def test_trees_of_hoefler_2009_table_1(
     m: tuple[int, ...], w: tuple[int, ...], p: tuple[float, ...], endpoints: int, switches: int
 ) -> None:
-    fabric = xgft(len(m), m, w, p)
+    fabric = build_xgft(len(m), m, w, p)
     assert (len(fabric.endpoints), len(fabric.routers)) == (endpoints, switches)
     degree = np.bincount(fabric.links.src[fabric.links.src < switches], minlength=switches)
     assert set(degree.tolist()) == {24}, "full bisection from 24-port switches"
@@ -160,7 +162,7 @@ def test_trees_of_hoefler_2009_table_1(
 def test_any_xgft_has_the_formulas_sizes_and_shape(data: st.DataObject, h: int) -> None:
     m = data.draw(st.lists(st.integers(1, 4), min_size=h, max_size=h))
     w = [1, *data.draw(st.lists(st.integers(1, 3), min_size=h - 1, max_size=h - 1))]
-    fabric = xgft(h, m, w)
+    fabric = build_xgft(h, m, w)
     for level in range(1, h + 1):
         assert (fabric.routers.level == level - 1).sum() == np.prod(w[:level]) * np.prod(m[level:])
     links, routers = fabric.links, len(fabric.routers)
@@ -175,7 +177,7 @@ def test_any_xgft_has_the_formulas_sizes_and_shape(data: st.DataObject, h: int) 
 
 
 def test_quartz1_of_taffet_2021() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     assert (len(fabric.endpoints), len(fabric.routers), len(fabric.links)) == (3072, 208, 12288)
     assert fabric.groups == [0, 1, 2, 3]
     degree = np.bincount(fabric.links.src[fabric.links.src < 208], minlength=208)
@@ -187,7 +189,7 @@ def test_quartz1_of_taffet_2021() -> None:
 @pytest.mark.shared
 def test_quartz1_is_the_fabric_that_opensm_routed(shared: Path) -> None:
     real = read_fabric(shared / "samples" / "opensm" / "quartz1.topo")
-    made = quartz1()
+    made = build_quartz1()
     assert nx.is_isomorphic(nx.Graph(graph_of_switches(real)), nx.Graph(graph_of_switches(made)))
     assert sorted(real.routers.level.tolist()) == sorted(made.routers.level.tolist())
 
@@ -199,7 +201,7 @@ def graph_of_switches(fabric: Fabric) -> nx.MultiDiGraph:
 @given(dims=st.lists(st.integers(1, 5), min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None)
 def test_tori_are_products_of_cycles(dims: list[int]) -> None:
-    fabric = torus(dims)
+    fabric = build_torus(dims)
     oracle = nx.grid_graph(dims, periodic=True)
     oracle.remove_edges_from(list(nx.selfloop_edges(oracle)))
     mine = nx.Graph(graph(fabric).subgraph(range(len(fabric.routers))))
@@ -215,11 +217,11 @@ def test_tori_are_products_of_cycles(dims: list[int]) -> None:
 @pytest.mark.parametrize(
     "build",
     [
-        lambda: torus([]),
-        lambda: torus([0]),
-        lambda: torus([2] * 9),
-        lambda: xgft(2, [2], [1]),
-        lambda: xgft(1, [4], [2]),
+        lambda: build_torus([]),
+        lambda: build_torus([0]),
+        lambda: build_torus([2] * 9),
+        lambda: build_xgft(2, [2], [1]),
+        lambda: build_xgft(1, [4], [2]),
     ],
 )
 def test_impossible_tori_and_trees_are_refused(build: object) -> None:
@@ -230,7 +232,7 @@ def test_impossible_tori_and_trees_are_refused(build: object) -> None:
 @pytest.mark.parametrize("groups", [2, 34, 42, 85])
 def test_a_cray_of_any_size_is_joined_by_as_many_cables_as_its_tiles_allow(groups: int) -> None:
     blue = min(12, most_blue_routers(groups))
-    fabric = dragonfly(groups, blue_routers=blue)
+    fabric = build_dragonfly(groups, blue_routers=blue)
     assert len(fabric.routers) == 96 * groups
     links, routers = fabric.links, len(fabric.routers)
     is_blue = fabric.of_class(LinkClass.BLUE)
@@ -242,4 +244,4 @@ def test_a_cray_of_any_size_is_joined_by_as_many_cables_as_its_tiles_allow(group
     tiles = list(zip(links.src.tolist(), links.src_port.tolist(), strict=True))
     assert len(tiles) == len(set(tiles))
     with pytest.raises(BadRequest, match=f"by at most {most_blue_routers(groups)} router pairs"):
-        dragonfly(groups, blue_routers=most_blue_routers(groups) + 1)
+        build_dragonfly(groups, blue_routers=most_blue_routers(groups) + 1)

@@ -12,7 +12,7 @@ from domain.sound_fabrics import assert_sound, graph
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import FabricKind, LinkClass
-from flitwatch_domain.generators import dimension_order, hyperx, rails
+from flitwatch_domain.generators import build_hyperx, build_rails, dimension_order
 from flitwatch_domain.topology_spec import fabric_of
 
 SIZES = [((4,), 2, 1), ((2, 3), 1, 1), ((4, 4), 3, 1), ((2, 3, 4), 2, 2), ((2, 2, 2, 2), 1, 1)]
@@ -22,7 +22,7 @@ SIZES = [((4,), 2, 1), ((2, 3), 1, 1), ((4, 4), 3, 1), ((2, 3, 4), 2, 2), ((2, 2
 def test_a_hyperx_has_the_sizes_and_distances_of_its_closed_forms(
     extents: tuple[int, ...], ends: int, cables: int
 ) -> None:
-    fabric = hyperx(extents, ends, cables)
+    fabric = build_hyperx(extents, ends, cables)
     assert_sound(fabric)
     routers = prod(extents)
     assert (len(fabric.routers), len(fabric.endpoints)) == (routers, routers * ends)
@@ -42,7 +42,7 @@ def test_a_hyperx_has_the_sizes_and_distances_of_its_closed_forms(
 
 @pytest.mark.parametrize(("extents", "ends", "cables"), SIZES)
 def test_as_many_minimal_paths_as_orders_of_the_dimensions(extents: tuple[int, ...], ends: int, cables: int) -> None:
-    fabric = hyperx(extents, ends, cables)
+    fabric = build_hyperx(extents, ends, cables)
     net = nx.MultiGraph()
     routers = len(fabric.routers)
     for a, b in zip(fabric.links.src.tolist(), fabric.links.dst.tolist(), strict=True):
@@ -55,7 +55,7 @@ def test_as_many_minimal_paths_as_orders_of_the_dimensions(extents: tuple[int, .
 
 @pytest.mark.parametrize(("extents", "cables"), [((4, 4), 1), ((6, 2), 2), ((2, 3, 4), 1)])
 def test_cables_across_the_middle_of_a_dimension(extents: tuple[int, ...], cables: int) -> None:
-    fabric = hyperx(extents, 1, cables)
+    fabric = build_hyperx(extents, 1, cables)
     coords, routers = np.asarray(fabric.routers.coords), len(fabric.routers)
     between = (fabric.links.src < routers) & (fabric.links.dst < routers)
     for d, extent in enumerate(extents):
@@ -70,7 +70,7 @@ def test_cables_across_the_middle_of_a_dimension(extents: tuple[int, ...], cable
 def test_routes_in_the_order_of_dimensions_are_minimal_and_cannot_deadlock(
     extents: tuple[int, ...], ends: int, cables: int
 ) -> None:
-    fabric = hyperx(extents, ends, cables)
+    fabric = build_hyperx(extents, ends, cables)
     table, links, routers = dimension_order(fabric), fabric.links, len(fabric.routers)
     coords, waits = np.asarray(fabric.routers.coords), nx.DiGraph()
     for end in range(len(fabric.endpoints)):
@@ -92,7 +92,7 @@ def test_routes_in_the_order_of_dimensions_are_minimal_and_cannot_deadlock(
     ("count", "nodes", "groups", "spines"), [(8, 4, 3, 16), (2, 3, 2, 1), (1, 2, 2, 2), (4, 1, 1, 4)]
 )
 def test_rails_meet_at_the_spines_alone(count: int, nodes: int, groups: int, spines: int) -> None:
-    fabric = rails(count, nodes, groups, spines)
+    fabric = build_rails(count, nodes, groups, spines)
     assert_sound(fabric)
     leaves, ends = count * groups, count * nodes * groups
     assert (

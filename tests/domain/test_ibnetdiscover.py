@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, LinkClass, NodeRole, endpoint_table
-from flitwatch_domain.generators import quartz1
+from flitwatch_domain.generators import build_quartz1
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.importers.ibnetdiscover import parse
+from flitwatch_domain.importers.ibnetdiscover import parse_fabric
 
 #: Two leaves, two spines; leaf 1 has two hosts, leaf 2 one with two ports and a storage server.
 SMALL = """#
@@ -60,7 +60,7 @@ Ca\t1 "H-00000000000000c1"\t\t# "Mellanox Technologies Aggregation Node"
 
 
 def small(text: str = SMALL) -> Fabric:
-    return parse(text, "ib.txt", "ib")
+    return parse_fabric(text, "ib.txt", "ib")
 
 
 def test_small_fabric_in_full() -> None:
@@ -134,7 +134,7 @@ def test_loopback_cables_of_a_real_switch_are_left_out_with_a_warning(shared: Pa
 
 @pytest.mark.shared
 def test_ibsim_file_of_quartz1_has_the_generators_links(shared: Path) -> None:
-    real, made = read_fabric(shared / "samples" / "opensm" / "quartz1.topo"), quartz1()
+    real, made = read_fabric(shared / "samples" / "opensm" / "quartz1.topo"), build_quartz1()
     assert real.summary()["links_by_class"] == made.summary()["links_by_class"]
     for level in range(3):
         pods = [sorted(np.bincount(f.routers.group[f.routers.level == level] + 1).tolist()) for f in (real, made)]
@@ -311,7 +311,7 @@ def test_what_surrounds_the_output_is_skipped_and_counted() -> None:
     ]
     lines = SMALL.splitlines()
     noisy = "\n".join([*junk[:2], *lines[:9], *junk[2:4], "\x1b[1m" + lines[9] + "\x1b[0m", *lines[10:], *junk[4:]])
-    clean, found = parse(SMALL, "f", "f"), parse(noisy, "f", "f")
+    clean, found = parse_fabric(SMALL, "f", "f"), parse_fabric(noisy, "f", "f")
     assert list(found.routers.name) == list(clean.routers.name) and list(found.endpoints.node) == list(
         clean.endpoints.node
     )
@@ -340,7 +340,7 @@ caguid=0xb0
 Ca\t1 "H-00000000000000b0"\t\t# "n1 mlx5_0"
 [1](b0) \t"S-00000000000000a1"[1][ext 7]\t\t# lid 1 lmc 0 "leaf-1" lid 31 4xHDR
 """
-    fabric = parse(grouped, "f", "f")
+    fabric = parse_fabric(grouped, "f", "f")
     assert fabric.warnings == () and fabric.attributes["switch_lids"] == [31] and list(fabric.endpoints.node) == ["n1"]
 
 
@@ -368,7 +368,7 @@ def test_descriptions_name_hosts_and_adapters(description: str, node: str, adapt
 Ca 1 "H-00000000000000b0"\t# "{description}"
 [1](b0)\t"S-00000000000000a1"[1]\t# lid 1 lmc 0 "leaf-1" lid 31 4xHDR
 """
-    fabric = parse(text, "f", "f")
+    fabric = parse_fabric(text, "f", "f")
     assert (list(fabric.endpoints.node), fabric.attributes["adapters"]) == ([node], [adapter])
     assert bool(fabric.warnings) == node.startswith("H-"), "a node that nobody named is said"
 
@@ -378,7 +378,7 @@ def test_domains_stay_where_two_hosts_would_become_one() -> None:
 [1]\t"H-00000000000000b0"[1](b0)\t# "n1.a.example mlx5_0" lid 1 4xHDR
 [2]\t"H-00000000000000b1"[1](b1)\t# "n1.b.example mlx5_0" lid 2 4xHDR
 """
-    assert list(parse(text, "f", "f").endpoints.node) == ["n1.a.example", "n1.b.example"]
+    assert list(parse_fabric(text, "f", "f").endpoints.node) == ["n1.a.example", "n1.b.example"]
 
 
 def test_a_list_of_ports_is_named(tmp_path: Path) -> None:

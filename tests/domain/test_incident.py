@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flitwatch_domain.explanation.incident import incident
+from flitwatch_domain.explanation.incident import find_incident
 
 AT = datetime(2026, 9, 21, 14, 0, tzinfo=UTC)
 NOW_S = (AT + timedelta(minutes=30)).timestamp()
@@ -58,7 +58,7 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
         quiet("cannot tell"),
     ]
     for order in (told, told[::-1]):
-        found = incident("f", order, 9, NOW_S)
+        found = find_incident("f", order, 9, NOW_S)
         assert (found["verdict"], found["aggressor"]["job_id"], found["reasons"]) == ("incident", "91", [])
         assert [one["job_id"] for one in found["victims"]] == ["2", "3"]
         assert [one["job_id"] for one in found["others"]] == ["4", "1"]
@@ -75,13 +75,13 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
 
 def test_a_job_whose_nodes_nobody_knows_counts_as_one() -> None:
     told = [slow("1", "90", None, 1.5), slow("2", "91", 1, 1.6)]
-    assert incident("f", told, 2, NOW_S)["aggressor"]["job_id"] == "91"
-    assert incident("f", [told[0], slow("2", "91", 1, 1.4)], 2, NOW_S)["aggressor"]["job_id"] == "90"
+    assert find_incident("f", told, 2, NOW_S)["aggressor"]["job_id"] == "91"
+    assert find_incident("f", [told[0], slow("2", "91", 1, 1.4)], 2, NOW_S)["aggressor"]["job_id"] == "90"
 
 
 def test_of_two_that_cost_the_same_the_answer_is_the_same_every_time() -> None:
     told = [slow("1", "91"), slow("2", "90")]
-    assert {incident("f", order, 2, NOW_S)["aggressor"]["job_id"] for order in (told, told[::-1])} == {"90"}
+    assert {find_incident("f", order, 2, NOW_S)["aggressor"]["job_id"] for order in (told, told[::-1])} == {"90"}
 
 
 def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() -> None:
@@ -90,7 +90,7 @@ def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() ->
         slow("2", "90", links=(link(1, 0.75), link(8, 0.1))),
     ]
     for order in (told, told[::-1]):
-        shown = incident("f", order, 2, NOW_S)["links"]
+        shown = find_incident("f", order, 2, NOW_S)["links"]
         assert [(one["link"], one["stall_ratio_after"]) for one in shown] == [
             (8, 0.8), (1, 0.75), (7, 0.7), (6, 0.6), (5, 0.5), (4, 0.4),
         ]  # fmt: skip
@@ -98,56 +98,56 @@ def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() ->
 
 def test_a_link_that_one_job_did_not_count_keeps_what_the_other_counted() -> None:
     told = [slow("1", "90", links=(link(1, 0.75),)), slow("2", "90", links=(link(1, None),))]
-    assert incident("f", told, 2, NOW_S)["links"] == [link(1, 0.75)]
+    assert find_incident("f", told, 2, NOW_S)["links"] == [link(1, 0.75)]
 
 
 def test_where_nobody_is_named_slow_jobs_are_told_with_their_reasons() -> None:
     told = [slow("1", None, 1, since=5), slow("2", None, 9, since=3), quiet()]
-    found = incident("f", told, 3, NOW_S)
+    found = find_incident("f", told, 3, NOW_S)
     assert (found["verdict"], found["aggressor"], found["victims"]) == ("cannot tell", None, [])
     assert found["reasons"] == ["reason 2", "reason 1"] and found["since"] == minutes(3)
     assert [one["job_id"] for one in found["others"]] == ["2", "1"]
     assert found["title"] == "2 jobs are slow; cannot tell who caused it"
     assert found["detail"] == "Job 2 is 50 % slower, job 1 is 50 % slower. Reason 2; reason 1."
     assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
-    assert incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell who caused it"
+    assert find_incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell who caused it"
 
 
 def test_four_slow_jobs_are_three_and_one_more() -> None:
     told = [slow(str(number), None, number) for number in range(1, 5)]
-    detail = incident("f", told, 4, NOW_S)["detail"]
+    detail = find_incident("f", told, 4, NOW_S)["detail"]
     assert detail.startswith("Job 4 is 50 % slower, job 3 is 50 % slower, job 2 is 50 % slower, and 1 more. Reason 4;")
-    assert "more" not in incident("f", told[:3], 3, NOW_S)["detail"]
+    assert "more" not in find_incident("f", told[:3], 3, NOW_S)["detail"]
 
 
 def test_quiet_machines_say_what_is_known_of_them() -> None:
-    empty = incident("f", [], 0, NOW_S)
+    empty = find_incident("f", [], 0, NOW_S)
     assert (empty["verdict"], empty["title"], empty["detail"]) == ("none", "No incident", "No job is running.")
     assert (empty["since"], empty["links"], empty["others"], empty["remedies"]) == (None, [], [], [])
-    one = incident("f", [quiet()], 1, NOW_S)
+    one = find_incident("f", [quiet()], 1, NOW_S)
     assert (one["verdict"], one["detail"]) == ("none", "1 running job keeps its usual speed.")
-    two = incident("f", [quiet(), quiet(), quiet("cannot tell")], 3, NOW_S)
+    two = find_incident("f", [quiet(), quiet(), quiet("cannot tell")], 3, NOW_S)
     assert two["detail"] == ("2 running jobs keep their usual speed. 1 more cannot be compared with earlier runs.")
-    unknown = incident("f", [quiet("cannot tell")], 3, NOW_S)
+    unknown = find_incident("f", [quiet("cannot tell")], 3, NOW_S)
     assert unknown["verdict"] == "cannot tell" and unknown["title"] == "Cannot tell whether a job is slow"
     assert "none of the 3 running jobs" in unknown["reasons"][0] and unknown["detail"].startswith("None of the 3")
-    sample = incident("f", [], 3, NOW_S, snapshot=True)
+    sample = find_incident("f", [], 3, NOW_S, snapshot=True)
     assert sample["reasons"] == ["the machine has one sample without time"] and sample["verdict"] == "cannot tell"
 
 
 def test_a_job_that_ran_before_began_to_send_more() -> None:
     told = slow("1", "90")
     told["candidates"][0] |= {"change": "sends more", "nodes": None}
-    assert incident("f", [told], 1, NOW_S)["detail"].startswith("It began to send more. Job 1 is 50 % slower.")
+    assert find_incident("f", [told], 1, NOW_S)["detail"].startswith("It began to send more. Job 1 is 50 % slower.")
 
 
 def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell() -> None:
     itself = slow("1", None) | {"verdict": "slows itself", "reasons": []}
-    found = incident("f", [itself, quiet()], 2, NOW_S)
+    found = find_incident("f", [itself, quiet()], 2, NOW_S)
     assert (found["verdict"], found["title"], found["aggressor"]) == ("none", "Job 1 slows itself", None)
     assert found["detail"] == "Job 1 is 50 % slower. What they wait for comes with their own traffic."
     assert [one["job_id"] for one in found["others"]] == ["1"]
-    both = incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
+    both = find_incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
     assert both["title"] == "2 jobs slow themselves"
     # Beside one of which nobody can tell, that is what is said.
-    assert incident("f", [itself, slow("3", None)], 2, NOW_S)["verdict"] == "cannot tell"
+    assert find_incident("f", [itself, slow("3", None)], 2, NOW_S)["verdict"] == "cannot tell"

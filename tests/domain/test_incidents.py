@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_domain.explanation import slowdown
-from flitwatch_domain.incidents import LostTime, Minute, causes_of, detail, lasts, node_hours, parts_of, title
+from flitwatch_domain.incidents import (
+    LostTime,
+    Minute,
+    causes_of,
+    find_busy_interval,
+    make_detail,
+    make_title,
+    node_hours,
+    parts_of,
+)
 
 #: The slow stretch: from minute 10 to minute 20.
 BEGAN_S, UNTIL_S = 600.0, 1200.0
@@ -29,9 +38,9 @@ def spans(
 
 def test_it_lasts_for_as_long_as_its_cause_keeps_the_links_busy() -> None:
     """From before the slow job began until after it ended."""
-    assert lasts(minutes(spans(4, 31)), 0.1, BEGAN_S, UNTIL_S) == (240, 1860)
+    assert find_busy_interval(minutes(spans(4, 31)), 0.1, BEGAN_S, UNTIL_S) == (240, 1860)
     # Where nothing is counted the slow stretch is all that is known.
-    assert lasts([], 0.1, BEGAN_S, UNTIL_S) == (BEGAN_S, UNTIL_S)
+    assert find_busy_interval([], 0.1, BEGAN_S, UNTIL_S) == (BEGAN_S, UNTIL_S)
 
 
 @pytest.mark.parametrize("calm", [{}, dict.fromkeys((22, 23, 24), (0.1, 0.9)), dict.fromkeys((22, 23, 24), (2.0, 0.1)), dict.fromkeys((22, 23, 24), (2.0, None))])  # fmt: skip
@@ -40,16 +49,16 @@ def test_minutes_without_the_cause_end_it_and_a_short_pause_does_not(
 ) -> None:
     """Not counted, calm, busy with others' traffic, or nobody knows whose."""
     held = spans(10, 22) | calm
-    assert lasts(minutes(held | spans(26, 40)), 0.1, BEGAN_S, UNTIL_S)[1] == 22 * 60
-    assert lasts(minutes(held | spans(25, 40)), 0.1, BEGAN_S, UNTIL_S)[1] == 40 * 60
+    assert find_busy_interval(minutes(held | spans(26, 40)), 0.1, BEGAN_S, UNTIL_S)[1] == 22 * 60
+    assert find_busy_interval(minutes(held | spans(25, 40)), 0.1, BEGAN_S, UNTIL_S)[1] == 40 * 60
     back = {30 - at: value for at, value in (held | spans(26, 40)).items()}
-    assert lasts(minutes(back), 0.1, BEGAN_S, UNTIL_S)[0] == 9 * 60
+    assert find_busy_interval(minutes(back), 0.1, BEGAN_S, UNTIL_S)[0] == 9 * 60
 
 
 def test_a_quarter_of_the_worst_keeps_it_and_less_does_not() -> None:
     held = spans(10, 20, 4.1)
-    assert lasts(minutes(held | spans(20, 25, 1.2)), 0.1, BEGAN_S, UNTIL_S)[1] == 1500
-    assert lasts(minutes(held | spans(20, 25, 0.9)), 0.1, BEGAN_S, UNTIL_S)[1] == UNTIL_S
+    assert find_busy_interval(minutes(held | spans(20, 25, 1.2)), 0.1, BEGAN_S, UNTIL_S)[1] == 1500
+    assert find_busy_interval(minutes(held | spans(20, 25, 0.9)), 0.1, BEGAN_S, UNTIL_S)[1] == UNTIL_S
 
 
 @given(
@@ -59,7 +68,7 @@ def test_a_quarter_of_the_worst_keeps_it_and_less_does_not() -> None:
 def test_it_never_begins_after_its_slow_job_nor_ends_before(
     held: dict[int, tuple[float, float | None]], quiet: float
 ) -> None:
-    low, high = lasts(minutes(held), quiet, BEGAN_S, UNTIL_S)
+    low, high = find_busy_interval(minutes(held), quiet, BEGAN_S, UNTIL_S)
     assert low <= BEGAN_S and high >= UNTIL_S
     # Each end is that of a minute that counts, or of the slow stretch.
     ends = {60.0 * at for at in held}
@@ -88,16 +97,16 @@ def test_a_cause_has_a_fifth_of_the_whole_and_is_not_slowed_itself() -> None:
 
 def test_what_is_said_names_jobs_by_number() -> None:
     at = 1_790_000_000.0
-    assert title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 slows 2 jobs since 14:13:20 UTC"
-    assert title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
+    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 slows 2 jobs since 14:13:20 UTC"
+    assert make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
     assert (
-        title(["7"], ["1"], 0, at, None, False)
+        make_title(["7"], ["1"], 0, at, None, False)
         == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
     )
-    assert title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
-    assert title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
-    assert title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"
-    assert detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
+    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
+    assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
+    assert make_title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"
+    assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
         "90 % of the added waiting comes with the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). That is traffic and time, not proof."
     )
 

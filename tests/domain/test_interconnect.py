@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 from flitwatch_domain.fabric import FabricKind, LinkClass, Technology
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.importers.interconnect import parse
+from flitwatch_domain.importers.interconnect import parse_fabric
 
 WIRING = Path("data") / "cray-wiring"
 
 
-TINY = written(dragonfly(2, 2, 3, blue_routers=2))
+TINY = written(build_dragonfly(2, 2, 3, blue_routers=2))
 
 
 @pytest.mark.shared
@@ -48,8 +48,8 @@ def test_order_blanks_and_line_ends_do_not_matter(seed: int, ends: str) -> None:
     lines = TINY.copy()
     random.Random(seed).shuffle(lines)
     lines = ["# rtr --interconnect", "", *(line.replace(" -> ", "\t->  ") for line in lines)]
-    shuffled = parse(ends.join(lines), "x", "tiny")
-    straight = parse("\n".join(TINY), "x", "tiny")
+    shuffled = parse_fabric(ends.join(lines), "x", "tiny")
+    straight = parse_fabric("\n".join(TINY), "x", "tiny")
     assert shuffled.summary() == straight.summary()
     assert (shuffled.links.src == straight.links.src).all()
     assert (shuffled.links.dst_port == straight.links.dst_port).all()
@@ -85,15 +85,15 @@ BLUE = next(line for line in TINY if "blue" in line)
 )
 def test_contradictions_name_file_and_line(lines: list[str], said: str) -> None:
     with pytest.raises(BadInput, match=said) as caught:
-        parse("\n".join(lines), "machine.txt", "m")
+        parse_fabric("\n".join(lines), "machine.txt", "m")
     file, line = caught.value.where.split(":")
     assert file == "machine.txt"
     assert 1 <= int(line) <= len(lines)
 
 
 def test_a_cable_listed_from_one_end_only_is_kept_with_a_warning() -> None:
-    fabric = parse("\n".join(line for line in TINY if line != BACK), "machine.txt", "m")
-    whole = parse("\n".join(TINY), "machine.txt", "m")
+    fabric = parse_fabric("\n".join(line for line in TINY if line != BACK), "machine.txt", "m")
+    whole = parse_fabric("\n".join(TINY), "machine.txt", "m")
     assert fabric.summary()["links_by_class"] == whole.summary()["links_by_class"]
     assert len(fabric.warnings) == 1
     assert fabric.warnings[0].startswith(f"machine.txt:{TINY.index(GREEN) + 1}: ")
@@ -103,14 +103,14 @@ def test_a_file_cut_off_at_a_lines_end_is_refused() -> None:
     lines = sorted(TINY)  # as the producer does: all of a router's tiles together
     cut = next(at for at in range(len(lines) - 1, 0, -1) if lines[at].split("l")[0] != lines[at - 1].split("l")[0])
     with pytest.raises(BadInput, match="not whole") as caught:
-        parse("\n".join(lines[:cut]), "machine.txt", "m")
+        parse_fabric("\n".join(lines[:cut]), "machine.txt", "m")
     assert 1 <= int(caught.value.where.split(":")[1]) <= cut and f"line {cut}" in str(caught.value)
 
 
 def test_many_warnings_are_counted_not_listed() -> None:
     greens = [line for line in TINY if "green" in line]
     kept = [line for line in TINY if line not in greens or line.split(" -> ")[0] < line.split(" -> ")[1]]
-    fabric = parse("\n".join(kept), "machine.txt", "m")
+    fabric = parse_fabric("\n".join(kept), "machine.txt", "m")
     assert len(greens) / 2 > 5
     assert len(fabric.warnings) == 6
     assert "more of" in fabric.warnings[-1]
@@ -135,6 +135,6 @@ def test_files_that_are_no_topology(tmp_path: Path) -> None:
 def test_damaged_files_raise_bad_input_only(data: bytes, cut: int) -> None:
     text = ("\n".join(TINY)[:cut]).encode() + data
     try:
-        parse(text.decode("utf-8", errors="replace"), "machine.txt", "m")
+        parse_fabric(text.decode("utf-8", errors="replace"), "machine.txt", "m")
     except BadInput as bad:
         assert bad.where.startswith("machine.txt")

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from flitwatch_domain.diagnosis import Turns
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
 from flitwatch_domain.tree_routes import TreeRoutes
@@ -17,7 +17,7 @@ from flitwatch_domain.tree_routes import TreeRoutes
 Floats = NDArray[np.float64]
 
 #: Four leaves of six nodes, three spines.
-FABRIC = xgft(2, (6, 4), (1, 3), bandwidth_bps=80e9)
+FABRIC = build_xgft(2, (6, 4), (1, 3), bandwidth_bps=80e9)
 LINKS, SWITCHES, ENDS = FABRIC.links, len(FABRIC.routers), len(FABRIC.endpoints)
 HOME = FABRIC.endpoints.router.astype(np.int64)
 AT = {pair: link for link, pair in enumerate(zip(LINKS.src.tolist(), LINKS.dst.tolist(), strict=True))}

@@ -23,7 +23,7 @@ from support.ethernet import (
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind, Technology
-from flitwatch_domain.importers.neighbours import parse
+from flitwatch_domain.importers.neighbours import parse_fabric
 from flitwatch_domain.importers.read import read_fabric
 
 #: What lldpd 1.0.16 printed: a host's card behind port a1.
@@ -71,7 +71,7 @@ def is_the_leaf_spine(fabric: Fabric) -> None:
 
 
 def test_dumps_of_sonic_make_a_tree_with_names_speeds_and_cards() -> None:
-    fabric = parse(json.dumps({switch: dump(application(switch)) for switch in SWITCHES}), "dumps.json", "roce")
+    fabric = parse_fabric(json.dumps({switch: dump(application(switch)) for switch in SWITCHES}), "dumps.json", "roce")
     is_the_leaf_spine(fabric)
     assert fabric.warnings == () and (fabric.links.bandwidth_bps == 400e9).all()
     assert fabric.routers.guid.tolist() == [mac(switch).replace(":", "") for switch in SWITCHES]
@@ -90,7 +90,7 @@ def test_a_folder_has_a_file_a_switch(tmp_path: Path, whole: bool) -> None:
 
 def test_leaves_alone_show_their_spines() -> None:
     """The spines were not read: they are bridges that name their ports."""
-    fabric = parse(json.dumps({leaf: dump(application(leaf)) for leaf in LEAVES}), "dumps.json", "roce")
+    fabric = parse_fabric(json.dumps({leaf: dump(application(leaf)) for leaf in LEAVES}), "dumps.json", "roce")
     assert fabric.routers.name.tolist() == list(SWITCHES) and fabric.routers.level.tolist() == [0, 0, 1, 1]
     assert len(fabric.endpoints) == 4 and fabric.kind is FabricKind.FAT_TREE
     assert any("spine1 was not read itself" in text for text in fabric.warnings)
@@ -126,18 +126,18 @@ def lldpd(switch: str, verbose: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("verbose", [False, True], ids=["json", "json0"])
 def test_lldpd_says_the_same(verbose: bool) -> None:
-    fabric = parse(json.dumps({switch: lldpd(switch, verbose) for switch in SWITCHES}), "lldp.json", "roce")
+    fabric = parse_fabric(json.dumps({switch: lldpd(switch, verbose) for switch in SWITCHES}), "lldp.json", "roce")
     is_the_leaf_spine(fabric)
 
 
 def test_openconfig_says_the_same() -> None:
-    fabric = parse(json.dumps({switch: openconfig(switch) for switch in SWITCHES}), "oc.json", "roce")
+    fabric = parse_fabric(json.dumps({switch: openconfig(switch) for switch in SWITCHES}), "oc.json", "roce")
     is_the_leaf_spine(fabric)
     assert (fabric.links.bandwidth_bps == 400e9).all()
 
 
 def test_what_lldpd_really_prints() -> None:
-    fabric = parse(json.dumps(LLDPD_HOST), "leafA.json", "small")
+    fabric = parse_fabric(json.dumps(LLDPD_HOST), "leafA.json", "small")
     assert named(fabric) == {("leafA", "swp1", "gpu1", ""), ("gpu1", "", "leafA", "swp1")}
     assert fabric.endpoints.guid.tolist() == ["eedae53f2982"] and fabric.attributes["adapters"] == ["ens1f0"]
 
@@ -146,14 +146,14 @@ def test_a_card_that_speaks_beside_its_host_is_one_neighbour() -> None:
     about = LLDPD_HOST["lldp"]["interface"]["swp1"]  # type: ignore[index]
     firmware = {"chassis": {"id": {"type": "mac", "value": "ee:da:e5:3f:29:82"}}, "port": about["port"]}
     document = {"lldp": {"interface": [{"swp1": firmware}, {"swp1": about}]}}
-    fabric = parse(json.dumps(document), "leafA.json", "leafA")
+    fabric = parse_fabric(json.dumps(document), "leafA.json", "leafA")
     assert fabric.endpoints.node.tolist() == ["gpu1"] and fabric.warnings == ()
 
 
 def test_a_switch_without_neighbours_is_there_and_named() -> None:
     documents = {switch: dump(application(switch)) for switch in SWITCHES}
     documents["leaf3"] = dump({"LLDP_LOC_CHASSIS": {"lldp_loc_sys_name": "leaf3"}})
-    fabric = parse(json.dumps(documents), "dumps.json", "roce")
+    fabric = parse_fabric(json.dumps(documents), "dumps.json", "roce")
     assert "leaf3" in fabric.routers.name.tolist()
     assert any(text.endswith("leaf3 has no LLDP neighbours") for text in fabric.warnings)
 
@@ -161,7 +161,7 @@ def test_a_switch_without_neighbours_is_there_and_named() -> None:
 def test_a_stale_neighbour_is_named_and_no_cable() -> None:
     documents = {switch: application(switch) for switch in SWITCHES}
     documents["leaf2"]["LLDP_ENTRY_TABLE:Ethernet8"] = neighbour("spine1", mac("spine1"), "etp1", "28 00")
-    fabric = parse(json.dumps(documents), "dumps.json", "roce")
+    fabric = parse_fabric(json.dumps(documents), "dumps.json", "roce")
     assert any("spine1 Ethernet0 is cabled to leaf1 Ethernet8 already" in text for text in fabric.warnings)
 
 
@@ -178,4 +178,4 @@ def test_a_stale_neighbour_is_named_and_no_cable() -> None:
 )  # fmt: skip
 def test_what_is_no_fabric_is_one_line(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        parse(text, "leaf.json", "leaf")
+        parse_fabric(text, "leaf.json", "leaf")

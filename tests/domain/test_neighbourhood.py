@@ -14,10 +14,10 @@ from flitwatch_domain.neighbourhood import (
     THROUGHOUT,
     Jobs,
     Windows,
-    circumstances,
+    compute_neighbourhood,
+    is_present,
     large_job_nodes,
-    neighbourhood,
-    present,
+    measure_circumstances,
 )
 
 
@@ -27,15 +27,17 @@ def jobs(*rows: tuple[int, float, float, float, list[float]]) -> Jobs:
 
 
 def met(table: Jobs, names: int, least_nodes: int = 129, own: int = 0):
-    return neighbourhood(Windows(np.array([0.0]), np.array([100.0]), np.array([own])), table, names, least_nodes)
+    return compute_neighbourhood(
+        Windows(np.array([0.0]), np.array([100.0]), np.array([own])), table, names, least_nodes
+    )
 
 
 def test_two_jobs_one_after_the_other_cover_the_run_and_neither_does_alone() -> None:
     own = (-1, 0.0, 100.0, 64.0, [64.0, 0.0])
     found = met(jobs(own, (0, -50, 60, 200, [0, 200]), (0, 50, np.inf, 200, [0, 200]), (1, 0, 60, 200, [0, 200])), 2)
     assert np.allclose(found.overlap, [[1.0, 0.6]])
-    assert present(found.overlap, "throughout").tolist() == [[True, False]]
-    assert present(found.overlap, "any").all()
+    assert is_present(found.overlap, "throughout").tolist() == [[True, False]]
+    assert is_present(found.overlap, "any").all()
 
 
 def test_small_jobs_are_no_presence_but_exposure_and_the_papers_jobs_are_larger_than_128() -> None:
@@ -81,7 +83,7 @@ def test_large_is_larger_than_128_nodes_or_a_share_of_a_small_machine() -> None:
 
 def test_another_rule_is_refused() -> None:
     with pytest.raises(BadInput, match="throughout"):
-        present(np.ones((1, 1)), "often")
+        is_present(np.ones((1, 1)), "often")
 
 
 def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
@@ -96,7 +98,7 @@ def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
         rows += [(0, begin - 40, begin, 200.0, [200.0, 0, 0]), (1, begin + 200, begin + 300, 200.0, [200.0, 0, 0])]
         table = jobs(*rows)
         windows = Windows(np.array([begin, begin + 50]), np.array([begin + 200, begin + 90]), np.array([0, -1]))
-        found = neighbourhood(windows, table, 4, 129)
+        found = compute_neighbourhood(windows, table, 4, 129)
         for run, (first, last) in enumerate(((begin, begin + 200), (begin + 50, begin + 90))):
             seconds = np.arange(first, last)
             exposure, covered = np.zeros(4), np.zeros((4, len(seconds)), bool)
@@ -109,16 +111,18 @@ def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
                 covered[name] |= during & (size >= 129)
             assert np.allclose(found.exposure[run], exposure) and np.allclose(found.overlap[run], covered.mean(1))
         beside = [sum(start < last and end > first for _, start, end, _, _ in rows) for first, last in ((begin, begin + 200), (begin + 50, begin + 90))]  # fmt: skip
-        assert np.array_equal(circumstances(windows, table), [[2, 0.75, beside[0]], [np.nan, np.nan, beside[1]]], True)
+        assert np.array_equal(
+            measure_circumstances(windows, table), [[2, 0.75, beside[0]], [np.nan, np.nan, beside[1]]], True
+        )
 
 
 def test_a_run_on_one_node_lies_in_one_group_also_where_it_is_the_first_of_the_jobs() -> None:
     table = jobs((-1, 0, 100, 1, [1, 0]), (-1, 0, 100, 2, [1, 1]))
     windows = Windows(np.zeros(2), np.full(2, 100.0), np.array([0, 1]))
-    assert circumstances(windows, table).tolist() == [[1, 1, 2], [2, 0.5, 2]]
+    assert measure_circumstances(windows, table).tolist() == [[1, 1, 2], [2, 0.5, 2]]
 
 
 def test_throughout_is_all_but_a_thousandth_of_a_run_and_any_is_any_part_of_it() -> None:
     overlap = np.array([[0.0, 1e-9, THROUGHOUT - 1e-9, THROUGHOUT, 1.0]])
-    assert present(overlap, "throughout").tolist() == [[False, False, False, True, True]]
-    assert present(overlap, "any").tolist() == [[False, True, True, True, True]]
+    assert is_present(overlap, "throughout").tolist() == [[False, False, False, True, True]]
+    assert is_present(overlap, "any").tolist() == [[False, True, True, True, True]]

@@ -11,7 +11,7 @@ from domain.sound_fabrics import assert_sound, graph
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import FabricKind, endpoint_finder
-from flitwatch_domain.generators import planes, xgft
+from flitwatch_domain.generators import build_planes, build_xgft
 from flitwatch_domain.task_models.node_counts import nodes_of
 from flitwatch_domain.topology_spec import fabric_of
 
@@ -33,7 +33,7 @@ def test_each_plane_is_the_tree_of_its_sizes_and_shares_nothing_but_nodes(
     count: int, m: list[int], w: list[int], p: list[float] | None
 ) -> None:
     h, nodes = len(m), prod(m)
-    fabric, one = planes(count, h, m, w, p), xgft(h, m, w, p)
+    fabric, one = build_planes(count, h, m, w, p), build_xgft(h, m, w, p)
     assert_sound(fabric)
     assert fabric.kind is FabricKind.FAT_TREE
     assert len(fabric.routers) == nodes + count * len(one.routers) and len(fabric.endpoints) == count * nodes
@@ -58,7 +58,7 @@ def test_each_plane_is_the_tree_of_its_sizes_and_shares_nothing_but_nodes(
 def test_distances_are_those_of_a_plane_and_two_links_more(
     count: int, m: list[int], w: list[int], p: list[float] | None
 ) -> None:
-    fabric, one = planes(count, len(m), m, w, p), xgft(len(m), m, w, p)
+    fabric, one = build_planes(count, len(m), m, w, p), build_xgft(len(m), m, w, p)
     far = dict(nx.all_pairs_shortest_path_length(nx.Graph(graph(fabric))))
     close = dict(nx.all_pairs_shortest_path_length(nx.Graph(graph(one))))
     routers, tree = len(fabric.routers), len(one.routers)
@@ -70,7 +70,7 @@ def test_distances_are_those_of_a_plane_and_two_links_more(
 
 
 def test_nics_share_their_node_and_are_found_by_name() -> None:
-    fabric = planes(4, 2, [4, 3], [1, 4])
+    fabric = build_planes(4, 2, [4, 3], [1, 4])
     names, adapters = fabric.endpoints.node.tolist(), fabric.attributes["adapters"]
     assert [names.count(f"n{node}") for node in range(12)] == [4] * 12
     find = endpoint_finder(fabric)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_domain.run_time import BASES, LEAST_JOBS, MOST_JOBS, backtest, interval, run_time
+from flitwatch_domain.run_time import BASES, LEAST_JOBS, MOST_JOBS, backtest_interval, predict_interval, run_time
 
 ALIKE, NAMED, OF_USER = BASES
 MEASURED = Path(__file__).parents[3] / "shared" / "data" / "variability"
@@ -45,7 +45,7 @@ def test_the_longer_it_lasts_the_later_it_ends() -> None:
 
 def test_the_order_of_jobs_changes_no_quantile_and_the_extremes_are_those_of_19() -> None:
     times = np.arange(1.0, LEAST_JOBS + 1)
-    assert interval(times) == interval(times[::-1]) == (10.0, 1.0, float(LEAST_JOBS))
+    assert predict_interval(times) == predict_interval(times[::-1]) == (10.0, 1.0, float(LEAST_JOBS))
 
 
 def test_the_most_alike_serve_of_whom_there_are_enough() -> None:
@@ -68,10 +68,10 @@ def test_only_the_newest_count_and_the_test_of_the_interval_looks_back_only() ->
     old, new = np.full(5 * MOST_JOBS, 1e6), np.linspace(100, 120, MOST_JOBS)
     assert run_time({ALIKE: np.concatenate([old, new])}, 0.0).high_s < 121
     rising = 100 * 1.1 ** np.arange(60)
-    assert backtest(rising) == (60 - LEAST_JOBS, 0.0), "each is longer than all before it"
-    tested, held = backtest(two_kinds(np.random.default_rng(1), MOST_JOBS))
+    assert backtest_interval(rising) == (60 - LEAST_JOBS, 0.0), "each is longer than all before it"
+    tested, held = backtest_interval(two_kinds(np.random.default_rng(1), MOST_JOBS))
     assert tested == MOST_JOBS - LEAST_JOBS and 0.85 <= held <= 0.95
-    assert backtest(rising[:LEAST_JOBS]) == (0, None)
+    assert backtest_interval(rising[:LEAST_JOBS]) == (0, None)
 
 
 @pytest.mark.skipif(not MEASURED.exists(), reason="needs the measured runs beside the checkout")
@@ -80,5 +80,5 @@ def test_on_measured_runs_the_interval_of_earlier_ones_holds_later_ones() -> Non
     with open(MEASURED / "perlmutter_milc_runs.csv", newline="", encoding="utf-8") as file:
         rows = sorted((row["start"], float(row["time_s"])) for row in csv.DictReader(file))
     times = np.array([time for _, time in rows])
-    tested, held = backtest(times)
+    tested, held = backtest_interval(times)
     assert tested == len(times) - LEAST_JOBS and 0.8 <= held <= 0.97

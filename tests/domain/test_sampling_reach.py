@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Routers, Technology
 from flitwatch_domain.fabric.arrays import both_directions
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.sampling import Reach
 
 
@@ -60,7 +60,7 @@ def test_candidates_are_the_links_of_all_shortest_ways(seed, routers, cables):
 
 
 def test_a_detour_widens_the_choice():
-    fabric = xgft(2, (4, 4), (1, 2))
+    fabric = build_xgft(2, (4, 4), (1, 2))
     reach = Reach(fabric)
     beside = reach.candidates(0, 1)
     assert beside.size == 2

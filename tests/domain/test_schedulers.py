@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from flitwatch_domain import generators
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole, Routers
-from flitwatch_domain.hostlist import expand
-from flitwatch_domain.schedulers import FORMATS, SwitchTree, switch_tree, text
+from flitwatch_domain.hostlist import expand_hosts
+from flitwatch_domain.schedulers import FORMATS, SwitchTree, format_tree, switch_tree
 
 FABRICS = {
-    "a tree of two levels": lambda: generators.xgft(2, [4, 6], [1, 3], None),
-    "a tree of three levels": lambda: generators.xgft(3, [2, 3, 4], [1, 2, 3], None),
-    "a dragonfly": lambda: generators.dragonfly(4, 2, 3, blue_routers=6),
+    "a tree of two levels": lambda: generators.build_xgft(2, [4, 6], [1, 3], None),
+    "a tree of three levels": lambda: generators.build_xgft(3, [2, 3, 4], [1, 2, 3], None),
+    "a dragonfly": lambda: generators.build_dragonfly(4, 2, 3, blue_routers=6),
 }
 
 
@@ -36,7 +36,7 @@ def conf(made: str) -> dict[str, tuple[str, list[str]]]:
             match = re.fullmatch(r"SwitchName=(\S+) (Nodes|Switches)=(\S+)", line)
             assert match is not None, line
             assert match[1] not in found
-            found[match[1]] = (match[2], expand(match[3]))
+            found[match[1]] = (match[2], expand_hosts(match[3]))
     return found
 
 
@@ -84,7 +84,7 @@ def graph(nodes: list[list[int]], cables: list[tuple[int, int]], routers: int, *
 @pytest.mark.parametrize("name", FABRICS)
 def test_every_node_is_once_below_its_own_switch(name: str) -> None:
     fabric = FABRICS[name]()
-    pbs = re.findall(r'switch = "(.*)"$', text(switch_tree(fabric), "pbs"), re.MULTILINE)
+    pbs = re.findall(r'switch = "(.*)"$', format_tree(switch_tree(fabric), "pbs"), re.MULTILINE)
     chains = {node: switches.split(",") for node, switches in zip(nodes_of(switch_tree(fabric)), pbs, strict=True)}
     assert set(chains) == set(fabric.endpoints.node)
     for node, router in zip(fabric.endpoints.node, fabric.endpoints.router, strict=True):
@@ -104,26 +104,28 @@ def test_every_node_is_once_below_its_own_switch(name: str) -> None:
 @pytest.mark.parametrize("name", FABRICS)
 def test_all_formats_say_the_same(name: str) -> None:
     tree = switch_tree(FABRICS[name]())
-    chains = above(conf(text(tree, "slurm-tree")))
-    pbs = re.findall(r'^set node (\S+) resources_available.switch = "(.*)"$', text(tree, "pbs"), re.MULTILINE)
+    chains = above(conf(format_tree(tree, "slurm-tree")))
+    pbs = re.findall(r'^set node (\S+) resources_available.switch = "(.*)"$', format_tree(tree, "pbs"), re.MULTILINE)
     full = {node: switches.split(",") for node, switches in pbs}
     # Of a dragonfly Slurm sees groups as leaves: the routers are left out.
     assert {node: chain[1:] if tree.dragonfly else chain for node, chain in full.items()} == chains
 
-    both = {one["topology"]: one for one in yaml.safe_load(text(tree, "slurm-yaml"))}
+    both = {one["topology"]: one for one in yaml.safe_load(format_tree(tree, "slurm-yaml"))}
     switches = {
-        one["switch"]: ("Nodes", expand(one["nodes"])) if "nodes" in one else ("Switches", expand(one["children"]))
+        one["switch"]: ("Nodes", expand_hosts(one["nodes"]))
+        if "nodes" in one
+        else ("Switches", expand_hosts(one["children"]))
         for one in both["tree"]["tree"]["switches"]
     }
     assert above(switches) == chains
     blocks = both["block"]["block"]
-    held = {one["block"]: set(expand(one["nodes"])) for one in blocks["blocks"]}
+    held = {one["block"]: set(expand_hosts(one["nodes"])) for one in blocks["blocks"]}
     assert {node: leaf for leaf, nodes in held.items() for node in nodes} == {n: c[0] for n, c in chains.items()}
     assert blocks["block_sizes"] == [min(map(len, held.values()))]
-    block_lines = re.findall(r"^BlockName=(\S+) Nodes=(\S+)$", text(tree, "slurm-block"), re.MULTILINE)
-    assert {leaf: set(expand(nodes)) for leaf, nodes in block_lines} == held
+    block_lines = re.findall(r"^BlockName=(\S+) Nodes=(\S+)$", format_tree(tree, "slurm-block"), re.MULTILINE)
+    assert {leaf: set(expand_hosts(nodes)) for leaf, nodes in block_lines} == held
 
-    made = json.loads(text(tree, "flux"))["graph"]
+    made = json.loads(format_tree(tree, "flux"))["graph"]
     name_of = {one["id"]: one["metadata"] for one in made["nodes"]}
     parent = {one["target"]: one["source"] for one in made["edges"]}
     assert len(parent) == len(made["edges"]) == len(made["nodes"]) - 1, "a tree"
@@ -145,7 +147,7 @@ def test_whatever_the_cables_nodes_meet_where_they_are_joined(data: st.DataObjec
     nodes = data.draw(st.lists(st.lists(number, min_size=1, max_size=3), min_size=1, max_size=10))
     cables = [pair for pair in data.draw(st.lists(st.tuples(number, number), max_size=12)) if pair[0] != pair[1]]
     tree = switch_tree(graph(nodes, cables, routers))
-    chains = above(conf(text(tree, "slurm-tree")))
+    chains = above(conf(format_tree(tree, "slurm-tree")))
     assert set(chains) == {f"n{node}" for node in range(len(nodes))}
     # What can be reached, by walking: over cables, and through nodes of several rails.
     reach = [{router} for router in range(routers)]
@@ -162,7 +164,9 @@ def test_whatever_the_cables_nodes_meet_where_they_are_joined(data: st.DataObjec
 
 def test_rails_of_one_unit_are_one_leaf() -> None:
     chains = above(
-        conf(text(switch_tree(graph([[0, 1], [0, 1], [2, 3]], [(0, 4), (1, 5), (2, 4), (3, 5)], 6)), "slurm-tree"))
+        conf(
+            format_tree(switch_tree(graph([[0, 1], [0, 1], [2, 3]], [(0, 4), (1, 5), (2, 4), (3, 5)], 6)), "slurm-tree")
+        )
     )
     assert chains["n0"][0] == chains["n1"][0] == "s0"
     assert chains["n2"][0] == "s2"
@@ -173,14 +177,16 @@ def test_nodes_that_run_no_jobs_are_left_out() -> None:
     io = ROLES.index(NodeRole.IO)
     tree = switch_tree(graph([[0], [0], [0]], [], 1, role=[0, io, 0]))
     assert tree.left_out == 1
-    assert set(above(conf(text(tree, "slurm-tree")))) == {"n0", "n2"}
+    assert set(above(conf(format_tree(tree, "slurm-tree")))) == {"n0", "n2"}
     with pytest.raises(BadInput, match="no compute node"):
         switch_tree(graph([[0]], [], 1, role=[io]))
 
 
 def test_names_of_switches_become_what_every_format_takes() -> None:
     names = ["MF0;leaf:MQM8700/U1", "MF0;leaf MQM8700/U1", "[1-9]", ";;"]
-    made = {form: text(switch_tree(graph([[0], [1], [2], [3]], [(0, 1)], 4, names=names)), form) for form in FORMATS}
+    made = {
+        form: format_tree(switch_tree(graph([[0], [1], [2], [3]], [(0, 1)], 4, names=names)), form) for form in FORMATS
+    }
     assert set(conf(made["slurm-tree"])) == {"MF0-leaf-MQM8700-U1", "MF0-leaf-MQM8700-U1-2", "1-9", "switch", "odd"}
     assert all(odd not in text for text in made.values() for odd in ("MF0;", "[1-9]"))
 
@@ -192,8 +198,8 @@ def test_a_node_with_a_name_that_no_scheduler_reads_is_left_out_and_a_fabric_of_
     tree = switch_tree(graph([[0], [0]], [], 1, node=["fine", node]))
     assert (tree.left_out, tree.nameless) == (1, (node,))
     for form in FORMATS:
-        assert "fine" in text(tree, form)
-    assert set(above(conf(text(tree, "slurm-tree")))) == {"fine"}
+        assert "fine" in format_tree(tree, form)
+    assert set(above(conf(format_tree(tree, "slurm-tree")))) == {"fine"}
     with pytest.raises(BadInput, match="host's name"):
         switch_tree(graph([[0]], [], 1, node=[node]))
 
@@ -204,13 +210,15 @@ def test_a_torus_is_refused() -> None:
 
 
 def test_switches_have_names_that_slurm_takes() -> None:
-    made = conf(text(switch_tree(graph([[0], [1]], [], 2, names=["x" * 250 + "1", "x" * 250 + "2"])), "slurm-tree"))
+    made = conf(
+        format_tree(switch_tree(graph([[0], [1]], [], 2, names=["x" * 250 + "1", "x" * 250 + "2"])), "slurm-tree")
+    )
     assert len(made) == 2
     assert all(len(name) <= 64 for name in made)
 
 
 def test_a_simulated_fabric_says_so() -> None:
-    assert "simulated fabric" in text(switch_tree(FABRICS["a dragonfly"]()), "slurm-tree").splitlines()[0]
+    assert "simulated fabric" in format_tree(switch_tree(FABRICS["a dragonfly"]()), "slurm-tree").splitlines()[0]
 
 
 @pytest.mark.skipif(shutil.which("scontrol") is None, reason="needs Slurm's client: apt-get install slurm-client")
@@ -219,7 +227,7 @@ def test_slurm_reads_the_host_lists(tmp_path: Path, node: str) -> None:
     nodes = [node.format(number) for number in (1, 2, 3, 9, 10, 11)]
     site = tmp_path / "slurm.conf"
     site.write_text("ClusterName=x\nSlurmctldHost=localhost\nAuthType=auth/none\n")
-    made = conf_lists(text(switch_tree(graph([[0]] * len(nodes), [], 1, node=nodes)), "slurm-tree"))
+    made = conf_lists(format_tree(switch_tree(graph([[0]] * len(nodes), [], 1, node=nodes)), "slurm-tree"))
     done = subprocess.run(
         ["scontrol", "show", "hostnames", made["s0"]], capture_output=True, text=True, env={"SLURM_CONF": str(site)}
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import cauchy, false_discovery_control
 
-from flitwatch_domain.several_sets import benjamini_hochberg, combined, several_sets
+from flitwatch_domain.several_sets import benjamini_hochberg, combine_p_values, several_sets
 
 
 def entry(exe: str, verdict: str = "no evidence", p: float | None = 0.5, q: float | None = 0.9, **more: Any) -> dict:
@@ -71,15 +71,15 @@ def test_a_set_that_doubts_is_not_outvoted_and_weak_sets_make_no_name_together()
 def test_p_values_are_combined_as_by_cauchys_law_and_one_set_stays_as_it_is() -> None:
     rng = np.random.default_rng(0)
     for p in (rng.random(5) * 0.9, rng.random(2) * 1e-3, np.array([1e-12, 0.5])):
-        assert combined(p) == pytest.approx(cauchy.sf(np.mean(cauchy.isf(p))), rel=1e-9)
-    assert combined([0.03]) == pytest.approx(0.03)
-    assert combined([1e-40, 1e-40]) == pytest.approx(1e-40)
-    assert combined([1e-4, 1.0]) < 1e-3, "a set that says nothing takes little away"
+        assert combine_p_values(p) == pytest.approx(cauchy.sf(np.mean(cauchy.isf(p))), rel=1e-9)
+    assert combine_p_values([0.03]) == pytest.approx(0.03)
+    assert combine_p_values([1e-40, 1e-40]) == pytest.approx(1e-40)
+    assert combine_p_values([1e-4, 1.0]) < 1e-3, "a set that says nothing takes little away"
 
 
 def test_of_sets_that_depend_entirely_no_more_is_found_than_of_one() -> None:
     p = np.random.default_rng(1).random(4000)
-    together = np.array([combined([one, one, one]) for one in p.tolist()])
+    together = np.array([combine_p_values([one, one, one]) for one in p.tolist()])
     assert (together <= 0.05).mean() == pytest.approx((p <= 0.05).mean())
 
 

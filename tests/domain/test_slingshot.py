@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, FabricKind, Technology
 from flitwatch_domain.importers.read import read_fabric
-from flitwatch_domain.importers.slingshot import MOST_PORT, groups, location_of, parse, port_name
+from flitwatch_domain.importers.slingshot import MOST_PORT, find_groups, location_of, parse_fabric, port_name
 
 
 def planted(groups: int, switches: int, nics: int = 1) -> tuple[list[str], dict[str, int]]:
@@ -55,7 +55,7 @@ def test_the_vendors_example(shared: Path) -> None:
 def test_planted_groups_come_back(size: int, switches: int) -> None:
     links, group_of = planted(size, switches, nics=2)
     random.Random(1).shuffle(links)
-    fabric = parse("\n".join(links), "links.txt", "frontier")
+    fabric = parse_fabric("\n".join(links), "links.txt", "frontier")
     assert fabric.kind is FabricKind.DRAGONFLY and fabric.groups == list(range(size))
     assert dict(zip(fabric.routers.name, fabric.routers.group.tolist(), strict=True)) == group_of
     classes = fabric.summary()["links_by_class"]
@@ -70,18 +70,18 @@ def test_planted_groups_come_back(size: int, switches: int) -> None:
 def test_documents_of_the_rest_interface_are_the_same_links() -> None:
     links, _ = planted(2, 4)
     document = {"documentLinks": [f"/fabric/links/{link}" for link in links], "documentCount": len(links), "totalCount": len(links)}  # fmt: skip
-    one, other = parse(json.dumps(document), "links.json", "a"), parse("\n".join(links), "links.txt", "a")
+    one, other = parse_fabric(json.dumps(document), "links.json", "a"), parse_fabric("\n".join(links), "links.txt", "a")
     assert list(one.routers.name) == list(other.routers.name) and one.summary() == other.summary()
     with pytest.raises(BadInput, match=f"holds 3 of {len(links)} links"):
-        parse(json.dumps(document | {"documentLinks": document["documentLinks"][:3]}), "links.json", "a")
+        parse_fabric(json.dumps(document | {"documentLinks": document["documentLinks"][:3]}), "links.json", "a")
 
 
 def test_switches_without_groups_are_a_graph() -> None:
     """A ring is no dragonfly, and nobody guesses."""
     ring = [f"x1c0r{n}j1p0-x1c0r{(n + 1) % 6}j2p0" for n in range(6)]
-    fabric = parse("\n".join(ring), "links.txt", "ring")
+    fabric = parse_fabric("\n".join(ring), "links.txt", "ring")
     assert fabric.kind is FabricKind.GRAPH and "do not fall into groups" in fabric.warnings[0]
-    assert groups(6, np.arange(6), (np.arange(6) + 1) % 6) is None
+    assert find_groups(6, np.arange(6), (np.arange(6) + 1) % 6) is None
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_switches_without_groups_are_a_graph() -> None:
 )
 def test_what_contradicts_itself_is_refused(lines: str, reason: str) -> None:
     with pytest.raises(BadInput) as bad:
-        parse(lines, "f", "x")
+        parse_fabric(lines, "f", "x")
     assert reason in str(bad.value)
 
 
 def test_a_link_that_is_listed_from_both_ends_is_one() -> None:
-    fabric = parse("x1c0r0j1p0-x1c0r1j1p0\nx1c0r1j1p0-x1c0r0j1p0", "f", "x")
+    fabric = parse_fabric("x1c0r0j1p0-x1c0r1j1p0\nx1c0r1j1p0-x1c0r0j1p0", "f", "x")
     assert fabric.summary()["links_by_class"] == {"green": 2}
 
 
@@ -113,5 +113,5 @@ def test_a_blades_jacks_to_the_nodes_have_numbers_of_their_own() -> None:
     names = [port_name("x2011c6r1", port) for port in range(MOST_PORT + 1)]
     assert len(set(names)) == 128 and names[63:66] == ["x2011c6r1j32p1", "x2011c6r1j100p0", "x2011c6r1j100p1"]
     assert [place.port for name in names if (place := location_of(name))] == list(range(MOST_PORT + 1))
-    fabric = parse("x2011c6r1j1p0-x2011c6r3j1p0\nx2011c6r1j100p0-x2011c6s0b0n0h3\n", "f", "frontier")
+    fabric = parse_fabric("x2011c6r1j1p0-x2011c6r3j1p0\nx2011c6r1j100p0-x2011c6s0b0n0h3\n", "f", "frontier")
     assert fabric.endpoints.port.tolist() == [64] and fabric.counted_links()[0, 64] >= 0

@@ -12,15 +12,15 @@ from support.slingshot_templates import planted
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, FabricKind, Technology
-from flitwatch_domain.importers.read import detect, read_fabric
+from flitwatch_domain.importers.read import detect_format, read_fabric
 from flitwatch_domain.importers.slingshot import location_of
-from flitwatch_domain.importers.slingshot_template import parse
+from flitwatch_domain.importers.slingshot_template import parse_fabric
 
 
 def test_groups_switches_links_and_nics_come_back() -> None:
     text = json.dumps(planted(), indent=4)
-    assert detect(text, "fabric_template.json") == "slingshot"
-    fabric = parse(text, "fabric_template.json", "frontier")
+    assert detect_format(text, "fabric_template.json") == "slingshot"
+    fabric = parse_fabric(text, "fabric_template.json", "frontier")
     kinds = (fabric.kind, fabric.technology, fabric.counted_at, fabric.warnings)
     assert kinds == (FabricKind.DRAGONFLY, Technology.SLINGSHOT, CountedAt.SENDER, ())
     assert list(fabric.routers.name) == ["x1000c0r1", "x1000c0r3", "x1001c0r1", "x1001c7r7"]
@@ -70,13 +70,13 @@ def test_what_contradicts_itself_is_refused_by_name(change: Any, said: str) -> N
     template = planted()
     change(template)
     with pytest.raises(BadInput, match=said):
-        parse(json.dumps(template), "fabric_template.json", "frontier")
+        parse_fabric(json.dumps(template), "fabric_template.json", "frontier")
 
 
 @pytest.mark.parametrize("text", ['{"swcNum": 1', '{"grpId": ' + "[" * 100_000])
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is no JSON"):
-        parse(text, "fabric_template.json", "frontier")
+        parse_fabric(text, "fabric_template.json", "frontier")
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,6 @@ def test_the_rise_is_the_boundary_that_leaves_the_least(width_s: float) -> None:
         low = T0 + width_s * (place - rng.uniform(0, 12))
         high = low + width_s * rng.uniform(1, 24)
         wanted = plain_rise(at, value, low, high, width_s)
-        assert slowdown.rise(Series(at, value, width_s), low, high) == wanted
+        assert slowdown.find_rise_s(Series(at, value, width_s), low, high) == wanted
         found.append(wanted is not None)
     assert 50 < sum(found) < 250

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, FabricKind, Links, NodeRole, Routers
-from flitwatch_domain.generators import quartz1, torus, xgft
+from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
 from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_domain.tree_routes import NO_WAY, TreeRoutes
 
@@ -90,7 +90,11 @@ def one_by_one(fabric: Fabric, traffic: JobTraffic) -> Floats:
 @given(st.integers(0, 10**6), st.integers(0, 4))
 def test_every_way_is_followed_in_trees_with_cables_missing(seed: int, gone: int) -> None:
     rng = np.random.default_rng(seed)
-    made = (xgft(2, [3, 4], [1, 3], [1, 1.5]), xgft(3, [2, 3, 3], [1, 2, 2]), xgft(3, [2, 2, 3], [1, 2, 1], [1, 2, 1]))
+    made = (
+        build_xgft(2, [3, 4], [1, 3], [1, 1.5]),
+        build_xgft(3, [2, 3, 3], [1, 2, 2]),
+        build_xgft(3, [2, 2, 3], [1, 2, 1], [1, 2, 1]),
+    )
     fabric = cut(made[seed % 3], rng, gone)
     traffic = job(fabric, np.sort(rng.choice(len(fabric.endpoints), 7, replace=False)), rng)
     routes = TreeRoutes(fabric)
@@ -104,7 +108,8 @@ def test_every_way_is_followed_in_trees_with_cables_missing(seed: int, gone: int
 
 
 @pytest.mark.parametrize(
-    "fabric", [quartz1(), xgft(2, [6, 5], [1, 3], [1, 2]), cut(quartz1(), np.random.default_rng(3), 25)]
+    "fabric",
+    [build_quartz1(), build_xgft(2, [6, 5], [1, 3], [1, 2]), cut(build_quartz1(), np.random.default_rng(3), 25)],
 )
 def test_what_comes_into_a_switch_leaves_it_and_all_that_is_sent_arrives(fabric: Fabric) -> None:
     rng = np.random.default_rng(1)
@@ -118,7 +123,7 @@ def test_what_comes_into_a_switch_leaves_it_and_all_that_is_sent_arrives(fabric:
 
 
 def test_with_one_spine_the_loads_are_what_each_leaf_sends_and_receives() -> None:
-    fabric, rng = xgft(2, [4, 5], [1, 1]), np.random.default_rng(2)
+    fabric, rng = build_xgft(2, [4, 5], [1, 1]), np.random.default_rng(2)
     traffic = job(fabric, rng.permutation(20)[:9], rng)
     load, links = loads(fabric, traffic)[:, 0], fabric.links
     sent, received = (np.bincount(traffic.router, side, 6) for side in (traffic.sent, traffic.received))
@@ -131,7 +136,7 @@ def test_with_one_spine_the_loads_are_what_each_leaf_sends_and_receives() -> Non
 
 
 def test_a_symmetric_tree_is_loaded_evenly() -> None:
-    fabric = xgft(3, [4, 3, 4], [1, 2, 3])
+    fabric = build_xgft(3, [4, 3, 4], [1, 2, 3])
     every = np.arange(len(fabric.endpoints))
     alike = JobTraffic(fabric.endpoints.router.astype(np.int64), np.full(len(every), 1e9), np.full(len(every), 1e9))
     load, level = loads(fabric, alike)[:, 0], fabric.routers.level
@@ -142,7 +147,7 @@ def test_a_symmetric_tree_is_loaded_evenly() -> None:
 
 
 def test_a_job_in_one_pod_loads_nothing_outside_it() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     rng = np.random.default_rng(4)
     traffic = job(fabric, np.flatnonzero(fabric.routers.group[fabric.endpoints.router] == 2)[::9], rng)
     used = np.flatnonzero((loads(fabric, traffic)[:, 0] > 0) & fabric.router_links())
@@ -150,7 +155,7 @@ def test_a_job_in_one_pod_loads_nothing_outside_it() -> None:
 
 
 def test_parts_that_no_cable_joins_keep_their_traffic() -> None:
-    whole = xgft(3, [2, 2, 2], [1, 2, 2])
+    whole = build_xgft(3, [2, 2, 2], [1, 2, 2])
     core = np.append(whole.routers.level == 2, np.zeros(len(whole.endpoints), bool))
     fabric = without(whole, ~core[whole.links.src] & ~core[whole.links.dst])
     traffic = job(fabric, np.arange(8), np.random.default_rng(5))
@@ -166,7 +171,7 @@ def test_parts_that_no_cable_joins_keep_their_traffic() -> None:
 
 
 def test_io_traffic_goes_to_the_io_nodes() -> None:
-    fabric = xgft(2, [4, 3], [1, 2])
+    fabric = build_xgft(2, [4, 3], [1, 2])
     role = np.full(12, ROLES.index(NodeRole.COMPUTE))
     role[11] = ROLES.index(NodeRole.IO)
     ends = fabric.endpoints
@@ -177,12 +182,12 @@ def test_io_traffic_goes_to_the_io_nodes() -> None:
 
 
 def test_what_is_no_tree_or_has_no_ways_says_so() -> None:
-    assert "no tree" in (TreeRoutes(torus([4, 4])).reason or "")
-    fabric = xgft(2, [2, 2], [1, 2])
+    assert "no tree" in (TreeRoutes(build_torus([4, 4])).reason or "")
+    fabric = build_xgft(2, [2, 2], [1, 2])
     assert TreeRoutes(replace(fabric, routers=Routers(fabric.routers.name))).reason is not None
     assert TreeRoutes(replace(fabric, kind=FabricKind.GRAPH)).reason is not None
     # Leaf 0 is at spine 2 alone and leaf 2 at spine 4 alone; leaf 1 joins them, but nothing goes down and up again.
-    wide, links = xgft(2, [2, 3], [1, 2]), xgft(2, [2, 3], [1, 2]).links
+    wide, links = build_xgft(2, [2, 3], [1, 2]), build_xgft(2, [2, 3], [1, 2]).links
     gone = [(0, 4), (2, 3)]
     keep = ~np.isin(links.src * 10 + links.dst, [a * 10 + b for pair in gone for a, b in (pair, pair[::-1])])
     assert TreeRoutes(without(wide, keep)).reason == NO_WAY
@@ -195,7 +200,7 @@ def test_what_is_no_tree_or_has_no_ways_says_so() -> None:
 
 
 def test_a_job_without_traffic_and_links_that_nobody_asks_for_are_no_trouble() -> None:
-    fabric = xgft(2, [2, 2], [1, 2])
+    fabric = build_xgft(2, [2, 2], [1, 2])
     routes = TreeRoutes(fabric)
     silent = JobTraffic(np.array([0, 1]), np.zeros(2), np.zeros(2))
     assert not routes.loads([silent], np.arange(len(fabric.links)), 0.0).any()

@@ -12,7 +12,7 @@ from support.ufm import documents_of, public_cables
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import FabricKind
 from flitwatch_domain.importers.read import read_fabric
-from flitwatch_domain.importers.ufm import parse
+from flitwatch_domain.importers.ufm import parse_fabric
 
 SPINE = {
     "source_guid": "1c34da0300728606",
@@ -54,7 +54,7 @@ def test_the_public_cabling_of_a_director_fabric(shared: Path, tmp_path: Path) -
 
 
 def test_links_alone_make_a_fabric_and_either_order_is_the_same() -> None:
-    fabric = parse(json.dumps([SPINE, HOST]), "links.json", "luna")
+    fabric = parse_fabric(json.dumps([SPINE, HOST]), "links.json", "luna")
     assert fabric.kind is FabricKind.FAT_TREE
     assert fabric.routers.name.tolist() == ["SLG01-02", "SSPINE1-13"] and fabric.routers.level.tolist() == [0, 1]
     assert fabric.endpoints.node.tolist() == ["luna-0001"] and fabric.attributes["adapters"] == ["mlx5_10"]
@@ -63,7 +63,7 @@ def test_links_alone_make_a_fabric_and_either_order_is_the_same() -> None:
         key.replace("source", "x").replace("destination", "source").replace("x_", "destination_"): value
         for key, value in SPINE.items()
     }
-    again = parse(json.dumps({"links": [SPINE, turned, HOST]}), "links.json", "luna")
+    again = parse_fabric(json.dumps({"links": [SPINE, turned, HOST]}), "links.json", "luna")
     assert again.links.src.tolist() == fabric.links.src.tolist()
 
 
@@ -85,7 +85,7 @@ def test_ports_add_speed_lid_and_the_adapters_own_guid() -> None:
         "peer_guid": "0c42a103001b8256",
         "peer_node_guid": "0c42a103001b8250",
     }
-    fabric = parse(json.dumps({"links": [SPINE, HOST], "ports": [port, other]}), "ufm", "luna")
+    fabric = parse_fabric(json.dumps({"links": [SPINE, HOST], "ports": [port, other]}), "ufm", "luna")
     assert fabric.attributes["lids"] == [254] and fabric.attributes["switch_lids"] == [2, 0]
     assert fabric.endpoints.guid.tolist() == ["0c42a103001b8256"]
     assert fabric.attributes["adapter_guids"] == ["0c42a103001b8250"]
@@ -113,4 +113,4 @@ def test_ports_add_speed_lid_and_the_adapters_own_guid() -> None:
 )
 def test_what_contradicts_itself_is_refused_with_its_place(document: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
-        parse(document, "ufm", "luna")
+        parse_fabric(document, "ufm", "luna")

@@ -15,7 +15,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 #: How far back the counters begin.
 PAST_S = 300
@@ -29,10 +29,12 @@ class Beat(threading.Thread):
         self._url = url
         self._ended = threading.Event()
         self._rng = np.random.default_rng(3)
-        fabric = dragonfly(4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="beat")
+        fabric = build_dragonfly(
+            4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="beat"
+        )
         self._size = len(fabric.routers)
         with connect(url, role="writer") as conn:
-            self._fabric = fabrics.save(conn, fabric)
+            self._fabric = fabrics.save_fabric(conn, fabric)
             now = int(time.time())
             self._write(conn, np.arange(now - PAST_S, now))
 
@@ -69,4 +71,4 @@ class Beat(threading.Thread):
         )
         counters.write_batch(conn, counters.Batch(routers=rows))
         through = datetime.fromtimestamp(int(seconds[-1]) + 1, UTC).isoformat()
-        events.emit(conn, "counters", {"fabric_id": self._fabric, "through": through, "routers": self._size})
+        events.emit_event(conn, "counters", {"fabric_id": self._fabric, "through": through, "routers": self._size})

@@ -56,13 +56,13 @@ def served(url: str, anonymous: str = "user") -> Iterator[str]:
 
 def main(data: Path, command: list[str]) -> int:
     """Serve the measured fabrics in `data` to a command, or to whoever opens the address that is printed."""
-    from flitwatch_db.migrations import migrate
+    from flitwatch_db.migrations import migrate_database
     from flitwatch_ops.embedded import Embedded
 
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-site-")), durable=False)
     server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         fill(server.url, data)
         with served(server.url) as url:
             if command:

@@ -23,7 +23,7 @@ from e2e.site import PAGE, ROOT, fill, served
 from flitwatch_db import connect
 from flitwatch_db.incidents import store
 from flitwatch_db.incidents.finding import of_explanation
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.incidents import Minute
 from flitwatch_ops.embedded import Embedded
 from flitwatch_research.studies import registry
@@ -79,7 +79,7 @@ def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str])
     began, job = found["slowdown"]["since"].timestamp(), told.answer["job_pk"]
     minutes = [Minute(60 * (began // 60 + at), 4.0 - at, 0.9 if at else None) for at in range(3)]
     with connect(embedded_db, role="writer") as conn:
-        incident = store.keep(conn, world.fabric_id, job, True, found, final=True)
+        incident = store.store_finding(conn, world.fabric_id, job, True, found, final=True)
         store.add_minutes(conn, incident, minutes)
         store.set_span(conn, incident, began, began + 300)
         merged = conn.execute(
@@ -166,7 +166,7 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     server = Embedded(server_folder(), durable=False)
     server.start()
     try:
-        migrate(server.url)
+        migrate_database(server.url)
         beat = Beat(server.url)
         beat.start()
         with served(server.url) as url:
@@ -198,11 +198,11 @@ def test_spans_of_a_month_and_of_a_year(embedded_db: str, browser: dict[str, str
     from support.planted_year import END_S, SHIFT_S, START_S
     from support.planted_year import fill as plant_a_year
 
-    from flitwatch_db.counters.rollups import roll
+    from flitwatch_db.counters.rollups import roll_up_hours
 
     plant_a_year(embedded_db)
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
-        roll(conn, settled_s=0)
+        roll_up_hours(conn, settled_s=0)
     with served(embedded_db) as url:
         axis = {"FLITWATCH_AXIS": json.dumps({"from": START_S, "to": END_S}), "FLITWATCH_SHIFT": str(SHIFT_S)}
         run("spans.mjs", {**browser, "FLITWATCH_URL": url, **axis}, timeout_s=300)

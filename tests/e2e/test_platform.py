@@ -18,7 +18,7 @@ from support.databases import PLACE
 from support.ports import free_port
 from support.waiting import eventually
 
-from flitwatch_ops.supervisor import running
+from flitwatch_ops.supervisor import read_running_state
 from flitwatch_twin.spec import SCENARIOS
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("browser"), pytest.mark.smoke, pytest.mark.timeout(900)]
@@ -63,7 +63,7 @@ def platform() -> Iterator[Platform]:
             up = platform.run("up", "--port", str(free_port()), "--twin", "none", "--anonymous", "user", "--json")
             assert up.returncode == 0, up.stderr[-2000:]
             platform.url = json.loads(up.stdout)["url"].rstrip("/")
-            state = running(platform.home)
+            state = read_running_state(platform.home)
             assert state is not None
             feed = ["--log", state["log"], "--db", state["database"]]
             when = ["--day", "1", "--history", "3600", "--seconds", "0"]

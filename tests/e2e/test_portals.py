@@ -62,7 +62,9 @@ def test_a_portal_that_a_site_names_shows_jobs_in_its_frame(
 
     now_s = time.time()
     with connect(embedded_db, role="writer") as conn:
-        jobs.upsert(conn, [Job("c", "1234", "COMPLETED", name="milc", start_s=now_s - 900, end_s=now_s - 300, nodes=1)])
+        jobs.upsert_jobs(
+            conn, [Job("c", "1234", "COMPLETED", name="milc", start_s=now_s - 900, end_s=now_s - 300, nodes=1)]
+        )
     pages: dict[str, str] = {}
     with portal(pages) as port:
         # The same server under another name is another origin.

@@ -92,7 +92,7 @@ def topology_spec(data: bytes) -> None:
         text = LocalText(f"file:{_file(rest, 'fuzz-spec.txt')}")
     elif text.strip() in ("theta", "edison", "quartz1"):
         return  # no input reaches them, and each takes a second
-    topologies.describe(topologies.parse(text))
+    topologies.describe_topology(topologies.parse_topology(text))
 
 
 def lldp_neighbours(data: bytes) -> None:
@@ -134,8 +134,8 @@ def dragonview(data: bytes) -> None:
 
 def sacct_output(data: bytes) -> None:
     """sacct, parsable2 or JSON, as records for the log."""
-    for job in sacct.decode(data, "fuzz")[0]:
-        sacct.record(job)
+    for job in sacct.decode_jobs(data, "fuzz")[0]:
+        sacct.to_job_record(job)
         assert job.array_task is None or job.array_task >= 0
 
 
@@ -144,7 +144,7 @@ def _jobs(
 ) -> None:
     for item in (*reader.read(io.BytesIO(data), "fuzz"), *reader.rest()):
         if isinstance(item, tuple):
-            accounts.job_of(shapes.parse_job(orjson.dumps(sacct.record(item[0]))))
+            accounts.job_of(shapes.parse_job(orjson.dumps(sacct.to_job_record(item[0]))))
 
 
 def pbs_accounting(data: bytes) -> None:
@@ -173,7 +173,7 @@ def aries_ncl(data: bytes) -> None:
     folder.mkdir(exist_ok=True)
     _files(data, "ncl/app.timings.json", "ncl/app.counters.0.bin", "ncl/counters.txt", "ncl/run.json")
     for head in ncl.find_runs(folder):
-        ncl.records(ncl.read_run(head))
+        ncl.to_run_records(ncl.read_run(head))
 
 
 def aries_ncl_yaml(data: bytes) -> None:
@@ -182,7 +182,7 @@ def aries_ncl_yaml(data: bytes) -> None:
     folder.mkdir(exist_ok=True)
     _files(data, "ncl-yaml/app.nettiles.0.yaml", "ncl-yaml/counters.txt", "ncl-yaml/app.proctiles.0.yaml")
     for head in ncl.find_runs(folder):
-        ncl.records(ncl.read_run(head))
+        ncl.to_run_records(ncl.read_run(head))
 
 
 def run_json(data: bytes) -> None:
@@ -202,7 +202,7 @@ def ldms_store_csv(data: bytes) -> None:
 
 def noise_bench_lines(data: bytes) -> None:
     """JSON lines of the MPI microbenchmark."""
-    noise_bench.read(_file(data, "noise.jsonl"))
+    noise_bench.read_measurements(_file(data, "noise.jsonl"))
 
 
 def message_dag(data: bytes) -> None:
@@ -240,12 +240,12 @@ def twin_spec(data: bytes) -> None:
 
 def host_list(data: bytes) -> None:
     """Slurm host lists: what was expanded and compressed expands to the same hosts."""
-    hosts = hostlist.expand(data.decode("utf-8", errors="replace"), limit=10_000)
-    hostlist.compress(hosts)
+    hosts = hostlist.expand_hosts(data.decode("utf-8", errors="replace"), limit=10_000)
+    hostlist.compress_hosts(hosts)
 
 
 #: Three routers with two endpoints each; a file's counters, tables and LIDs are looked up in it.
-_FABRIC = generators.dragonfly(1, 1, 3, endpoints_per_router=2, blue_routers=0, name="fuzz")
+_FABRIC = generators.build_dragonfly(1, 1, 3, endpoints_per_router=2, blue_routers=0, name="fuzz")
 #: One router of 48 ports of link class 0.
 _WIRED = np.ones((1, 48), np.uint8)
 
@@ -347,7 +347,7 @@ def own_records(data: bytes) -> None:
     topic = {b"j": topics.JOBS, b"r": topics.RUNS, b"s": topics.SAMPLES}.get(data[:1], topics.JOBS)
     pending_rows = PendingRows()
     for record in _records(topic, data[1:].split(b"\n")):
-        accounts.decode(record, pending_rows)
+        accounts.decode_own_record(record, pending_rows)
     assert (
         len(pending_rows.letters) + len(pending_rows.jobs) + len(pending_rows.runs) + len(pending_rows.samples)
         == data[1:].count(b"\n") + 1

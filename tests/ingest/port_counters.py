@@ -13,7 +13,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.importers import ibnetdiscover
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 #: Two leaves; node n1 has compute adapters mlx5_0, mlx5_1 and mlx5_6, node n2 one whose name the fabric does not know.
@@ -43,13 +43,13 @@ Ca	1 "H-00000000000000c0"		# "n2"
 
 def stored_fabric(url: str, text: str = RAILS, name: str = "ib") -> int:
     with connect(url) as conn:
-        return fabrics.save(conn, ibnetdiscover.parse(text, name, name))
+        return fabrics.save_fabric(conn, ibnetdiscover.parse_fabric(text, name, name))
 
 
 def carry(url: str, topic: str, records: Iterable[dict]) -> None:
     with open_log(url) as log:
         append(log, topic, [json.dumps(record).encode() for record in records])
-    drain(url, url)
+    drain_log(url, url)
 
 
 def endpoint_words(url: str, column: str = "tx_bytes") -> dict[str, float]:
@@ -88,7 +88,7 @@ def slingshot(url: str) -> None:
     links = Links([1, 2, 3, 4], [0, 0, 0, 0], src_port=[0] * 4, dst_port=[0, 1, 2, 3])
     fabric = Fabric("ss", FabricKind.DRAGONFLY, Technology.SLINGSHOT, Routers(["x1000c0r0"]), ends, links)
     with connect(url) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
 
 
 def lanes(url: str, table: str, array: str) -> dict[tuple[int, int, int], float]:

@@ -23,7 +23,7 @@ class Subnet:
         self.folder = folder
         #: Whether libibumad in a process of ours reaches the simulator; without it, only perfquery does.
         self.by_library = False
-        switches, ports = lft.guids(fabric)
+        switches, ports = lft.list_guids(fabric)
         self.switches = [f"S-{guid:016x}" for guid in switches]
         self.adapters = [f"H-{guid - 1:016x}" for guid in ports]
         (folder / "fabric.topo").write_text(opensm.ibsim_text(fabric))

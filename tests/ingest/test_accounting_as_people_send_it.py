@@ -43,7 +43,7 @@ def rows(*records: dict[str, str], delimiter: str = "|") -> str:
 
 
 def read(text: str) -> tuple[list[Job], list[Rejection]]:
-    return sacct.decode(text.encode(), "jobs.txt", zone=UTC)
+    return sacct.decode_jobs(text.encode(), "jobs.txt", zone=UTC)
 
 
 def _sacct_text(state: str, end_s: float | None, ran_s: float | None) -> str:
@@ -139,7 +139,7 @@ def test_an_end_before_the_start_is_rejected_with_its_reason(scheduler: str) -> 
 @pytest.mark.shared
 def test_a_cancelled_job_without_an_end_ran_for_its_elapsed_time(shared: Path) -> None:
     text = (shared / "cases/ended-job-without-end/jobs.txt").read_bytes()
-    jobs, rejected = sacct.decode(text, "jobs.txt", zone=UTC)
+    jobs, rejected = sacct.decode_jobs(text, "jobs.txt", zone=UTC)
     assert rejected == [] and [job.end_s - job.start_s for job in jobs] == [19, 3600]  # type: ignore[operator]
 
 
@@ -148,7 +148,7 @@ def test_a_job_that_is_over_and_whose_end_no_record_tells_holds_nothing(state: s
     from flitwatch_db.jobs.ends import end_or
 
     with connect(embedded_db, role="writer") as conn:
-        store.upsert(conn, [Job("c", "1", state, start_s=START_S), Job("c", "2", "RUNNING", start_s=START_S)])
+        store.upsert_jobs(conn, [Job("c", "1", state, start_s=START_S), Job("c", "2", "RUNNING", start_s=START_S)])
         open_ = f"SELECT job_id FROM job WHERE {end_or(chr(39) + 'infinity' + chr(39) + '::timestamptz')} > now()"
         assert conn.execute(open_.encode()).fetchall() == [("2",)]
 
@@ -192,14 +192,14 @@ delimiters = st.text(
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["snowman", "caret-bar-caret", "tilde"])
 def test_delimiters_that_were_refused(shared: Path, name: str) -> None:
-    jobs, rejected = sacct.decode((shared / f"cases/other-delimiters/{name}.txt").read_bytes(), "f", zone=UTC)
+    jobs, rejected = sacct.decode_jobs((shared / f"cases/other-delimiters/{name}.txt").read_bytes(), "f", zone=UTC)
     assert rejected == [] and [(job.job_id, job.name) for job in jobs] == [("63", "a|b")]
 
 
 @pytest.mark.shared
 def test_other_inputs_that_were_refused(shared: Path) -> None:
     def of(case: str) -> list[tuple[str, str | None]]:
-        jobs, rejected = sacct.decode((shared / "cases" / case / "jobs.txt").read_bytes(), "f", zone=UTC)
+        jobs, rejected = sacct.decode_jobs((shared / "cases" / case / "jobs.txt").read_bytes(), "f", zone=UTC)
         return [(job.job_id, job.name) for job in jobs] + [("rejected", bad.reason) for bad in rejected]
 
     assert of("newline-in-job-name") == [("51", "part one\npart two"), ("52", "plain")]
@@ -248,7 +248,7 @@ def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(databas
     order = data.draw(st.lists(st.sampled_from(range(count + 1)), min_size=1, max_size=6))
     with connect(database, role="writer") as conn:
         for at in order:
-            store.upsert(conn, sacct.decode(looks[at].encode(), "f", zone=UTC)[0])
+            store.upsert_jobs(conn, sacct.decode_jobs(looks[at].encode(), "f", zone=UTC)[0])
             seen = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job").fetchall()]
             told = [task for job_id in seen for task in tasks_of(job_id)]
             assert sorted(told) == list(range(1, count + 1)), (order, at, seen)
@@ -272,7 +272,7 @@ def test_the_looks_at_a_real_array_leave_none_pending(shared: Path, embedded_db:
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         for number in (1, 2, 3, 1):
             text = (shared / f"cases/array-placeholders/{number}.txt").read_bytes()
-            store.upsert(conn, sacct.decode(text, "f", zone=UTC)[0])
+            store.upsert_jobs(conn, sacct.decode_jobs(text, "f", zone=UTC)[0])
             waiting.append([job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'")])
     assert waiting == [["77_[2-5]"], ["77_[4-5]"], [], []]
 
@@ -290,7 +290,7 @@ def test_the_looks_at_a_real_array_leave_none_pending(shared: Path, embedded_db:
 )
 def test_waiting_tasks_have_a_short_id_and_huge_arrays_keep_their_text(database: str, text: str, named: str) -> None:
     with connect(database, role="writer") as conn:
-        ((_, job),) = store.store(conn, [Job("c", f"77_[{text}]", "PENDING", submit_s=START_S)])
+        ((_, job),) = store.store_jobs(conn, [Job("c", f"77_[{text}]", "PENDING", submit_s=START_S)])
         assert job.job_id == f"77_[{named}]"
         conn.rollback()
 
@@ -301,8 +301,8 @@ def test_an_array_with_a_number_that_was_used_before_is_another_array(database: 
             Job("c", f"77_{task}", "COMPLETED", submit_s=START_S, start_s=START_S, end_s=START_S + 9)
             for task in (1, 2, 3)
         ]
-        store.upsert(conn, [*old, Job("c", "77_[4-5]", "CANCELLED", submit_s=START_S)])
-        store.upsert(conn, [Job("c", "77_[1-5]", "PENDING", submit_s=START_S + 1e7)])
+        store.upsert_jobs(conn, [*old, Job("c", "77_[4-5]", "CANCELLED", submit_s=START_S)])
+        store.upsert_jobs(conn, [Job("c", "77_[1-5]", "PENDING", submit_s=START_S + 1e7)])
         rows = conn.execute("SELECT job_id, state FROM job ORDER BY 1").fetchall()
         assert rows == [
             ("77_1", "COMPLETED"),
@@ -316,8 +316,8 @@ def test_an_array_with_a_number_that_was_used_before_is_another_array(database: 
 
 def test_a_requeued_task_takes_the_row_of_the_last_waiting_one(database: str) -> None:
     with connect(database, role="writer") as conn:
-        store.upsert(conn, [Job("c", "77_[4]", "PENDING", submit_s=START_S)])
-        store.upsert(conn, [Job("c", "77_4", "RUNNING", restart=1, submit_s=START_S + 60, start_s=START_S + 61)])
+        store.upsert_jobs(conn, [Job("c", "77_[4]", "PENDING", submit_s=START_S)])
+        store.upsert_jobs(conn, [Job("c", "77_4", "RUNNING", restart=1, submit_s=START_S + 60, start_s=START_S + 61)])
         assert conn.execute("SELECT job_id, restart, state, array_task FROM job").fetchall() == [
             ("77_4", 1, "RUNNING", 4)
         ]
@@ -328,16 +328,16 @@ def test_a_requeued_task_takes_the_row_of_the_last_waiting_one(database: str) ->
 def test_the_writer_stores_the_looks_at_an_array_without_a_dead_letter(shared: Path, embedded_db: str) -> None:
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.collectors.sacct import publish_jobs
-    from flitwatch_ingest.writer.drain import drain
+    from flitwatch_ingest.writer.drain import drain_log
     from flitwatch_stream.backends import open_log
 
     for number in (1, 2, 3):
-        jobs, _ = sacct.decode((shared / f"cases/array-placeholders/{number}.txt").read_bytes(), "f", zone=UTC)
+        jobs, _ = sacct.decode_jobs((shared / f"cases/array-placeholders/{number}.txt").read_bytes(), "f", zone=UTC)
         with open_log(embedded_db) as log, log.producer() as producer:
             publisher = Publisher(producer)
             publish_jobs(jobs, publisher)
             publisher.flush()
-        drain(embedded_db, embedded_db)
+        drain_log(embedded_db, embedded_db)
     with connect(embedded_db, role="reader") as conn:
         assert conn.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
         assert conn.execute("SELECT job_id, state FROM job ORDER BY 1").fetchall() == [

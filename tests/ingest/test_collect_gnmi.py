@@ -22,7 +22,7 @@ from flitwatch_db import connect
 from flitwatch_domain.importers.lldp import fabric_of
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import add_counters, switch_of
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 
 def notification(switch: str, second: int) -> str:
@@ -75,7 +75,7 @@ def test_a_leaf_spine_by_gnmi_over_tls(embedded_db: str, tmp_path: Path) -> None
     finally:
         for target in targets.values():
             target.close()
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     # Pause frames are no time: the stalls are unknown.
     assert by_port(embedded_db) == {
         (switch, port): (2 * (1000 + int(port[8:])), 0, 2 * 6) for switch, ports in CABLED.items() for port in ports

@@ -15,13 +15,13 @@ from noise_core import flow_ibsim
 
 from flitwatch_db import connect
 from flitwatch_domain.counters import LANES
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_ingest.sources import perfquery
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 
-FABRIC = xgft(2, [4, 4], [1, 2])
+FABRIC = build_xgft(2, [4, 4], [1, 2])
 #: The largest values of some 32-bit counters, and extended counters, as ibsim names them.
 NARROW = {"PortXmitData": 2**32, "PortRcvPkts": 2**32, "PortXmitWait": 2**32, "SymbolErrorCounter": 2**16}
 NARROW |= {"VL15Dropped": 2**16, "PortXmitConstraintErrors": 2**8, "LocalLinkIntegrityErrors": 2**4}
@@ -59,7 +59,7 @@ def test_counters_reach_the_ports_of_the_topology(embedded_db: str, subnet: Subn
     subnet.count(0, 1, PortXmitWait=700)
     subnet.count(5, 2, PortXmitWait=41)
     subnet.collect(embedded_db)
-    drain(embedded_db, embedded_db, limit_s=60)
+    drain_log(embedded_db, embedded_db, limit_s=60)
     with connect(embedded_db) as conn:
         names = [row[0] for row in conn.execute("SELECT name FROM router ORDER BY router").fetchall()]
         letters = conn.execute("SELECT reason FROM dead_letter").fetchall()
@@ -81,7 +81,7 @@ def test_a_saturated_counter_is_told_and_counts_nothing(embedded_db: str, subnet
         assert found["saturated"] == {"PortXmitWait": 1}
         assert "1 ports have a saturated PortXmitWait" in found["said"]
         time.sleep(1.1)
-    drain(embedded_db, embedded_db, limit_s=60)
+    drain_log(embedded_db, embedded_db, limit_s=60)
     ticks = waited(embedded_db)
     assert len(ticks) == 31 and not any(ticks.values())
 
@@ -101,7 +101,7 @@ def test_waits_by_virtual_lane_reach_their_port(embedded_db: str, subnet: Subnet
     planted = {(subnet.switches[0], 1): {f"{wait}3": 700, f"{wait}15": 9}, (subnet.adapters[5], 1): {f"{wait}0": 41}}
     subnet.set_counters(planted, wait)
     subnet.collect(embedded_db, "--lanes", "--adapters")
-    drain(embedded_db, embedded_db, limit_s=60)
+    drain_log(embedded_db, embedded_db, limit_s=60)
     ports, own = (lanes(embedded_db, f"{device}_lane_1h", "stall_cycles") for device in ("router", "endpoint"))
     assert len(ports) == 32 * LANES and {at[1:]: n for at, n in ports.items() if n} == {(1, 3): 2 * 700, (1, 15): 2 * 9}
     assert len(own) == 16 * LANES and {at[1:]: n for at, n in own.items() if n} == {(0, 0): 2 * 41}
@@ -120,9 +120,9 @@ def test_words_by_service_level_are_read_as_perfquery_prints_them() -> None:
     """Names as libibmad writes them; a counter at its largest value counts no more."""
     text = "# PortXmitDataSL counters: Lid 6 port 12\nPortSelect:......................12\nCounterSelect:...................0x0000\n"
     text += "".join(f"{f'XmtDataSL{level}:':.<33}{level * 1000 + 5}\n" for level in range(LANES))
-    found = perfquery.parse(text)
+    found = perfquery.parse_ports(text)
     assert found == {12: {f"XmtDataSL{level}": level * 1000 + 5 for level in range(LANES)}}
-    assert perfquery.saturated(found[12] | {"XmtDataSL9": 0xFFFFFFFF}) == {"XmtDataSL9"}
+    assert perfquery.find_saturated(found[12] | {"XmtDataSL9": 0xFFFFFFFF}) == {"XmtDataSL9"}
 
 
 @pytest.mark.parametrize("subnet", ["libibumad"], indirect=True)

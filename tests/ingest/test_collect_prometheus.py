@@ -39,7 +39,7 @@ from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters.held_body import HeldBody
 from flitwatch_ingest.exporters.http import AT_A_TIME
 from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = pytest.mark.integration
 
@@ -76,7 +76,7 @@ def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, pr
         random.shuffle(batch)
         for part in (batch[:1], batch[1:]):
             assert door.write(part, proto).status_code == 204
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert endpoint_words(embedded_db) == {B1: 12_000}
     assert endpoint_words(embedded_db, "tx_wait_cycles") == {B1: 2 * 15}
     # A port's time counts once, however many of its counters come.
@@ -128,7 +128,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
         door.kill()
     for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
         assert f'flitwatch_collector_samples_total{{door="remote_write",result="{result}"}} {count}.0' in page
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     letters = named(embedded_db)
     assert {metric for metric, _ in letters} == {
         "dcgm_nvlink_bytes",
@@ -280,7 +280,7 @@ def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_pat
         assert door.write(batch).status_code == 204
     finally:
         door.kill()
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert endpoint_words(embedded_db) == {B1: 120}
     with connect(embedded_db) as conn:
         rows = conn.execute("SELECT instance, u64 FROM observation ORDER BY ts").fetchall()
@@ -335,7 +335,7 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
         door.kill()
         prometheus.kill()
         exporter.close()
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     first_of = {card: min(v for at, v in _counted(embedded_db) if at == cards[card]) for card in cards}
     assert all(value in history[card] for card, value in first_of.items())
     with connect(embedded_db) as conn:
@@ -377,7 +377,7 @@ def test_counters_of_the_opentelemetry_sdk_reach_their_port(
         assert reader.force_flush()
         time.sleep(0.05)
     provider.shutdown()
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     # The provider exports once more when it ends.
     assert endpoint_words(embedded_db) == {B1: 16_000}
     assert [metric for metric, _ in named(embedded_db)] == ["latency"]
@@ -444,7 +444,7 @@ def test_exporters_are_scraped_and_one_that_fails_stops_no_other(embedded_db: st
     garbled.close()
     # When it began to fail, and in the report.
     assert collector.returncode == 0 and said.count("is not in Prometheus' text format") == 2
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     ((port, (flits, _)),) = switch_ports(embedded_db).items()
     assert port[1] == 4 and flits == 10 * (len(logged(embedded_db)) - 2)
     # The page that cannot be read is a dead letter, once.

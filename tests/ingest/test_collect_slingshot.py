@@ -25,7 +25,7 @@ from flitwatch_ingest.collectors.slingshot import FileReader, SensorRecords, Top
 from flitwatch_ingest.exporters import Intake, MetricTable
 from flitwatch_ingest.exporters.limits import MOST_BYTES
 from flitwatch_ingest.sources.slingshot import BadRecord, samples_of
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.ports import FabricPorts, Owner
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log
@@ -68,7 +68,7 @@ def congestion(second: int, **more: Any) -> bytes:
 
 def stored_fabric(url: str) -> None:
     with connect(url) as conn:
-        fabrics.save(conn, slingshot.parse(LINKS, "links.txt", "ss"))
+        fabrics.save_fabric(conn, slingshot.parse_fabric(LINKS, "links.txt", "ss"))
 
 
 def read(
@@ -83,7 +83,7 @@ def read(
             FileReader(places, records, checkpoint, follow=False).look(threading.Event())
         else:
             TopicReader(source, topics, records, checkpoint).once(threading.Event())
-    drain(url, url)
+    drain_log(url, url)
     return dict(records.results)
 
 
@@ -208,7 +208,7 @@ def test_the_command_reads_a_folder_and_says_what_became_of_it(embedded_db: str,
     assert (report.pop("unknown_counters"), report.pop("unknown_counters_total")) == ([], 0)
     assert report == {"records": 3, "sensors": sensors, "published": 24, "rejected": 1, "refused_total": 1}
     assert where.endswith(f"a.jsonl byte {2 * len(event(0)) + 2}") and f"not taken: {where}: {reason}" in done.stderr
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert ports(embedded_db)["x3000c0r41", 24] == (1000, 9, {None})
     with connect(embedded_db) as conn:
         doors = conn.execute("SELECT DISTINCT split_part(source, ':', 1) FROM dead_letter").fetchall()
@@ -252,7 +252,7 @@ def test_nothing_to_read_is_refused() -> None:
 
 
 def test_a_chips_link_is_the_port_that_the_template_says() -> None:
-    fabric = slingshot_template.parse(json.dumps(planted()), "fabric_template.json", "frontier")
+    fabric = slingshot_template.parse_fabric(json.dumps(planted()), "fabric_template.json", "frontier")
     known = FabricPorts(fabric)
     by_link = known.find(Owner(names=("x1000c0r1",), adapter="a0l50"), [])
     by_jack = known.find(Owner(names=("x1000c0r1",), port=27), [])

@@ -21,7 +21,7 @@ from support.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, 
 
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = [
     pytest.mark.system("processes"),
@@ -73,7 +73,7 @@ def test_a_leaf_spine_arrives_with_its_stalls_queues_and_marks(
         assert (found["fabric"], found["switches"], found["endpoints"], found["read"]) == ("roce", 4, 4, 4)
         assert found["failed"] == {} and found["bad"] == 0
         assert found["unknown"] == {"SAI_PORT_STAT_OF_TOMORROW": 16}
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert by_port(embedded_db) == {
         (switch, port): (3 * (1000 + number), 3 * (22 + number) * BYTES_A_US, 3 * 6)
         for switch, ports in CABLED.items()
@@ -109,7 +109,7 @@ def test_the_page_s_answers_have_the_tree_with_its_stalls(embedded_db: str, tmp_
         collect(
             "--db", embedded_db, "--fabric", "roce", *map(str, sorted(tmp_path.glob("*[0-9].json"))), folder=tmp_path
         )
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     with serving(Settings(db=embedded_db, api_anonymous="user")) as api:
         client = httpx.Client(base_url=f"{api.url}/api/v1/fabrics/roce", timeout=60)
         window = {"at": START_S + 30, "window": "60s"}
@@ -131,7 +131,7 @@ def test_a_switch_that_starts_anew_is_a_gap(servers: dict[str, RedisServer], emb
     for second, start in ((1, 10**15), (2, 10**15), (3, 0), (4, 0)):
         tick(servers, second, start)
         collect("--db", embedded_db, "--fabric", "roce", *places(servers), folder=tmp_path)
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert by_port(embedded_db)["leaf1", "Ethernet0"] == (2 * 1000, 2 * 22 * BYTES_A_US, 2 * 6)
     with connect(embedded_db) as conn:
         assert {row[0] for row in conn.execute("SELECT reason FROM gap").fetchall()} == {"reset"}
@@ -171,7 +171,7 @@ def test_estimates_count_where_the_device_does_not(embedded_db: str, tmp_path: P
         for _ in range(2):
             found = collect("--db", embedded_db, "--fabric", "roce", *files, folder=tmp_path, status=0)
             assert (found["switches"], found["read"], found["unused"]) == (4, 4, 12)
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert set(by_port(embedded_db).values()) == {(1000.0, (9 * 10 + 2 * 10) * BYTES_A_US, 0.0)}
     assert kept(embedded_db).duplicates == 2 * 12
 

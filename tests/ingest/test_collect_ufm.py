@@ -17,7 +17,7 @@ from support.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_c
 from support.waiting import eventually
 
 from flitwatch_db import connect
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = pytest.mark.integration
 
@@ -97,7 +97,7 @@ def test_topology_and_counters_arrive_once_over_restarts(
         assert found["samples"] == {"published": 4, "unused": 1, "unmapped": 1}
         # In the log once, in every report.
         assert [one["what"] for one in found["refused"]] == ["new_counter"] and found["refused_total"] == 1
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     assert switch_ports(embedded_db) == {("leaf1", 1): (2000, 2 * 14)}
     assert endpoint_words(embedded_db) == {f"ufm n1 {N1}": 4 * 1000}
     # The column that no row of the table has is named once, however many runs see it.
@@ -197,7 +197,7 @@ def test_the_public_telemetry_reaches_the_ports_of_its_guids(
     finally:
         server.close()
     assert "unmapped" not in found["samples"] and "invalid" not in found["samples"]
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     cabled = {(switch, port) for port in ports if 1 <= port <= 8}
     # A management packet has 288 bytes, 72 words: what InfiniBand's counters count.
     assert len(switch_ports(embedded_db)) == len(cabled) > 0

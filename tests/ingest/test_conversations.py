@@ -38,21 +38,21 @@ def test_counters_are_libibmad_s(number: int) -> None:
         text = ctypes.create_string_buffer(8192)
         getattr(library, PRINTERS[number])(text, 8192, attribute, len(attribute))
         extended = " extended" if number == pma.PORT_COUNTERS_EXTENDED else ""
-        printed = perfquery.parse(f"# Port{extended} counters: Lid 1 port 1\n{text.value.decode()}")[1]
-        assert pma.counters(number, attribute, ALL) == printed and len(printed) >= 16
+        printed = perfquery.parse_ports(f"# Port{extended} counters: Lid 1 port 1\n{text.value.decode()}")[1]
+        assert pma.parse_counters(number, attribute, ALL) == printed and len(printed) >= 16
 
 
 def test_counters_that_a_device_lacks_are_not_there() -> None:
     none = pma.Abilities(waits=False, dropped=False, casts=False, errors=False)
     attribute = bytes(192)
-    assert list(pma.counters(pma.PORT_COUNTERS_EXTENDED, attribute, none)) == [
+    assert list(pma.parse_counters(pma.PORT_COUNTERS_EXTENDED, attribute, none)) == [
         "PortXmitData",
         "PortRcvData",
         "PortXmitPkts",
         "PortRcvPkts",
     ]
-    assert "PortXmitWait" not in pma.counters(pma.PORT_COUNTERS, attribute, none)
-    assert pma.everything(none) == 0xFFFF and pma.everything(ALL) == 0x3FFFF
+    assert "PortXmitWait" not in pma.parse_counters(pma.PORT_COUNTERS, attribute, none)
+    assert pma.clear_mask(none) == 0xFFFF and pma.clear_mask(ALL) == 0x3FFFF
 
 
 class Agents:

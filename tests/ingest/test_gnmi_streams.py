@@ -23,7 +23,7 @@ from flitwatch_ingest.collectors import gnmi_stream
 from flitwatch_ingest.collectors.gnmi import GnmiSwitch, Sonic
 from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 from flitwatch_ingest.sources.ethernet import Reading
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 EVERY_S = 0.2
@@ -252,7 +252,7 @@ def test_pauses_by_gnmi_reach_their_ports_asked_and_streamed(embedded_db: str, t
         }
 
         def arrived() -> bool:
-            drain(embedded_db, embedded_db)
+            drain_log(embedded_db, embedded_db)
             return by_port(embedded_db) == wanted
 
         follow(servers, words, tmp_path, lambda: published(embedded_db), arrived)

@@ -10,7 +10,7 @@ import pytest
 
 from flitwatch_domain.errors import BadInput, Unavailable
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools
@@ -21,7 +21,7 @@ class Subnet(Tools):
 
     def __init__(self) -> None:
         super().__init__()
-        fabric = xgft(2, [2, 2], [1, 2])
+        fabric = build_xgft(2, [2, 2], [1, 2])
         lids = {"switch_lids": [1 + r for r in range(len(fabric.routers))], "lids": [], "adapter_ports": []}
         object.__setattr__(self, "fabric", replace(fabric, attributes={**fabric.attributes, **lids}))
         object.__setattr__(self, "asked", [])

@@ -12,7 +12,7 @@ from ingest.writing import START_S
 
 from flitwatch_core.codec import Feed, Ledger
 from flitwatch_db import connect
-from flitwatch_domain.counters import LANES, identify
+from flitwatch_domain.counters import LANES, identify_counter
 from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
 
 pytestmark = pytest.mark.integration
@@ -29,11 +29,13 @@ def by_level(who: dict, step: int, samples: int = 25) -> list[dict]:
 
 
 def test_names_say_their_lane() -> None:
-    words, ticks, paused = (identify(name) for name in ("XmtDataSL15", "PortVLXmitWait3", "nics.hni_tx_paused_7"))
+    words, ticks, paused = (
+        identify_counter(name) for name in ("XmtDataSL15", "PortVLXmitWait3", "nics.hni_tx_paused_7")
+    )
     assert words is not None and (words.vc, words.kind.lane_array) == (15, "sl_flits")
     assert ticks is not None and (ticks.vc, ticks.kind.lane_array) == (3, "stall_cycles")
     assert paused is not None and (paused.vc, paused.kind.lane_array) == (7, "stall_cycles")
-    assert identify("XmtDataSL16") is None and identify("PortVLXmitWait99") is None
+    assert identify_counter("XmtDataSL16") is None and identify_counter("PortVLXmitWait99") is None
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["in order", "late and twice"])

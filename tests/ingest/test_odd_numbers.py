@@ -53,7 +53,7 @@ def test_sacct(odd: str, column: str) -> None:
     forms = {"ExitCode": f"{odd}:0", "NodeList": f"n[{odd}-2]", "Elapsed": f"{odd}:10", "Submit": f"{odd}9900000"}
     forms |= {"Start": f"2026-01-{odd}T00:00:00", "State": f"CANCELLED{odd}"}
     lines = ["|".join(columns), "|".join((good | {column: forms.get(column, odd)}).values()), "|".join(good.values())]
-    found = list(sacct_text.read([f"{line}\n".encode() for line in lines], "jobs.txt", UTC, "c"))
+    found = list(sacct_text.read_text_jobs([f"{line}\n".encode() for line in lines], "jobs.txt", UTC, "c"))
     bad = [one for one in found if isinstance(one, Rejection)]
     if column == "JobID" and odd == "1_000":  # the last task of an array
         return
@@ -74,7 +74,7 @@ def test_sacct_in_json(odd: object) -> None:
         "het": {},
     }
     body = json.dumps({"jobs": [entry | {"job_id": odd}, entry | {"array": {"job_id": odd, "task_id": 1}}, entry]})
-    found, rejected = sacct_json.decode(body.encode(), "jobs.json", "c")
+    found, rejected = sacct_json.decode_json_jobs(body.encode(), "jobs.json", "c")
     assert [job.job_id for job, _ in found] == ["8"]
     assert [one.where for one in rejected] == ["jobs.json: jobs[0]", "jobs.json: jobs[1]"]
 
@@ -130,41 +130,41 @@ def test_otlp_in_json(odd: str, name: str) -> None:
         ).encode()
 
     with pytest.raises(Refused):
-        otlp.decode(otlp.JSON, body(odd))
-    assert len(otlp.decode(otlp.JSON, body("6")).samples) == 1
+        otlp.decode_export(otlp.JSON, body(odd))
+    assert len(otlp.decode_export(otlp.JSON, body("6")).samples) == 1
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_topologies(odd: str, tmp_path: Path) -> None:
-    assert ufm._number(odd, 10_000) == 0 and ufm._number("12", 64) == ufm._number(12, 64) == 12
+    assert ufm._whole_or_zero(odd, 10_000) == 0 and ufm._whole_or_zero("12", 64) == ufm._whole_or_zero(12, 64) == 12
     with pytest.raises(BadInput):
-        hostlist.expand(f"n[{odd}]")
+        hostlist.expand_hosts(f"n[{odd}]")
     switches = [
         'Switch 4 "S-0000000000000001"  # "a" x lid 1 lmc 0',
         'Switch 4 "S-0000000000000002"  # "b" x lid 2 lmc 0',
     ]
     cables = '[1] "S-0000000000000002"[1]  # "b" lid 2 4xHDR', f'[{odd}] "S-0000000000000002"[2]  # "b" lid 2 4xHDR'
     text = "\n".join([switches[0], *cables, "", switches[1], '[1] "S-0000000000000001"[1]  # "a" lid 1 4xHDR', ""])
-    fabric = ibnetdiscover.parse(text, "f", "f")
+    fabric = ibnetdiscover.parse_fabric(text, "f", "f")
     assert len(fabric.links) == 2 and "f:3: skipped" in fabric.warnings[0]
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_perfquery(odd: str) -> None:
     text = f"# Port counters: Lid 1 port 1 (CapMask: 0x1000)\nPortXmitData:....{odd}\nPortRcvData:....7\n"
-    assert perfquery.parse(text) == {1: {"PortRcvData": 7}}
-    assert perfquery.parse(text.replace("0x1000", "0xZZ"))[1]["PortRcvData"] == 7
+    assert perfquery.parse_ports(text) == {1: {"PortRcvData": 7}}
+    assert perfquery.parse_ports(text.replace("0x1000", "0xZZ"))[1]["PortRcvData"] == 7
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_matrices_and_counters_of_ports(odd: str, tmp_path: Path) -> None:
-    from flitwatch_domain.generators import xgft
+    from flitwatch_domain.generators import build_xgft
 
     file = tmp_path / "t.csv"
     file.write_text(f"src,dst,bytes\n0,1,5\n1,0,{odd}\n", encoding="utf-8")
     with pytest.raises(BadInput, match=r"t\.csv:3"):
         patterns.read_csv(file, 4)
-    fabric = xgft(1, [2], [1])
+    fabric = build_xgft(1, [2], [1])
     file.write_text(f"switch,port,vl,bytes\ns,0,0,{odd}\n", encoding="utf-8")
     with pytest.raises(BadInput):
         read_counters(file, fabric, 1)

@@ -211,7 +211,7 @@ def test_a_whole_real_fabric_port_by_port(embedded_db: str, shared: Path) -> Non
     text = (shared / "data" / "infiniband" / "loginoff-topo.txt").read_text()
     fabric_id = stored_fabric(embedded_db, text, "login")
     with connect(embedded_db) as conn:
-        fabric = fabrics.load(conn, fabric_id)
+        fabric = fabrics.load_fabric(conn, fabric_id)
     counted = fabric.counted_links()
     records = []
     for t in range(2):

@@ -19,9 +19,9 @@ from flitwatch_ingest.schemas.rows import (
     Column,
     RowKind,
     RowSchema,
-    plain,
+    port_suffix,
     row_schema,
-    suffix,
+    strip_list_name,
     technology_of,
 )
 
@@ -233,7 +233,7 @@ def test_the_longest_key_of_a_list_counts() -> None:
     ],
 )
 def test_parts_of_a_columns_name(name: str, after: str, last: str) -> None:
-    assert suffix(name) == after and plain(name) == last
+    assert port_suffix(name) == after and strip_list_name(name) == last
 
 
 # What a schema says of itself

@@ -57,7 +57,7 @@ def test_capture_of_the_older_layout(shared: Path) -> None:
 def test_records_have_the_shape_of_the_contract(shared: Path, layout: str) -> None:
     (head,) = ncl.find_runs(shared / "samples" / "ariesncl" / layout)
     found = ncl.read_run(head)
-    values = [parse_run(orjson.dumps(value)) for value in ncl.records(found)]
+    values = [parse_run(orjson.dumps(value)) for value in ncl.to_run_records(found)]
     assert isinstance(values[0], RunValue)
     assert all(isinstance(value, StepValue) for value in values[1:])
     assert len(values) == 1 + len(found.steps)

@@ -26,7 +26,7 @@ HEADER = "JobID|JobName|User|State|Start|End|NodeList|NNodes\n"
 
 def decode(text: str | bytes) -> tuple[list[Job], list[tuple[str, str]]]:
     data = text.encode() if isinstance(text, str) else text
-    jobs, rejected = sacct.decode(data, "acct.txt", zone=UTC)
+    jobs, rejected = sacct.decode_jobs(data, "acct.txt", zone=UTC)
     return jobs, [(item.where, item.reason) for item in rejected]
 
 
@@ -52,7 +52,7 @@ def test_every_capture_is_read_whole(shared: Path, file: str, jobs: int, steps: 
     found, rejected = decode((shared / "samples" / "slurm" / file).read_bytes())
     assert (len(found), sum(len(job.steps) for job in found), rejected) == (jobs, steps, [])
     for job in found:
-        value = parse_job(orjson.dumps(sacct.record(job)))
+        value = parse_job(orjson.dumps(sacct.to_job_record(job)))
         assert (value.job_id, value.user, value.end) == (job.job_id, job.user, job.end_s)
 
 
@@ -150,7 +150,7 @@ def test_fields_in_any_order_any_delimiter_and_zone() -> None:
     for delimiter in ("\x1f", "|", "\t", "^"):
         text = delimiter.join(["Start", "State", "JobID", "User"]) + "\n"
         text += delimiter.join(["2026-01-01T01:00:00", "CANCELLED by 1002", "5", "eve"]) + "\n"
-        jobs, rejected = sacct.decode(text.encode(), "x", zone=ZoneInfo("Europe/Berlin"))
+        jobs, rejected = sacct.decode_jobs(text.encode(), "x", zone=ZoneInfo("Europe/Berlin"))
         assert rejected == []
         assert (jobs[0].state, jobs[0].start_s) == ("CANCELLED", 1767225600)
 
@@ -192,9 +192,9 @@ def test_incarnations_come_in_any_outputs_and_every_one_keeps_its_row(data: st.D
 @settings(max_examples=25, deadline=None)
 def test_a_truncated_json_file_gives_its_whole_jobs(shared: Path, cut: int) -> None:
     data = (shared / "samples" / "slurm" / "sacct.json").read_bytes()
-    whole, _ = sacct.decode(data, "x")
+    whole, _ = sacct.decode_jobs(data, "x")
     try:
-        jobs, rejected = sacct.decode(data[:cut], "x")
+        jobs, rejected = sacct.decode_jobs(data[:cut], "x")
     except BadInput:
         assert cut < 3000
         return
@@ -266,7 +266,7 @@ BARE = "7|amg|p|a|4|COMPLETED|0:0\n7.0|amg||a|4|COMPLETED|0:0\n8|x|p|a|4|CANCELL
 
 
 def test_a_text_without_a_header_is_known_by_its_cells_or_by_the_names_that_are_given() -> None:
-    jobs, rejected = sacct.read(BARE.encode(), "f")
+    jobs, rejected = sacct.read_jobs(BARE.encode(), "f")
     assert [(job.job_id, job.name, job.state, len(job.steps)) for job, _ in jobs] == [
         ("7", "amg", "COMPLETED", 1),
         ("8", "x", "CANCELLED", 0),
@@ -274,17 +274,17 @@ def test_a_text_without_a_header_is_known_by_its_cells_or_by_the_names_that_are_
     assert not rejected
     text = b"9;RUNNING;n[1-2];1795215000\n"
     with pytest.raises(BadInput, match="no header"):
-        sacct.read(text, "f")
-    ((job, _),), _ = sacct.read(text, "f", columns=["JobID", "State", "NodeList", "Start"])
+        sacct.read_jobs(text, "f")
+    ((job, _),), _ = sacct.read_jobs(text, "f", columns=["JobID", "State", "NodeList", "Start"])
     assert (job.job_id, job.node_list, job.start_s) == ("9", "n[1-2]", 1795215000.0)
     with pytest.raises(BadInput, match="does not fit the columns"):
-        sacct.read(text, "f", columns=["JobID", "Start", "State"])
+        sacct.read_jobs(text, "f", columns=["JobID", "Start", "State"])
 
 
 @pytest.mark.parametrize("start", ["4294967294", "4294967295", "18446744073709551614", "0", "None", "Unknown"])
 def test_a_job_that_never_began_has_no_start(start: str) -> None:
     text = f"JobID|State|Submit|Start|End\n5|CANCELLED by 7|1795215000|{start}|1795215060\n"
-    ((job, _),), rejected = sacct.read(text.encode(), "f")
+    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f")
     assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
 
 
@@ -294,7 +294,7 @@ def test_no_val_in_json_is_no_time() -> None:
         "state": {"current": ["CANCELLED"]},
         "time": {"submission": 1795215000, "start": 4294967294, "end": 1795215060},
     }
-    ((job, _),), rejected = sacct.read(json.dumps({"jobs": [entry]}).encode(), "f")
+    ((job, _),), rejected = sacct.read_jobs(json.dumps({"jobs": [entry]}).encode(), "f")
     assert (job.start_s, job.end_s, rejected) == (None, 1795215060.0, [])
 
 
@@ -321,14 +321,14 @@ def controllers(state: str, **more: object) -> dict[str, object]:
 def test_what_slurmctld_forecasts_is_no_time_of_the_job(
     state: str, start: float | None, end: float | None, nodes: str | None
 ) -> None:
-    ((job, known),), rejected = sacct.read(json.dumps({"jobs": [controllers(state)]}).encode(), "f")
+    ((job, known),), rejected = sacct.read_jobs(json.dumps({"jobs": [controllers(state)]}).encode(), "f")
     assert (job.cluster, job.job_id, job.user, job.restart, known, rejected) == ("c1", "42", "ann", 1, True, [])
     assert (job.start_s, job.end_s, job.node_list, job.nodes) == (start, end, nodes, 2)
 
 
 def test_arrays_of_slurmctld_bear_their_tasks_names() -> None:
     more = {"array_job_id": {"set": True, "number": 40}, "array_task_id": {"set": True, "number": 2}}
-    ((job, _),), _ = sacct.read(json.dumps({"jobs": [controllers("RUNNING", **more)]}).encode(), "f")
+    ((job, _),), _ = sacct.read_jobs(json.dumps({"jobs": [controllers("RUNNING", **more)]}).encode(), "f")
     assert job.job_id == "40_2"
 
 
@@ -346,7 +346,7 @@ def test_arrays_of_slurmctld_bear_their_tasks_names() -> None:
 def test_elapsed_tells_which_of_the_two_hours_it_was(elapsed: str, start: str, end: str) -> None:
     column = "ElapsedRaw" if elapsed.isdigit() else "Elapsed"
     text = f"JobID|State|Start|End|{column}\n5|COMPLETED|{start}|{end}|{elapsed}\n"
-    ((job, _),), rejected = sacct.read(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
+    ((job, _),), rejected = sacct.read_jobs(text.encode(), "f", zone=ZoneInfo("Europe/Berlin"))
     assert not rejected and job.start_s is not None and job.end_s is not None
     assert job.end_s - job.start_s == fields.elapsed_s(elapsed)
 
@@ -362,17 +362,17 @@ def test_lines_are_read_as_they_come() -> None:
                 read.append(number)
                 yield f"{number}|COMPLETED|u|n{number % 7}\n".encode()
 
-    first = next(sacct.stream(Lines(), "f"))
+    first = next(sacct.stream_jobs(Lines(), "f"))
     assert first[0].job_id == "1" and len(read) < 20_000
 
 
 def test_what_is_no_accounting_is_refused_before_a_job_is_asked_for() -> None:
     with pytest.raises(BadInput, match="no header"):
-        sacct.stream(io.BytesIO(b"a picture\n"), "there")
+        sacct.stream_jobs(io.BytesIO(b"a picture\n"), "there")
     with pytest.raises(BadInput, match="empty"):
-        sacct.stream(io.BytesIO(b""), "there")
+        sacct.stream_jobs(io.BytesIO(b""), "there")
     lines = io.BytesIO(b"JobID|State\n" + b"".join(b"%d|COMPLETED\n" % job for job in range(100)))
-    sacct.stream(lines, "there")
+    sacct.stream_jobs(lines, "there")
     assert lines.tell() == len(b"JobID|State\n"), "the lines behind the header are read once, for their jobs"
 
 

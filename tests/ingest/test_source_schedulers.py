@@ -34,7 +34,7 @@ def read(reader: Any, *texts: str | bytes) -> tuple[list[Job], list[tuple[str, s
     items += reader.rest()
     for item in items:
         if isinstance(item, tuple):
-            parse_job(orjson.dumps(sacct.record(item[0])))
+            parse_job(orjson.dumps(sacct.to_job_record(item[0])))
             jobs.append(item[0])
         else:
             rejected.append((item.where, item.reason))
@@ -223,7 +223,7 @@ def test_where_a_job_of_pbs_ran(places: str, nodes: list[str]) -> None:
         pbs.PbsReader(UTC), record("E", "1.s", f"{WHO} start=1770110000 {places} end=1770113600 Exit_status=0")
     )
     assert rejected == []
-    assert (hostlist.expand(jobs[0].node_list or ""), jobs[0].nodes) == (nodes, len(nodes))
+    assert (hostlist.expand_hosts(jobs[0].node_list or ""), jobs[0].nodes) == (nodes, len(nodes))
 
 
 def test_other_records_of_pbs_are_passed_over_and_bad_ones_rejected_with_their_place() -> None:
@@ -280,7 +280,7 @@ def test_a_record_of_pbs_says_what_was_written(
     text = f'user=eve jobname="{name}" ctime=1770109000 start=1770110000 {places} end={1770110000 + length_s} Exit_status={status} run_count=3'
     jobs, rejected = read(pbs.PbsReader(UTC), record("E", "12[7].s", text))
     assert rejected == []
-    assert set(hostlist.expand(jobs[0].node_list or "")) == set(hosts)
+    assert set(hostlist.expand_hosts(jobs[0].node_list or "")) == set(hosts)
     assert (jobs[0].name, jobs[0].exit_code, jobs[0].restart) == (name, f"{status}:0", 2)
     assert (jobs[0].end_s or 0) - (jobs[0].start_s or 0) == length_s
 
@@ -367,7 +367,7 @@ def test_entries_do_not_depend_on_blocks(found: list[tuple[int, str]], form: int
     text = forms(entries)[form] if entries or form < 2 else "{}"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(json_entries, "_BLOCK", max(block, 20))
-        got = list(json_entries.entries(io.BytesIO(text.encode()), "f"))
+        got = list(json_entries.stream_entries(io.BytesIO(text.encode()), "f"))
     assert [item[1] for item in got if isinstance(item, tuple)] == (entries or ([{}] if form == 2 else []))
 
 
@@ -440,7 +440,7 @@ def test_clustercockpits_jobs(tmp_path: Path) -> None:
     for place in ("fritz/398/764/1770110000/meta.json", "fritz/398/765/1/meta.json.gz", "fritz/cluster.json"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).touch()
-    assert [path.name for path in clustercockpit.find(tmp_path)] == ["meta.json", "meta.json.gz"]
+    assert [path.name for path in clustercockpit.find_job_files(tmp_path)] == ["meta.json", "meta.json.gz"]
 
 
 @pytest.mark.parametrize(

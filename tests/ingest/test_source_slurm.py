@@ -11,7 +11,7 @@ from ingest.log_records import read_all
 from support.waiting import eventually
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
-from flitwatch_domain.hostlist import expand
+from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.sacct import SacctCollector
@@ -75,7 +75,7 @@ def test_jobs_of_a_real_slurm(slurm: Any, table_log: Log, tmp_path: Any, monkeyp
     assert jobs[sleeper, 0].end >= jobs[sleeper, 0].start
     assert jobs[plain, 0].state == "COMPLETED"
     assert {step.step for step in jobs[plain, 0].steps} >= {"batch", "0", "1"}
-    assert len(expand(jobs[plain, 0].node_list)) == 2
+    assert len(expand_hosts(jobs[plain, 0].node_list)) == 2
     assert {job_id for job_id, _ in jobs} >= {f"{array}_{task}" for task in range(3)} | {f"{het}+0", f"{het}+1"}
     assert jobs[requeued, 0].state == "REQUEUED"
     assert (requeued, 1) in jobs

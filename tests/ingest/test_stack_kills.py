@@ -20,9 +20,9 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.errors import MissingDependency
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ops.embedded import Embedded
 
 KILLS = int(os.environ.get("FLITWATCH_STACK_KILLS", "8"))
@@ -49,7 +49,7 @@ class Site:
             server.start()
         self.url = self.servers["database"].url
         self.log_url = self.servers["broker"].url if "broker" in self.servers else self.url
-        migrate(self.url)
+        migrate_database(self.url)
 
     def run(self, name: str) -> None:
         """Start the writer or the collector, unless it runs."""
@@ -115,9 +115,9 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 @pytest.mark.system("faults")
 def test_counts_are_exact_after_kills_of_everything(site: Site) -> None:
     rng = random.Random(11)
-    fabric = dragonfly(1, 2, 4, name="kills")
+    fabric = build_dragonfly(1, 2, 4, name="kills")
     with connect(site.url) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Feed(site.data, ROUTERS, fabric.endpoints.component_id.tolist())
     feed.begin()
     names = ["writer", "collector", *site.servers]

@@ -209,7 +209,7 @@ def infiniband(device: int, speed: str, model: str = "") -> Fabric:
         f'devid=0x101b\ncaguid=0xa{n}\nCa\t1 "H-00a{n}"\t# "host{n} mlx5_0"\n[1](a{n}1)\t"S-00b{n}"[2]\t# lid {n + 3} lmc 0 "x" lid {n + 1} {speed}\n'
         for n in (0, 1)
     ]
-    return ibnetdiscover.parse("\n".join(sections + hosts), "it", "it")
+    return ibnetdiscover.parse_fabric("\n".join(sections + hosts), "it", "it")
 
 
 @pytest.mark.parametrize(("device", "tick_bytes"), TICK_BYTES.items(), ids=hex)

@@ -14,7 +14,7 @@ from flitwatch_domain.importers import read_fabric
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 BEGIN_S, CEILING = 1_764_320_000, 2**32 - 1
@@ -32,7 +32,7 @@ Ca\t1 "H-0000000000b00101"\t\t# "c01 mlx5_0"
 def machine(embedded_db: str, tmp_path: Path) -> str:
     (tmp_path / "fabric.txt").write_text(FABRIC)
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, read_fabric(tmp_path / "fabric.txt"))
+        fabrics.save_fabric(conn, read_fabric(tmp_path / "fabric.txt"))
     return embedded_db
 
 
@@ -48,7 +48,7 @@ def written(url: str, owner: dict[str, object], waits: list[int]) -> None:
             }
             producer.append("ldms.ibmad", orjson.dumps(record))
         producer.flush()
-    drain(url, url)
+    drain_log(url, url)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_so_is_the_wait_of_a_switch_s_port(machine: str) -> None:
 def test_the_case_of_an_ibmad_sampler(shared: Path, embedded_db: str) -> None:
     case = shared / "cases/ldms-saturated-wait"
     with connect(embedded_db, role="writer") as conn:
-        fabrics.save(conn, read_fabric(case / "fabric.txt"))
+        fabrics.save_fabric(conn, read_fabric(case / "fabric.txt"))
     with open_log(embedded_db) as log, log.producer() as producer:
         publisher = Publisher(producer)
         collector = CsvCollector([case / "ibmad_sampler"], publisher, Checkpoint(None), follow=False, host="h")
         collector.once()
         collector.close()
         publisher.flush()
-    drain(embedded_db, embedded_db)
+    drain_log(embedded_db, embedded_db)
     with connect(embedded_db, role="reader") as conn:
         rows = conn.execute("SELECT tx_bytes, tx_wait_cycles FROM endpoint_1s ORDER BY ts").fetchall()
     assert rows == [(1e9, None)] * 3

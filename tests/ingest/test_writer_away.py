@@ -19,9 +19,9 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.data_disk import LEAST_FREE
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
 
@@ -68,10 +68,10 @@ def small_disk(place: Path) -> Iterator[Path]:
 def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarters, Running]:
     """A migrated database, a feed, and a writer that has written its first second."""
     url = server.start()
-    migrate(url)
-    fabric = dragonfly(1, 2, 4, name="away")
+    migrate_database(url)
+    fabric = build_dragonfly(1, 2, 4, name="away")
     with connect(url) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     with open_log(kafka) as log:
         log.create_topic(feed.topic, 1)

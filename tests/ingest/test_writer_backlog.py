@@ -13,9 +13,9 @@ from ingest.writing import Quarters, quality, stored
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import Unavailable
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Record, TopicPartition
@@ -32,9 +32,9 @@ def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
 @pytest.mark.integration
 def test_two_minutes_of_backlog_over_all_partitions_count_exactly(embedded_db: str, log_url: str, topic: str) -> None:
     rng = random.Random(1)
-    fabric = dragonfly(1, 2, 4, name="backlog")
+    fabric = build_dragonfly(1, 2, 4, name="backlog")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     begin_ms = int(time.time() * 1000) - SECONDS * 1000
     with open_log(log_url) as log:
@@ -45,7 +45,7 @@ def test_two_minutes_of_backlog_over_all_partitions_count_exactly(embedded_db: s
                     at_ms = begin_ms + second * 1000 + rng.randrange(200)
                     producer.append(feed.topic, record, partition=rng.randrange(PARTITIONS), timestamp_ms=at_ms)
             producer.flush()
-    drain(embedded_db, log_url, settings=WriterSettings(pattern=f"^ldms.{topic}$"), limit_s=60)
+    drain_log(embedded_db, log_url, settings=WriterSettings(pattern=f"^ldms.{topic}$"), limit_s=60)
     assert quality(embedded_db) == ([], [])
     assert stored(embedded_db) == feed.expected()
 

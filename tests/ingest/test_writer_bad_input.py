@@ -19,9 +19,9 @@ from ingest.writing import NODES, START_S, Quarters, append, kept, quality, stor
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration
@@ -41,9 +41,9 @@ def stack(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 @pytest.fixture
 def fabric(stack: tuple[str, str]) -> Fabric:
-    made = dragonfly(1, 2, 4, name="bad-input")
+    made = build_dragonfly(1, 2, 4, name="bad-input")
     with connect(stack[0]) as conn:
-        fabrics.save(conn, made)
+        fabrics.save_fabric(conn, made)
     return made
 
 
@@ -54,7 +54,7 @@ def carry(stack: tuple[str, str], topic: str, records: list[bytes], registry: st
         if topic not in log.topics():
             log.create_topic(topic, 1)
         append(log, topic, records)
-    drain(url, log_url, settings=WriterSettings(registry=registry, pattern=f"^{topic}$"), limit_s=120)
+    drain_log(url, log_url, settings=WriterSettings(registry=registry, pattern=f"^{topic}$"), limit_s=120)
 
 
 def changed(record: bytes, **values: object) -> bytes:
@@ -135,9 +135,9 @@ def test_sql_in_the_names_of_metrics_is_only_a_name(stack: tuple[str, str], fabr
 def test_a_batch_of_the_log_that_cannot_be_read_is_a_dead_letter(
     embedded_db: str, topic: str, encoding: int, payload: bytes
 ) -> None:
-    fabric, name = dragonfly(1, 2, 4, name="bad-input"), f"ldms.{topic}"
+    fabric, name = build_dragonfly(1, 2, 4, name="bad-input"), f"ldms.{topic}"
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=name)
     with open_log(embedded_db) as log:
         log.create_topic(name, 1)
@@ -146,7 +146,7 @@ def test_a_batch_of_the_log_that_cannot_be_read_is_a_dead_letter(
         with connect(embedded_db, role="owner") as conn:
             conn.execute("UPDATE log.batch SET encoding = %s, payload = %s WHERE base_offset = 32", [encoding, payload])
         for _ in range(2):
-            drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^{name}$"), limit_s=120)
+            drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^{name}$"), limit_s=120)
             append(log, name, feed.tick())
     ((_, reason, raw),) = kept(embedded_db).letters
     assert reason.startswith("a batch of 32 records of the log cannot be read: ") and raw == payload[:RAW_BYTES]

@@ -27,7 +27,7 @@ from flitwatch_ingest.exporters import Intake, MetricTable
 from flitwatch_ingest.exporters.scraper import Scraper
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.shared]
@@ -100,7 +100,7 @@ def from_csv(url: str, path: Path) -> None:
             collector.close()
         publisher.flush()
     assert (publisher.published, publisher.rejected) == (0 if side else len(lines), 0)
-    drain(url, url)
+    drain_log(url, url)
     found = kept(url)
     assert (found.accepted, found.letters) == (publisher.published, [])
 
@@ -112,7 +112,7 @@ def from_ncl(url: str, path: Path) -> None:
         collector = NclCollector(path.parent, publisher, Checkpoint(None))
         collector.once()
         publisher.flush()
-    drain(url, url)
+    drain_log(url, url)
     with connect(url, autocommit=True) as conn:
         runs, steps = conn.execute("SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM run_step)").fetchone()
     assert (runs, steps) == (1, 5)
@@ -124,14 +124,14 @@ def from_ncl(url: str, path: Path) -> None:
 
 def from_sacct(url: str, path: Path) -> None:
     """Every job, its steps and its nodes."""
-    jobs, rejected = sacct.decode(path.read_bytes(), path.name, zone=UTC, cluster="c")
+    jobs, rejected = sacct.decode_jobs(path.read_bytes(), path.name, zone=UTC, cluster="c")
     with open_log(url) as log, log.producer() as producer:
         publisher = Publisher(producer)
         publish_jobs(jobs, publisher)
         for number, item in enumerate(rejected, start=1):
             publisher.reject(item, f"sacct:{path}", number)
         publisher.flush()
-    drain(url, url)
+    drain_log(url, url)
     with connect(url, autocommit=True) as conn:
         stored = conn.execute("SELECT cluster, job_id, restart FROM job").fetchall()
         steps = conn.execute("SELECT count(*) FROM job_step").fetchone()
@@ -144,15 +144,15 @@ def from_sacct(url: str, path: Path) -> None:
 def for_people(url: str, path: Path) -> None:
     """Refused as a whole, with what to do instead."""
     with pytest.raises(BadInput, match="--parsable2"):
-        sacct.decode(path.read_bytes(), path.name, zone=UTC, cluster="c")
+        sacct.decode_jobs(path.read_bytes(), path.name, zone=UTC, cluster="c")
 
 
 def from_fabric(url: str, path: Path) -> None:
     """A topology."""
     found = read_fabric(path, "auto", None)
     with connect(url) as conn:
-        fabric_id = fabrics.save(conn, found)
-        again = fabrics.load(conn, fabric_id)
+        fabric_id = fabrics.save_fabric(conn, found)
+        again = fabrics.load_fabric(conn, fabric_id)
     assert len(again.routers) == len(found.routers) > 0
     assert len(again.links.src) == len(found.links.src) > 0
 
@@ -169,7 +169,7 @@ def from_exporter(url: str, path: Path) -> None:
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
     assert taken.results.total() == len(lines) and taken.results["published"] > 0
     assert set(taken.results) <= {"published", "unused", "no_column", "saturated"}
-    drain(url, url)
+    drain_log(url, url)
     found = kept(url)
     assert (found.accepted, found.letters) == (taken.results["published"], [])
 
@@ -196,7 +196,7 @@ def send(url: str, topic: str, values: list[bytes]) -> None:
         for value in values:
             producer.append(topic, value)
         producer.flush()
-    drain(url, url, settings=WriterSettings(registry=str(SAMPLES / REGISTRY)))
+    drain_log(url, url, settings=WriterSettings(registry=str(SAMPLES / REGISTRY)))
 
 
 def accounted(url: str, values: list[bytes]) -> Kept:

@@ -15,9 +15,9 @@ from flitwatch_db.core.disk import disk_of
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.data_disk import LEAST_FREE, MIB
 from flitwatch_domain.errors import DiskFull
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream import table_producer
 from flitwatch_stream.backends import open_log
@@ -27,9 +27,9 @@ from flitwatch_stream.backends import open_log
 def test_records_wait_in_the_log_until_there_is_room(
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fabric = dragonfly(1, 2, 4, name="full")
+    fabric = build_dragonfly(1, 2, 4, name="full")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
     with open_log(embedded_db) as log:
@@ -51,7 +51,7 @@ def test_records_wait_in_the_log_until_there_is_room(
         assert [writer.step() for _ in range(3)] == [0, 0, 0]
         assert "MiB left" in (writer.measures.lack or "") and writer.measures.records == 3 * 32
         with pytest.raises(DiskFull):
-            drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+            drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
         monkeypatch.setenv(LEAST_FREE, f"{3 * free_mib:.0f}")
         monkeypatch.setattr(table_producer, "APPEND_TIMEOUT_S", 0.0)
         with log.producer() as producer:

@@ -15,9 +15,9 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
 #: The long test has more.
@@ -67,9 +67,9 @@ def test_counts_are_exact_after_random_kills(
     embedded_db: str, log_url: str, count: int, kills: int, topic: str
 ) -> None:
     rng = random.Random(count)
-    fabric = dragonfly(1, 2, 4, name="kills")
+    fabric = build_dragonfly(1, 2, 4, name="kills")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     # Two topics, so that two writers share them; samples of a node go to random partitions.
     feeds = [
         Quarters(fabric, range(3), seed=1, topic=f"ldms.{topic}_a"),
@@ -107,7 +107,7 @@ def test_counts_are_exact_after_random_kills(
             # A writer told to end before it began holds nothing yet.
             assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         # A writer that ended while it rebuilt what a killed one had in memory leaves that to the next.
-        drain(embedded_db, log_url, settings=WriterSettings(pattern=rf"^ldms\.{topic}_"), limit_s=60)
+        drain_log(embedded_db, log_url, settings=WriterSettings(pattern=rf"^ldms\.{topic}_"), limit_s=60)
         assert stored(embedded_db) == expected, uneven_seconds(embedded_db)
         assert quality(embedded_db) == ([], [])
     finally:

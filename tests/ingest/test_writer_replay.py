@@ -9,9 +9,9 @@ from ingest.writing import Quarters, append, quality, stored
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings, assigned_topics
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log
@@ -34,9 +34,9 @@ def killed_at_the_end(url: str, log: Log, pattern: str, everything: bool = False
 def test_port_buckets_rebuilt_by_half_are_left_to_the_next_writer(
     embedded_db: str, topic: str, handed_over: bool
 ) -> None:
-    fabric = dragonfly(1, 2, 4, name="replay")
+    fabric = build_dragonfly(1, 2, 4, name="replay")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     pattern = f"^ldms.{topic}$"
     with open_log(embedded_db) as log:
@@ -53,7 +53,7 @@ def test_port_buckets_rebuilt_by_half_are_left_to_the_next_writer(
             successor.close()
         else:
             successor.finish()
-        drain(embedded_db, embedded_db, settings=WriterSettings(pattern=pattern), limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=pattern), limit_s=60)
     assert stored(embedded_db) == feed.expected()
     assert quality(embedded_db) == ([], [])
 
@@ -63,9 +63,9 @@ def test_a_topic_that_waits_for_the_registry_is_not_taken_for_rebuilt(
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All else is read, so that the writer looks for instances that stopped; what it was rebuilding is not in memory yet."""
-    fabric = dragonfly(1, 2, 4, name="waits")
+    fabric = build_dragonfly(1, 2, 4, name="waits")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     pattern = f"^ldms.{topic}$"
     with open_log(embedded_db) as log:
@@ -84,7 +84,7 @@ def test_a_topic_that_waits_for_the_registry_is_not_taken_for_rebuilt(
         while successor.replaying or successor.step() or not successor.assigned.caught_up():
             successor.step()
         successor.finish()
-        drain(embedded_db, embedded_db, settings=WriterSettings(pattern=pattern), limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=pattern), limit_s=60)
     assert stored(embedded_db) == feed.expected()
     assert quality(embedded_db) == ([], [])
 
@@ -94,9 +94,9 @@ def test_a_late_record_is_counted_though_what_follows_it_in_another_partition_wa
     embedded_db: str, topic: str
 ) -> None:
     """The late sample is read before the written one, which is only replayed; their difference was never counted."""
-    fabric = dragonfly(1, 2, 4, name="late")
+    fabric = build_dragonfly(1, 2, 4, name="late")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^ldms.{topic}$", most_records=5)
     with open_log(embedded_db) as log:
@@ -105,16 +105,16 @@ def test_a_late_record_is_counted_though_what_follows_it_in_another_partition_wa
         append(log, feed.topic, after, spread=(1,))
         killed_at_the_end(embedded_db, log, settings.pattern)
         append(log, feed.topic, before, spread=(0,))
-        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
     assert stored(embedded_db) == feed.expected()
     assert quality(embedded_db) == ([], [])
 
 
 def two_topics_of_different_age(embedded_db: str, topic: str, log: Log) -> tuple[Quarters, Quarters]:
     """Two topics of one fabric, each written by a writer that was killed; the ports of the second are written half a minute further."""
-    fabric = dragonfly(1, 2, 4, name="ages")
+    fabric = build_dragonfly(1, 2, 4, name="ages")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     older = Quarters(fabric, range(4), topic=f"ldms.{topic}.older")
     younger = Quarters(fabric, range(4, 8), topic=f"ldms.{topic}.younger")
     for feed, seconds in ((older, SECONDS), (younger, SECONDS + 30)):
@@ -151,7 +151,7 @@ def test_port_buckets_that_are_written_for_another_topic_wait_until_they_are_who
         successor.commit()
         successor.commit()
         successor.close()
-        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
     assert stored(embedded_db) == older.expected() | younger.expected()
     assert quality(embedded_db) == ([], [])
 
@@ -177,7 +177,7 @@ def test_a_topic_that_waits_while_it_is_rebuilt_holds_no_other_up(
         else:
             pytest.fail("the younger topic was held up")
         successor.close()
-        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
     assert stored(embedded_db) == older.expected() | younger.expected()
     assert quality(embedded_db) == ([], [])
 
@@ -185,9 +185,9 @@ def test_a_topic_that_waits_while_it_is_rebuilt_holds_no_other_up(
 @pytest.mark.integration
 def test_a_hole_and_a_damaged_batch_beside_a_replay_are_reported_once(embedded_db: str, topic: str) -> None:
     """One partition has nothing left to replay while another one is replayed; the writer that sees the damage first is killed."""
-    fabric = dragonfly(1, 2, 4, name="holes")
+    fabric = build_dragonfly(1, 2, 4, name="holes")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(4), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^ldms.{topic}$", most_records=5)
     with open_log(embedded_db) as log:
@@ -206,7 +206,7 @@ def test_a_hole_and_a_damaged_batch_beside_a_replay_are_reported_once(embedded_d
         successor.commit()
         successor.commit()
         successor.close()
-        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
     assert stored(embedded_db) == feed.expected()
     gaps, letters = quality(embedded_db)
     assert gaps == []

@@ -10,7 +10,7 @@ import pytest
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_simulation.namespaces import figure_214
 from flitwatch_stream import topics
 from flitwatch_stream.backends import open_log
@@ -24,7 +24,7 @@ COLUMNS = ("tested", "tested_bytes", "traffic", "traffic_variance", "congested",
 @pytest.fixture
 def database(embedded_db: str) -> str:
     with connect(embedded_db) as conn:
-        fabrics.save(conn, figure_214())
+        fabrics.save_fabric(conn, figure_214())
     return embedded_db
 
 
@@ -53,7 +53,7 @@ def carry(url: str, records: list[tuple[dict | bytes, str | None, int | None]]) 
             raw = value if isinstance(value, bytes) else json.dumps(value).encode()
             producer.append(topics.SAMPLES, raw, key=b"k", headers=headers)
         producer.flush()
-    drain(url, url, settings=WriterSettings(), limit_s=60)
+    drain_log(url, url, settings=WriterSettings(), limit_s=60)
 
 
 def test_each_summary_counts_once_in_seconds_minutes_and_hours(database):

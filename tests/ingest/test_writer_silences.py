@@ -13,7 +13,7 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings, clock, merging
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
@@ -62,9 +62,9 @@ def noted(own_clock: _Clock, monkeypatch: pytest.MonkeyPatch) -> list[ingest.Gap
 @pytest.fixture
 def routers(embedded_db: str, topic: str) -> dict[int, Quarters]:
     """A feed of each router's own, on one topic: any of them may stop."""
-    fabric = dragonfly(1, 2, 8, name="states")
+    fabric = build_dragonfly(1, 2, 8, name="states")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     return {router: Quarters(fabric, [router], seed=router, topic=f"ldms.{topic}") for router in range(15)}
 
 
@@ -92,7 +92,7 @@ def _look(writer: Writer) -> None:
     """Let a writer that has read all look for devices that stopped, and write what it finds."""
     writer._look_around()
     writer.commit()
-    writer._land()
+    writer._finish_commit()
 
 
 def test_no_device_is_silent_of_a_topic_that_waits_for_the_registry(

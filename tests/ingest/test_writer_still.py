@@ -12,10 +12,10 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest.store import Reader
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings, database
 from flitwatch_ingest.writer.batch import Batch
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
 
@@ -28,9 +28,9 @@ def test_a_writer_that_stands_still_in_its_transaction_holds_others_up_for_a_whi
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "STILL_S", 2.0)
-    fabric = dragonfly(1, 2, 4, name="still")
+    fabric = build_dragonfly(1, 2, 4, name="still")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
     writes, stands, goes_on = Batch.write, threading.Event(), threading.Event()
@@ -81,6 +81,6 @@ def test_a_writer_that_stands_still_in_its_transaction_holds_others_up_for_a_whi
             stop.set()
             goes_on.set()
             writer.finish()
-    drain(embedded_db, embedded_db, settings=settings, limit_s=LIMIT_S)
+    drain_log(embedded_db, embedded_db, settings=settings, limit_s=LIMIT_S)
     assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
     assert quality(embedded_db) == ([], [])

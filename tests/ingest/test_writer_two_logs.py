@@ -9,9 +9,9 @@ from ingest.writing import Quarters, append, quality, stored
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
 
@@ -36,9 +36,9 @@ def second_log(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.integration
 def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, second_log: str, topic: str) -> None:
     """Both logs have a topic of that name, and the other log is longer: neither its claims nor its positions may count here."""
-    fabric = dragonfly(1, 2, 4, name="two-logs")
+    fabric = build_dragonfly(1, 2, 4, name="two-logs")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     name, settings = f"ldms.{topic}", WriterSettings(pattern=f"^ldms.{topic}$")
     far, near = Quarters(fabric, range(4), 1, topic=name), Quarters(fabric, range(4, 8), 2, topic=name)
     with open_log(second_log) as other, open_log(embedded_db) as own:
@@ -51,10 +51,10 @@ def test_an_import_beside_a_writer_of_another_log_is_written(embedded_db: str, s
             pass
         writer.commit()
         append(own, name, near.ticks(SECONDS))
-        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+        drain_log(embedded_db, embedded_db, settings=settings, limit_s=60)
         append(other, name, far.ticks(SECONDS))
         writer.finish()
         writer.close()
-        drain(embedded_db, second_log, settings=settings, limit_s=60)
+        drain_log(embedded_db, second_log, settings=settings, limit_s=60)
     assert stored(embedded_db) == far.expected() | near.expected()
     assert quality(embedded_db) == ([], [])

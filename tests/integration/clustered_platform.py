@@ -11,9 +11,9 @@ from integration.patroni_cluster import Cluster, Node
 from integration.platform import Platform
 from support.waiting import eventually
 
-from flitwatch.commands.up import serve
+from flitwatch.commands.up import serve_platform
 from flitwatch.exposure import exposure_of
-from flitwatch_ops.supervisor import Server, running
+from flitwatch_ops.supervisor import Server, read_running_state
 
 #: The folder of the package that this module is in.
 TESTS = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ class ClusteredPlatform(Platform):
         with open(self.home / "log" / "supervisor.log", "ab") as log:
             self._supervisor = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log, cwd=TESTS)
         eventually(
-            lambda: (running(self.home) or {}).get("state") == "running",
+            lambda: (read_running_state(self.home) or {}).get("state") == "running",
             START_S,
             0.1,
             what="the platform to run",
@@ -85,7 +85,9 @@ def main(url: str, port: int) -> None:
     """Supervise the services; the servers are Patroni's."""
     database = Server("database", lambda: url, lambda: None, "the cluster's database")
     reached = exposure_of("127.0.0.1", (), None, False, usual="viewer")
-    serve([database], "embedded", "127.0.0.1", port, "none", None, reached, lambda line: print(line, flush=True))
+    serve_platform(
+        [database], "embedded", "127.0.0.1", port, "none", None, reached, lambda line: print(line, flush=True)
+    )
 
 
 if __name__ == "__main__":

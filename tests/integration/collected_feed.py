@@ -12,7 +12,7 @@ from integration.report import Report
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 ROUTERS = 24
 SETTLE_LIMIT_S = 180.0
@@ -22,7 +22,7 @@ class CollectedFeed:
     """Up to twenty seconds of counters a second, as fast as `tick` is called."""
 
     def __init__(self) -> None:
-        self.fabric = dragonfly(1, 6, 4, name="chaos")
+        self.fabric = build_dragonfly(1, 6, 4, name="chaos")
         self._fabric_id = 0
         self._feed: Feed | None = None
         #: How often the collector was started again.
@@ -37,7 +37,7 @@ class CollectedFeed:
     def begin(self, platform: Platform, far: Host | None) -> None:
         """Store the fabric and write the headers; `platform` holds the far host already."""
         with connect(platform.state()["database"]) as connection:
-            self._fabric_id = fabrics.save(connection, self.fabric)
+            self._fabric_id = fabrics.save_fabric(connection, self.fabric)
         self._feed = Feed(platform.data, ROUTERS, self.fabric.endpoints.component_id.tolist())
         self._feed.begin()
 

@@ -21,7 +21,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.fabric import Endpoints
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 
@@ -32,7 +32,7 @@ CALM, BUSY, RUNS = 1.0, 5.0, 24
 
 def seed(url: str) -> int:
     """The fabric, and completed runs of `milc` on one node: 100 s in a calm hour, 200 s in a busy one; returns the fabric's id."""
-    made = dragonfly(2, 1, 2, endpoints_per_router=1, blue_routers=1, blue_cables=1, name="site")
+    made = build_dragonfly(2, 1, 2, endpoints_per_router=1, blue_routers=1, blue_cables=1, name="site")
     held = made.endpoints
     fabric = replace(
         made,
@@ -47,7 +47,7 @@ def seed(url: str) -> int:
     )
     hour = int(time.time()) // 3600 * 3600
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         for number in range(RUNS):
             busy = number % 2 == 1
             start = hour - 3600 * (number + 2)
@@ -65,7 +65,7 @@ def seed(url: str) -> int:
                 end_s=start + 400,
                 simulated=True,
             )
-            jobs.upsert(conn, [job], fabric_id)
+            jobs.upsert_jobs(conn, [job], fabric_id)
             run_id = runs.upsert_run(
                 conn,
                 Run(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.counters import LINK_CLASS_COLUMNS
 from flitwatch_research.incidents.site import Feed
 from flitwatch_twin.cluster import Cluster
@@ -186,7 +186,7 @@ class World:
         }
         cluster = Cluster(spec(planted, entries), seed, first_job=1000, day=1000)
         with connect(url, role="writer") as conn:
-            self.fabric_id = fabrics.save(conn, cluster.fabric)
+            self.fabric_id = fabrics.save_fabric(conn, cluster.fabric)
             feed = Feed(conn, cluster, EPOCH_S - HISTORY_S, self.fabric_id, counted=False)
             feed.march(HISTORY_S)
             feed.close()
@@ -214,7 +214,7 @@ class World:
 
     def _told(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Told:
         at_s = float(draw.epoch_s + feed.cluster.time_s)
-        answer = explain(conn, feed.cluster.job_id(run.allocation), "drawn", at_s)
+        answer = explain_by_id(conn, feed.cluster.job_id(run.allocation), "drawn", at_s)
         conn.rollback()
         planted, start = None, None
         if draw.planted is not None:

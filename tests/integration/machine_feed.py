@@ -20,8 +20,8 @@ from integration.report import Report
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
-from flitwatch_research.ingest_bench.checks import carried_at, checked
+from flitwatch_domain.generators import build_dragonfly
+from flitwatch_research.ingest_bench.checks import carried_at, check_rows
 from flitwatch_research.ingest_bench.load import Order
 from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
 from flitwatch_stream.backends import open_log
@@ -48,7 +48,7 @@ class MachineFeed:
     """
 
     def __init__(self, folder: Path, routers: int, seconds: int) -> None:
-        self.fabric = dragonfly(math.ceil(routers / ROUTERS_PER_GROUP), name="machine")
+        self.fabric = build_dragonfly(math.ceil(routers / ROUTERS_PER_GROUP), name="machine")
         sets = metric_sets(self.fabric, quarters=False)
         self.folder, self.registry = folder, folder / "registry.json"
         self.order = Order("", sets, "avro", seconds, write_registry(self.registry, sets))
@@ -67,7 +67,7 @@ class MachineFeed:
         state = platform.state()
         log_at = state["log"]
         with connect(state["database"]) as connection:
-            fabrics.save(connection, self.fabric)
+            fabrics.save_fabric(connection, self.fabric)
         with open_log(log_at) as log:
             for one in self.order.sets:
                 log.create_topic(one.topic, PARTITIONS)
@@ -123,7 +123,7 @@ class MachineFeed:
         report.drain_s = round(carried_at(url, self.order, END_S) - ended_at, 1)
         # A writer that ends writes the ten seconds of link counters that are not over yet.
         platform.end("writer")
-        found = checked(url, self.order, self.first_s, sent["seconds"])
+        found = check_rows(url, self.order, self.first_s, sent["seconds"])
         report.lost, report.duplicated = found["lost"], found["duplicated"]
         report.wrong, report.dead_letters, report.gaps = found["wrong"], found["dead_letters"], found["gaps"]
         if found["wrong"]:

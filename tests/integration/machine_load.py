@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from flitwatch_domain.errors import Unavailable
-from flitwatch_research.ingest_bench.load import Order, paced
+from flitwatch_research.ingest_bench.load import Order, pace_records
 from flitwatch_stream.backends import open_log
 
 FLUSH_S = 600.0
@@ -47,7 +47,7 @@ def main(order: Order) -> None:
         first_s = int(sys.stdin.readline())
         late_s, records, number = 0.0, 0, 0
         while number < order.seconds and not _told_to_stop():
-            for due, found in paced(pools, first_s, number):
+            for due, found in pace_records(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
                 for topic, record in found:
                     _until_done(partial(producer.append, topic, record, timestamp_ms=int(due * 1000)))

@@ -24,7 +24,7 @@ from support.waiting import eventually
 from flitwatch_db.core import logins
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops import embedded_host
-from flitwatch_ops.stack.daemon import Daemon, listens
+from flitwatch_ops.stack.daemon import Daemon, is_listening
 
 PATRONI = Path(sys.executable).with_name("patroni")
 #: Below those that the kernel gives to clients: a server that is down must find its port free.
@@ -57,7 +57,7 @@ def lacking() -> str:
 
 def free_ports(count: int) -> list[int]:
     """Ports of 127.0.0.1 that nobody listens on."""
-    return [port for port in random.sample(PORTS, 4 * count) if not listens(port)][:count]
+    return [port for port in random.sample(PORTS, 4 * count) if not is_listening(port)][:count]
 
 
 class Node:
@@ -148,7 +148,7 @@ class Cluster:
         self.folder = folder
         self._loop_wait_s = 1 if quick else LOOP_WAIT_S
         self._fsync = "off" if quick else "on"
-        host = embedded_host.prepare(folder)
+        host = embedded_host.prepare_host(folder)
         if host.uid is not None:
             # Patroni is Python, and runs as the server's user.
             for program in (PATRONI, Path(sys.executable).resolve()):
@@ -178,7 +178,7 @@ class Cluster:
         etcd += ["--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer]
         etcd += ["--initial-advertise-peer-urls", peer, "--initial-cluster", f"one={peer}"]
         self._etcd.spawn(etcd)
-        self._etcd.wait_ready(lambda: listens(self._client), START_S, "etcd")
+        self._etcd.wait_ready(lambda: is_listening(self._client), START_S, "etcd")
         for node in self.nodes.values():
             self.begin(node)
         self.wait_followed()

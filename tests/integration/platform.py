@@ -12,7 +12,7 @@ from integration.hosts import Host
 from support.waiting import eventually
 
 from flitwatch_db import connect
-from flitwatch_ops.supervisor import running
+from flitwatch_ops.supervisor import read_running_state
 
 END_S = 60.0
 
@@ -43,7 +43,7 @@ class Platform:
         subprocess.run(self.command("down"), env=self.environment, capture_output=True, timeout=120)
 
     def state(self) -> dict:
-        state = running(self.home)
+        state = read_running_state(self.home)
         assert state is not None, (self.home / "log" / "supervisor.log").read_text()[-2000:]
         return state
 

@@ -21,14 +21,14 @@ from support.databases import PLACE
 from flitwatch_db import connect, migrations
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.tasks import start
+from flitwatch_db.tasks import start_task
 from flitwatch_domain.errors import MissingDependency
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.stack.timescale import Timescale, programs
+from flitwatch_ops.stack.timescale import Timescale, fetch_programs
 from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.system("faults"), pytest.mark.integration, pytest.mark.timeout(300)]
@@ -133,7 +133,7 @@ class Site:
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     if request.param == "full":
         try:
-            programs()
+            fetch_programs()
         except MissingDependency as absent:
             pytest.skip(str(absent))
     with tempfile.TemporaryDirectory(prefix="flitwatch-backup-", dir=PLACE) as place:
@@ -155,19 +155,19 @@ def rows(url: str) -> dict[str, list[Any]]:
 def test_a_lost_database_comes_back_and_the_log_brings_the_rest(site: Site, topic: str) -> None:
     kafka = site.kafka
     url = site.server.start()
-    migrations.migrate(url)
-    fabric = dragonfly(1, 2, 4, name="backup")
+    migrations.migrate_database(url)
+    fabric = build_dragonfly(1, 2, 4, name="backup")
     feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
     settings = WriterSettings(pattern=f"^ldms.{topic}$", group=topic)
     with connect(url) as conn:
-        jobs.upsert(conn, [Job(cluster="c", job_id="1", user="ann", state="RUNNING", start_s=1e9, nodes=1, node_list=fabric.endpoints.node[0])])  # fmt: skip
-        fabrics.save(conn, fabric)
+        jobs.upsert_jobs(conn, [Job(cluster="c", job_id="1", user="ann", state="RUNNING", start_s=1e9, nodes=1, node_list=fabric.endpoints.node[0])])  # fmt: skip
+        fabrics.save_fabric(conn, fabric)
     with connect(url, role="writer", autocommit=True) as conn:
-        start(conn, "demo.count", {"to": 1})
+        start_task(conn, "demo.count", {"to": 1})
     with open_log(kafka or url) as log:
         log.create_topic(feed.topic, 1)
         append(log, feed.topic, feed.ticks(40))
-    drain(url, kafka or url, settings=settings, limit_s=60)
+    drain_log(url, kafka or url, settings=settings, limit_s=60)
     before, sums = rows(url), feed.expected()
     if kafka is None:
         # What the log has beyond the writer's position is in the backup too: the log is in the database.
@@ -179,17 +179,17 @@ def test_a_lost_database_comes_back_and_the_log_brings_the_rest(site: Site, topi
         # After the backup the site goes on: Kafka remembers what the restored database does not know.
         with open_log(kafka) as log:
             append(log, feed.topic, feed.ticks(20))
-        drain(url, kafka, settings=settings, limit_s=60)
+        drain_log(url, kafka, settings=settings, limit_s=60)
         sums = feed.expected()
     site.lose()
     new = site.restore()
-    assert migrations.migrate(new) == [] and rows(new) == before
-    drain(new, kafka or new, settings=settings, limit_s=60)
+    assert migrations.migrate_database(new) == [] and rows(new) == before
+    drain_log(new, kafka or new, settings=settings, limit_s=60)
     assert stored(new) == sums and quality(new) == ([], [])
     # It is written to as before: new hours get their chunks.
     feed.second += 7200
     with open_log(kafka or new) as log:
         append(log, feed.topic, feed.ticks(2))
-    drain(new, kafka or new, settings=settings, limit_s=60)
+    drain_log(new, kafka or new, settings=settings, limit_s=60)
     with connect(new) as conn:
         assert conn.execute("SELECT count(DISTINCT date_trunc('hour', ts)) FROM router_1s").fetchone() == (2,)

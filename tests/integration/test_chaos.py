@@ -19,7 +19,7 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ops.stack.daemon import free_port
 
 pytestmark = pytest.mark.system("faults")
@@ -53,8 +53,8 @@ def test_counts_are_exact_after_random_kills(platform: Platform, kills: int) -> 
     rng = random.Random(7)
     url = platform.state()["database"]
     with connect(url) as connection:
-        fabric = dragonfly(1, 6, 4, name="chaos")
-        fabric_id = fabrics.save(connection, fabric)
+        fabric = build_dragonfly(1, 6, 4, name="chaos")
+        fabric_id = fabrics.save_fabric(connection, fabric)
     # Endpoints stand in the order of their routers, four to each.
     assert fabric.endpoints.router.tolist() == [r for r in range(ROUTERS) for _ in range(4)]
     feed = Feed(platform.data, ROUTERS, fabric.endpoints.component_id.tolist())

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from api.conftest import Served, serving
 
-from flitwatch.hottest import hottest
+from flitwatch.hottest import load_hot_lists
 from flitwatch_api.settings import Settings
 from flitwatch_client import Client
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.incidents.update import update
+from flitwatch_db.incidents.update import update_incidents
 from flitwatch_research.incidents.site import HISTORY_S, Feed
 from flitwatch_research.incidents.truth import planted_users
 from flitwatch_twin.cluster import Cluster
@@ -37,7 +37,7 @@ def test_home_top_and_the_jobs_pages_agree_at_fifty_moments_of_an_hour(embedded_
         Client(served.url) as client,
     ):
         past = Cluster(spec, SEED, first_job=1000, day=1000)
-        fabric_id = fabrics.save(conn, past.fabric)
+        fabric_id = fabrics.save_fabric(conn, past.fabric)
         history = Feed(conn, past, EPOCH_S - HISTORY_S, fabric_id, counted=False)
         history.march(HISTORY_S)
         history.close()
@@ -48,7 +48,7 @@ def test_home_top_and_the_jobs_pages_agree_at_fifty_moments_of_an_hour(embedded_
             while cluster.time_s < moment:
                 feed.march(min(LOOKED_S, int(moment - cluster.time_s)))
                 feed.flush()
-                update(keeper, float(EPOCH_S + cluster.time_s))
+                update_incidents(keeper, float(EPOCH_S + cluster.time_s))
             ours = conn.execute("SELECT job_id FROM job WHERE user_name = ANY(%s)", [planted]).fetchall()
             conn.rollback()
             named += _agree(served, client, {job for (job,) in ours})
@@ -58,7 +58,7 @@ def test_home_top_and_the_jobs_pages_agree_at_fifty_moments_of_an_hour(embedded_
 
 def _agree(served: Served, client: Client, planted: set[str]) -> bool:
     """Ask everywhere about the newest moment that is counted; return whether an incident is named. `planted` are jobs' ids."""
-    top = hottest(client, None, "ratio", 100)
+    top = load_hot_lists(client, None, "ratio", 100)
     at = top["at"]
     home = served.get("/incident", fabric=top["fabric"], at=at)
     assert top["incident"] == home["title"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.jobs.incident import incident
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.jobs.incident import find_incident
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import SCENARIOS, TwinSpec
 
@@ -29,7 +29,7 @@ def seen(conn: Any, feed: Feed, fabric_id: int) -> tuple[list[dict[str, Any]], d
     while feed.cluster.time_s < WITHIN_S:
         feed.march(10)
         feed.flush()
-        answers.append(incident(conn, fabric_id, float(feed.epoch_s + feed.cluster.time_s)))
+        answers.append(find_incident(conn, fabric_id, float(feed.epoch_s + feed.cluster.time_s)))
         conn.rollback()
     return answers, answers[-1]
 
@@ -39,7 +39,7 @@ def test_the_first_incident_is_named_within_two_minutes_on_every_day(embedded_db
     planted = spec.interference[0]
     with connect(embedded_db, role="writer") as conn:
         cluster = Cluster(spec, SEED, first_job=1000, day=1000)
-        fabric_id = fabrics.save(conn, cluster.fabric)
+        fabric_id = fabrics.save_fabric(conn, cluster.fabric)
         history = Feed(conn, cluster, EPOCH_S - HISTORY_S, fabric_id, counted=False)
         history.march(HISTORY_S)
         history.close()
@@ -56,7 +56,7 @@ def test_the_first_incident_is_named_within_two_minutes_on_every_day(embedded_db
             since: datetime = last["since"]
             assert abs(since.timestamp() - feed.epoch_s - planted.first_s) < 20
             now_s = float(feed.epoch_s + feed.cluster.time_s)
-            told = explain(conn, last["victims"][0]["job_id"], now_s=now_s)
+            told = explain_by_id(conn, last["victims"][0]["job_id"], now_s=now_s)
             root = told["root"]
             assert told["root_from"] and told["root_to"]
             if root is not None:

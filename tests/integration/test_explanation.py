@@ -9,10 +9,10 @@ import pytest
 from integration.incidents import Minute, Told, World, by_minute, draws, is_felt, score
 
 from flitwatch_alerting.config import read_config
-from flitwatch_alerting.evaluate import SECOND_LAG_S, dry_run, replay
+from flitwatch_alerting.evaluate import SECOND_LAG_S, dry_run, replay_rule
 from flitwatch_db import connect
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.jobs.incident import incident
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.jobs.incident import find_incident
 from flitwatch_domain.alerts import Rule, Sample
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
@@ -74,7 +74,7 @@ def test_home_tells_the_incident_of_each_day_and_none_in_quiet_hours(world: Worl
     right = 0
     with connect(world.url, role="reader") as conn:
         for one in told:
-            made = incident(conn, world.fabric_id, one.at_s)
+            made = find_incident(conn, world.fabric_id, one.at_s)
             who = None if made["aggressor"] is None else made["aggressor"]["job_id"]
             assert (made["verdict"] == "incident") == (who is not None) and who in (one.planted, None), made["title"]
             if one.when == "after":
@@ -127,7 +127,7 @@ def test_the_rule_of_black_links_fires_in_incidents_of_other_seeds(seed: int, ru
             minutes = by_minute(draw, seed)
             held = [minute for minute in minutes if minute.planted_s]
             begin_s, over_s = held[0].at_s - held[0].planted_s, held[-1].at_s - 60 + held[-1].planted_s
-            fired = replay(rule, (black(minute) for minute in minutes), 0, minutes[-1].at_s)["alerts"]
+            fired = replay_rule(rule, (black(minute) for minute in minutes), 0, minutes[-1].at_s)["alerts"]
             assert fired and begin_s < fired[0]["fired_s"] + SECOND_LAG_S < over_s, draw
 
 
@@ -137,7 +137,7 @@ def test_without_a_full_cable_the_rule_of_black_links_is_silent_for_hours(seed: 
     spoke = 0
     for draw in draws(seed, QUIET_DAYS, quiet=True):
         minutes = by_minute(draw, seed)
-        fired = replay(rule, (black(minute) for minute in minutes), 0, minutes[-1].at_s)["fired"]
+        fired = replay_rule(rule, (black(minute) for minute in minutes), 0, minutes[-1].at_s)["fired"]
         assert not fired or max(minute.use for minute in minutes) > 1, draw
         spoke += bool(fired)
     assert spoke == (1 if seed == 7 else 0)
@@ -162,11 +162,11 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
         conn.execute(
             "DELETE FROM run_step WHERE step %% 3 = 1 AND run_id = (SELECT run_id FROM run WHERE job_id = %s)", [job]
         )
-        assert explain(conn, job, "drawn", now)["named"] in (planted, None)
+        assert explain_by_id(conn, job, "drawn", now)["named"] in (planted, None)
         conn.rollback()
         # The scheduler's clock is two minutes late.
         conn.execute("UPDATE job SET start_ts = start_ts + interval '2 minutes' WHERE job_id <> %s", [job])
-        assert explain(conn, job, "drawn", now)["named"] in (planted, None)
+        assert explain_by_id(conn, job, "drawn", now)["named"] in (planted, None)
         conn.rollback()
         # Seconds are gone, as after a week: minutes say the same. Then network cards' minutes, and then everything.
         for tables, verdict in (
@@ -176,14 +176,14 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
         ):
             for table in tables:
                 conn.execute(f"DELETE FROM {table}")
-            made = explain(conn, job, "drawn", now)
+            made = explain_by_id(conn, job, "drawn", now)
             assert made["named"] in (planted, None) and made["verdict"] == verdict, (tables, made["title"])
         conn.rollback()
         conn.execute("DELETE FROM job_node WHERE job_pk <> (SELECT job_pk FROM job WHERE job_id = %s)", [job])
-        made = explain(conn, job, "drawn", now)
+        made = explain_by_id(conn, job, "drawn", now)
         assert (made["verdict"], made["named"]) == ("cannot tell", None) and "no other job" in made["reasons"][0]
         conn.rollback()
         conn.execute("DELETE FROM run WHERE job_id IS DISTINCT FROM %s", [job])
-        assert explain(conn, job, "drawn", now)["named"] is None
+        assert explain_by_id(conn, job, "drawn", now)["named"] is None
         conn.rollback()
     _embedded_template.drop(url)

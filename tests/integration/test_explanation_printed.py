@@ -16,11 +16,11 @@ from support.databases import Server
 
 from flitwatch.main import cli
 from flitwatch_alerting import senders
-from flitwatch_alerting.evaluate import explained
+from flitwatch_alerting.evaluate import explain_alert_job
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import evidence
-from flitwatch_db.jobs.parts import parts
+from flitwatch_db.jobs.parts import load_parts
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
 SEED = 1
@@ -52,8 +52,8 @@ def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -
     assert printed.exit_code == 0, printed.output
     out = tmp_path / "case.zip"
     with connect(url, role="reader") as conn:
-        mailed = senders.chain({"evidence": explained(conn, job)})
-        evidence.export(conn, job, out)
+        mailed = senders.chain_sentences({"evidence": explain_alert_job(conn, job)})
+        evidence.export_evidence(conn, job, out)
     with zipfile.ZipFile(out) as archive:
         filed = json.loads(archive.read("explanation.json"))
     for sentence in sentences:
@@ -80,6 +80,6 @@ def test_the_counters_of_its_own_parts_rise_at_the_onset(incident: tuple[str, To
     url, told = incident
     since = told.answer["slowdown"]["since"].timestamp()
     with connect(url, role="reader") as conn:
-        found = parts(conn, told.answer["job_pk"], since - 200, since + 200)
+        found = load_parts(conn, told.answer["job_pk"], since - 200, since + 200)
     blue = next(one.values for one in found.parts if one.key == "blue")
     assert np.nanmean(blue[found.ts >= since]) > 1.2 * np.nanmean(blue[found.ts + found.step_s < since])

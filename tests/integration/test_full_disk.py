@@ -18,7 +18,7 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.data_disk import LEAST_FREE
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ops.stack.daemon import free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("faults"), pytest.mark.timeout(600)]
@@ -64,8 +64,8 @@ def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform: Platfor
     state = platform.state()
     supervisor, url = state["pid"], state["database"]
     with connect(url) as conn:
-        fabric = dragonfly(1, 6, 4, name="full")
-        fabric_id = fabrics.save(conn, fabric)
+        fabric = build_dragonfly(1, 6, 4, name="full")
+        fabric_id = fabrics.save_fabric(conn, fabric)
     feed = Feed(platform.data, ROUTERS, fabric.endpoints.component_id.tolist())
     feed.begin()
 

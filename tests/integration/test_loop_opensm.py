@@ -23,16 +23,16 @@ from flitwatch_db import connect
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_domain.generators import build_xgft
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_routing import lft
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.service_levels import levels_of
-from flitwatch_routing.switch_lids import unreached
+from flitwatch_routing.switch_lids import find_unreached
 
 pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 
-TREE = xgft(2, [4, 4], [1, 2])
+TREE = build_xgft(2, [4, 4], [1, 2])
 WORD_BYTES = 4
 #: What the site's configuration says besides; it must stay.
 CONFIGURATION = (
@@ -59,10 +59,10 @@ def planted(fabric: Fabric, ports: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 def counted(subnet: Subnet, fabric: Fabric, ports: np.ndarray, flows: tuple) -> dict[tuple[str, int], dict[str, int]]:
     """Words that each sending port counts."""
-    load, links = check(fabric, ports, flows).load, fabric.links
+    load, links = check_routes(fabric, ports, flows).load, fabric.links
     routers = len(fabric.routers)
     np.add.at(load, [int(np.flatnonzero(links.src == routers + s)[0]) for s in flows[0]], flows[2])
-    switches, adapters = lft.guids(fabric)
+    switches, adapters = lft.list_guids(fabric)
     found = {}
     for link in np.flatnonzero(load).tolist():
         at, port = int(links.src[link]), max(int(links.src_port[link]), 1)
@@ -120,13 +120,13 @@ def measured_subnet(_embedded_template: Server, tmp_path_factory: pytest.TempPat
         an_hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
         main(["import", "routes", str(site / "opensm-lfts.dump"), "--fabric", "tree", "--at", an_hour_ago, "--db", url, "--json"])  # fmt: skip
         with connect(url) as conn:
-            fabric = fabrics.load(conn, "tree")
+            fabric = fabrics.load_fabric(conn, "tree")
         old = loaded(subnet, fabric, "old.lfts")
         flows = planted(fabric, old.ports)
         time.sleep(1.1)
         subnet.set_counters(counted(subnet, fabric, old.ports, flows), "PortCountersExtended")
         subnet.collect(url, "--adapters")
-        drain(url, url, limit_s=60)
+        drain_log(url, url, limit_s=60)
         yield Measured(url, subnet, site, fabric, old, flows, datetime.now(UTC).isoformat())
 
 
@@ -163,9 +163,9 @@ def test_from_counters_to_tables_and_back(measured_subnet: Measured, capsys: pyt
     subnet.route("-F", str(site / "opensm.conf"), "-D", "0x43")
     new = loaded(subnet, fabric, "new.lfts")
     assert (new.ports == staged.ports).all() and (new.ports != old.ports).any()
-    assert new.switch_ports is not None and not len(unreached(fabric, new.switch_ports))
+    assert new.switch_ports is not None and not len(find_unreached(fabric, new.switch_ports))
     between = fabric.router_links()
-    assert check(fabric, new.ports, flows).load[between].max() == pytest.approx(loads["after"], rel=0.01)
+    assert check_routes(fabric, new.ports, flows).load[between].max() == pytest.approx(loads["after"], rel=0.01)
 
     # The same traffic once more, counted where the loaded tables lead it: the database shows the busiest link relieved as predicted.
     again = float(time.time()) // 10 * 10 + 10
@@ -178,9 +178,9 @@ def test_from_counters_to_tables_and_back(measured_subnet: Measured, capsys: pyt
         "PortCountersExtended",
     )
     subnet.collect(url, "--adapters")
-    drain(url, url, limit_s=60)
+    drain_log(url, url, limit_s=60)
     with connect(url) as conn:
-        row = fabrics.get(conn, "tree")
+        row = fabrics.get_fabric_row(conn, "tree")
         carried = measured.link_bytes(conn, row.fabric_id, fabric, again, time.time()).carried
     assert np.nanmax(carried[between]) == pytest.approx(loads["after"], rel=0.01)
     assert np.nanmax(carried[between]) < 0.6 * loads["measured"]
@@ -205,7 +205,7 @@ def lids_of(subnet: Subnet) -> dict[int, int]:
 
 def path_levels(subnet: Subnet, site: Path, pairs: list[tuple[int, int]]) -> list[int]:
     """The service level that OpenSM answers for each pair (endpoints)."""
-    lids, ports = lids_of(subnet), lft.guids(TREE)[1]
+    lids, ports = lids_of(subnet), lft.list_guids(TREE)[1]
     (subnet.folder / "answers.log").unlink(missing_ok=True)
     manager = subnet.start("opensm", "-F", str(site / "opensm.conf"), "-f", str(subnet.folder / "answers.log"))
     try:
@@ -245,8 +245,8 @@ def test_service_levels_and_several_lids_are_loaded_and_taken_back(
     # Not by OpenSM's word alone: the switches asked one by one.
     asked = subnet.folder / "asked.lfts"
     asked.write_text(subnet.inside("dump_fts"))
-    assert (lft.read(asked, fabric, 1) == staged.ports).all()
-    adapter = str(lids_of(subnet)[lft.guids(TREE)[1][3]])
+    assert (lft.read_ports(asked, fabric, 1) == staged.ports).all()
+    adapter = str(lids_of(subnet)[lft.list_guids(TREE)[1][3]])
     table = next(line for line in subnet.inside("smpquery", "sl2vl", adapter).splitlines() if "in  0, out  0" in line)
     assert [int(one) for one in table.split("|")[1:-1]] == [0, 1] * 8, "an adapter asked for its lanes"
 

@@ -17,8 +17,8 @@ from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.tasks import start
-from flitwatch_domain.generators import dragonfly
+from flitwatch_db.tasks import start_task
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_stream.backends import open_log
 
 PATIENCE_S = 90.0
@@ -61,9 +61,9 @@ def held(url: str) -> list[int]:
 def test_three_writers_share_the_topics_and_take_over_from_a_dead_one(
     embedded_db: str, kafka: str, topic: str, tmp_path: Path
 ) -> None:
-    fabric = dragonfly(1, 2, 4, name="many")
+    fabric = build_dragonfly(1, 2, 4, name="many")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     feeds = [
         Quarters(fabric, routers, seed=n, topic=f"ldms.{topic}_{n}")
         for n, routers in enumerate(((0, 1), (2, 3), (4, 5, 6)))
@@ -136,7 +136,7 @@ def test_four_workers_share_the_queue(embedded_db: str, tmp_path: Path) -> None:
         with processes(tmp_path, 4, "worker", "--db", embedded_db, "--queue", "demo"):
             until(lambda: rows("SELECT count(*) FROM queue.procrastinate_workers") == [(4,)])
             for _ in range(4 * 4):
-                start(conn, "demo.count", {"to": 6, "delay_s": 0.15})
+                start_task(conn, "demo.count", {"to": 6, "delay_s": 0.15})
             until(lambda: rows("SELECT FROM task WHERE state NOT IN ('succeeded', 'failed')") == [])
         assert rows("SELECT state, attempts, result, count(*)::int FROM task GROUP BY 1, 2, 3") == [
             ("succeeded", 1, {"counted": 6}, 16)

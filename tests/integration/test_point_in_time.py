@@ -24,7 +24,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import BadInput, Conflict, NotFound, Unavailable
 from flitwatch_domain.jobs import Job
 from flitwatch_ops import backups, kept_log
-from flitwatch_ops.backup_files import bases, missing_segments, verify
+from flitwatch_ops.backup_files import list_bases, missing_segments, verify_backups
 from flitwatch_ops.embedded import Embedded
 
 pytestmark = [pytest.mark.system("faults"), pytest.mark.integration, pytest.mark.timeout(300)]
@@ -38,14 +38,16 @@ class Site:
         self.server = Embedded(place / "pg", durable=False)
         kept_log.keep_log(self.server.folder, self.backups)
         self.server.start()
-        migrations.migrate(self.server.url)
+        migrations.migrate_database(self.server.url)
 
     def add(self, *numbers: int) -> list[float]:
         """Commit a job for each number; the moments after each commit, by the server's clock."""
         moments = []
         with connect(self.server.url, role="writer", autocommit=True) as conn:
             for number in numbers:
-                jobs.upsert(conn, [Job("c", str(number), "RUNNING", user="ann", start_s=1e9, nodes=1, node_list="n1")])
+                jobs.upsert_jobs(
+                    conn, [Job("c", str(number), "RUNNING", user="ann", start_s=1e9, nodes=1, node_list="n1")]
+                )
                 row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
                 assert row is not None
                 moments.append(row[0])
@@ -79,38 +81,38 @@ def held(server: Embedded) -> list[int]:
 
 def test_a_crashed_database_goes_back_to_any_second(site: Site) -> None:
     site.add(1)
-    made = backups.take(site.server, keep=2)
+    made = backups.take_backup(site.server, keep=2)
     moments = site.add(2, 3, 4, 5)
     site.server.kill()
     site.server.stop()
     # What the last minute wrote is in no kept segment yet: it is read from the data that was there.
     after_three = (moments[1] + moments[2]) / 2
-    done = backups.restore(site.server, site.backups, after_three)
+    done = backups.restore_backup(site.server, site.backups, after_three)
     assert done["base"] == made["base"] and Path(done["before"]).is_dir()
     assert held(site.server) == [1, 2, 3]
     # It is written to as before, and its log is kept on a line of its own.
     site.server.start()
     site.add(6)
-    again = backups.take(site.server, keep=2)
+    again = backups.take_backup(site.server, keep=2)
     later = site.add(7, 8)
     site.close_segment()
     site.server.stop()
-    assert verify(site.backups)["ok"] and len(verify(site.backups)["bases"]) == 2
-    backups.restore(site.server, site.backups, later[0] + 0.01)
+    assert verify_backups(site.backups)["ok"] and len(verify_backups(site.backups)["bases"]) == 2
+    backups.restore_backup(site.server, site.backups, later[0] + 0.01)
     assert held(site.server) == [1, 2, 3, 6, 7]
     assert again["restorable"]["from"] == made["restorable"]["from"]
 
 
 def test_a_lost_disk_comes_back_as_far_as_the_log_was_kept(site: Site) -> None:
     site.add(1)
-    backups.take(site.server, keep=1)
+    backups.take_backup(site.server, keep=1)
     site.add(2, 3)
     site.close_segment()
     site.add(4)
     site.server.destroy()
     other = Embedded(site.place / "other", durable=False)
     try:
-        done = backups.restore(other, site.backups, None)
+        done = backups.restore_backup(other, site.backups, None)
         assert done["before"] is None and held(other) == [1, 2, 3]
     finally:
         other.destroy()
@@ -119,36 +121,36 @@ def test_a_lost_disk_comes_back_as_far_as_the_log_was_kept(site: Site) -> None:
 def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> None:
     (before,) = site.add(1)
     with pytest.raises(NotFound, match="holds no backup"):
-        backups.restore(site.server, site.backups, None)
-    backups.take(site.server, keep=1)
+        backups.restore_backup(site.server, site.backups, None)
+    backups.take_backup(site.server, keep=1)
     site.add(2)
     with pytest.raises(Conflict, match="in use"):
-        backups.restore(site.server, site.backups, None)
+        backups.restore_backup(site.server, site.backups, None)
     site.server.stop()
     with pytest.raises(NotFound, match=r"the oldest backup in .* is of .*, after"):
-        backups.restore(site.server, site.backups, before)
+        backups.restore_backup(site.server, site.backups, before)
     with pytest.raises(Unavailable, match=r"the log that is kept ends before .*; the database is what it was"):
-        backups.restore(site.server, site.backups, time.time() + 3600)
+        backups.restore_backup(site.server, site.backups, time.time() + 3600)
     assert held(site.server) == [1, 2]
-    (base,) = bases(site.backups)
+    (base,) = list_bases(site.backups)
     packed = site.backups / "base" / base.name / "files" / "base.tar.gz"
     packed.write_bytes(packed.read_bytes()[:5000])
     with pytest.raises((OSError, EOFError)):
-        backups.restore(site.server, site.backups, None)
+        backups.restore_backup(site.server, site.backups, None)
     assert held(site.server) == [1, 2] and not (site.server.folder / "data.restored").exists()
 
 
 def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    backups.take(site.server, keep=3)
+    backups.take_backup(site.server, keep=3)
     for number in range(3):
         site.add(number)
         site.close_segment()
-    backups.take(site.server, keep=3)
+    backups.take_backup(site.server, keep=3)
     site.server.stop()
     monkeypatch.setenv("FLITWATCH_HOME", str(site.place))
-    assert verify(site.backups)["ok"]
+    assert verify_backups(site.backups)["ok"]
     assert CliRunner().invoke(db, ["verify", "--json"]).exit_code == 0
-    first, second = bases(site.backups)
+    first, second = list_bases(site.backups)
     segments = sorted(p for p in (site.backups / "wal").glob("*.gz") if len(p.name) == 27)
     lost, cut = segments[-3], segments[-2]
     lost.unlink()
@@ -157,7 +159,7 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
     content = bytearray(packed.read_bytes())
     content[len(content) // 2] ^= 1
     packed.write_bytes(content)
-    found = verify(site.backups)
+    found = verify_backups(site.backups)
     assert not found["ok"] and found["missing"] == [lost.name[:24]] and found["damaged"] == [cut.name[:24]]
     assert [(base["name"], bool(base["problem"])) for base in found["bases"]] == [
         (first.name, False),
@@ -168,7 +170,7 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    backups.take(site.server, keep=1)
+    backups.take_backup(site.server, keep=1)
     monkeypatch.chdir(site.place)
     ran = CliRunner().invoke(db, ["verify", "--folder", site.backups.name, "--json"])
     assert ran.exit_code == 0 and json.loads(ran.stdout)["ok"]
@@ -198,7 +200,7 @@ def test_a_first_backup_beside_a_collector_takes_no_more_than_its_advice_says(
         refused = CliRunner().invoke(db, asked)
         assert isinstance(refused.exception, Conflict) and "--restart" in refused.exception.advice
         taken = CliRunner().invoke(db, [*asked, "--restart"], catch_exceptions=False)
-        assert taken.exit_code == 0 and verify(site.backups)["ok"]
+        assert taken.exit_code == 0 and verify_backups(site.backups)["ok"]
         # From now on without it.
         assert CliRunner().invoke(db, ["backup", "--json"], catch_exceptions=False).exit_code == 0
     finally:
@@ -209,12 +211,12 @@ def test_only_as_many_are_kept_as_wanted_with_the_log_that_they_need(site: Site)
     names = []
     for number in range(3):
         site.add(number)
-        names.append(backups.take(site.server, keep=2))
+        names.append(backups.take_backup(site.server, keep=2))
     assert names[2]["dropped"] == [names[0]["base"]]
-    kept = bases(site.backups)
+    kept = list_bases(site.backups)
     assert [base.name for base in kept] == [names[1]["base"], names[2]["base"]]
     segments = sorted(p.name[:24] for p in (site.backups / "wal").glob("*.gz") if len(p.name) == 27)
-    assert segments[0] == kept[0].first_segment and verify(site.backups)["ok"]
+    assert segments[0] == kept[0].first_segment and verify_backups(site.backups)["ok"]
 
 
 def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path: Path) -> None:
@@ -225,14 +227,14 @@ def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path:
             with server:
                 kept_log.keep_log(server.folder, Path(place) / "kept")
                 with pytest.raises(Conflict, match="before its log was kept") as said:
-                    backups.take(server, keep=1)
+                    backups.take_backup(server, keep=1)
                 assert "--restart" in str(said.value)
                 backups.start_keeping(server)
-                assert backups.take(server, keep=1)["restorable"]["from"]
+                assert backups.take_backup(server, keep=1)["restorable"]["from"]
                 # A folder that can no longer be written to is said, not passed over.
                 shutil.rmtree(Path(place) / "kept" / "wal")
                 with pytest.raises(Conflict, match="could not be kept"):
-                    backups.take(server, keep=1)
+                    backups.take_backup(server, keep=1)
         finally:
             server.destroy()
 
@@ -276,6 +278,6 @@ def test_a_new_folder_needs_a_restart_and_says_so_at_once(site):
     elsewhere = site.place / "elsewhere"
     kept_log.keep_log(site.server.folder, elsewhere)
     with pytest.raises(Conflict) as refused:
-        backups.take(site.server, keep=2)
+        backups.take_backup(site.server, keep=2)
     assert str(elsewhere) in str(refused.value) and "--restart" in str(refused.value.advice)
     assert list((elsewhere / "base").iterdir()) == []

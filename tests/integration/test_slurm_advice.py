@@ -21,9 +21,9 @@ from support.waiting import eventually
 import flitwatch_slurm
 from flitwatch_api.settings import Settings
 from flitwatch_slurm import cluster, pending_jobs
-from flitwatch_slurm.advice_file import ANYBODY, Case, content, write
+from flitwatch_slurm.advice_file import ANYBODY, Case, format_content, write_file
 from flitwatch_slurm.questions import PlacedAdvice, Places
-from flitwatch_slurm.trial import read
+from flitwatch_slurm.trial import read_record
 
 FOLDER = Path(flitwatch_slurm.__file__).parent
 PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
@@ -249,7 +249,7 @@ def test_in_a_trial_only_the_drawn_half_waits_and_nobody_is_advised_at_submissio
     waiting = [submit(site, "--exclusive") for _ in range(16)]
     array = submit(site, "--exclusive", "--array=1-2")
     found = round_(site, machine, (BUSY, BUSY), *options)
-    _, participants, _ = read(record)
+    _, participants, _ = read_record(record)
     drawn = {one.job_id: one.advised for one in participants}
     assert set(drawn) == set(waiting) and found["in_trial"] == 16
     assert found["delayed"] == found["advised"] == sum(drawn.values()) and 0 < found["advised"] < 16
@@ -260,7 +260,7 @@ def test_in_a_trial_only_the_drawn_half_waits_and_nobody_is_advised_at_submissio
     assert noted(site, array) == b""
     # The next round changes neither half, and at the end everybody runs.
     again = round_(site, machine, (BUSY, BUSY), *options)
-    assert again["in_trial"] == 16 and again["delayed"] == found["advised"] and read(record)[1] == participants
+    assert again["in_trial"] == 16 and again["delayed"] == found["advised"] and read_record(record)[1] == participants
     site.run("scancel", blocker)
     assert round_(site, machine, (CALM, CALM), *options)["released"] == found["advised"]
     for number in waiting:
@@ -310,7 +310,7 @@ def test_who_declines_advice_while_a_job_is_held_has_it_released(
 
 def test_the_plugin_leaves_what_another_one_wrote_before_it(site: SlurmSite) -> None:
     case = Case("milc", ANYBODY, 1, "delay", 60, 10, 1.5, "", "", {}, "5.00 stall cycles per flit")
-    write(site.folder / "agent" / "advice", content([case], time.time(), 120))
+    write_file(site.folder / "agent" / "advice", format_content([case], time.time(), 120))
     short, full = (submit(site, f"--comment=theirs={theirs}") for theirs in ("98 %", "z" * 1010))
     assert noted(site, short).startswith(b"98 % [flitwatch delay since=")
     assert noted(site, full) == b"z" * 1010
@@ -319,9 +319,9 @@ def test_the_plugin_leaves_what_another_one_wrote_before_it(site: SlurmSite) -> 
 
 def advised(job_id: str, action: str, hold: bool = False) -> dict[str, int]:
     """One round of what the agent does to this job, with advice that an API might have given."""
-    jobs = [one for one in cluster.pending() if one.job_id == job_id]
+    jobs = [one for one in cluster.list_pending() if one.job_id == job_id]
     advice = PlacedAdvice(action, 60.0, 10.0, 1.5, "5.00 stall cycles per flit", False)
-    return pending_jobs.act(jobs, [advice] * len(jobs), Places([], [], {}), pending_jobs.Limits(hold), {})
+    return pending_jobs.apply_advice(jobs, [advice] * len(jobs), Places([], [], {}), pending_jobs.Limits(hold), {})
 
 
 def noted(site: SlurmSite, job_id: str) -> bytes:

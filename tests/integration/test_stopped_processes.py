@@ -26,9 +26,9 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest.topic_leases import LEASE_S
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.stack.daemon import free_port
 from flitwatch_stream.backends import open_log
@@ -63,9 +63,9 @@ def test_another_writer_takes_over_and_each_sample_counts_once(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    fabric = dragonfly(1, 4, 4, name="stopped")
+    fabric = build_dragonfly(1, 4, 4, name="stopped")
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     shares = [range(first, first + ROUTERS_EACH) for first in range(0, TOPICS * ROUTERS_EACH, ROUTERS_EACH)]
     feeds = [Quarters(fabric, share, n, topic=f"ldms.{topic}{n}") for n, share in enumerate(shares)]
     drawn = random.Random(5)
@@ -110,7 +110,9 @@ def test_another_writer_takes_over_and_each_sample_counts_once(
         for writer in writers:
             writer.send_signal(signal.SIGTERM)
             assert writer.wait(LIMIT_S) == 0
-        drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms.{topic}", group=topic), limit_s=LIMIT_S)
+        drain_log(
+            embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms.{topic}", group=topic), limit_s=LIMIT_S
+        )
     expected = {router: row for feed in feeds for router, row in feed.expected().items()}
     assert in_tables(embedded_db) == expected, uneven_seconds(embedded_db)
     assert quality(embedded_db) == ([], [])
@@ -134,8 +136,8 @@ def test_each_process_of_a_platform_may_stand_still(platform: Platform) -> None:
     state = platform.state()
     url = state["database"]
     with connect(url) as conn:
-        fabric = dragonfly(1, 6, 4, name="still")
-        fabric_id = fabrics.save(conn, fabric)
+        fabric = build_dragonfly(1, 6, 4, name="still")
+        fabric_id = fabrics.save_fabric(conn, fabric)
     feed = Feed(platform.data, 24, fabric.endpoints.component_id.tolist())
     feed.begin()
 

@@ -187,7 +187,7 @@ def test_the_pods_properties_of_kafka_are_what_the_product_takes(
     file.write_text(text + "sasl.password=drawn\n")
     file.chmod(0o440)
     monkeypatch.setenv(kafka_site.VARIABLE, str(file))
-    found = kafka_site.properties()
+    found = kafka_site.load_properties()
     user = named(built, "KafkaUser", "flitwatch")
     assert found["sasl.username"] == user["metadata"]["name"] and found["security.protocol"] == "SASL_SSL"
     for name in ("api", "writer"):

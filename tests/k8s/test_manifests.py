@@ -19,9 +19,9 @@ from flitwatch.commands.db import logins
 from flitwatch.main import cli
 from flitwatch_alerting.config import read_config
 from flitwatch_db import connect
-from flitwatch_db.core.logins import LOGINS, SERVICES, give, url_of
+from flitwatch_db.core.logins import LOGINS, SERVICES, grant_logins, url_of
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.logins import passwords
+from flitwatch_domain.logins import read_passwords
 from flitwatch_ops.first_admin import ensure_admin
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_the_migration_sets_the_passwords_that_the_pods_are_given(embedded_db: s
     assert runner.invoke(cli, ["db", "logins", "--draw", "--folder", str(drawn)], catch_exceptions=False).exit_code == 0
     before = {path: (path.read_text(), path.stat().st_mtime_ns) for path in drawn.rglob("pgpass")}
     owner = conninfo_to_dict(embedded_db)
-    held = passwords(Path(owner["passfile"]), owner)
+    held = read_passwords(Path(owner["passfile"]), owner)
     url = make_conninfo(embedded_db, passfile=None, password=held["flitwatch"])
     try:
         said = runner.invoke(cli, ["db", "logins", "--folder", str(drawn), "--db", url], catch_exceptions=False)
@@ -131,7 +131,7 @@ def test_the_migration_sets_the_passwords_that_the_pods_are_given(embedded_db: s
                 assert conn.execute("SELECT session_user").fetchone() == (f"flitwatch_{roles[0]}",)
     finally:
         with connect(url, autocommit=True) as conn:
-            give(conn, {login: held[login] for login in LOGINS})
+            grant_logins(conn, {login: held[login] for login in LOGINS})
 
 
 def test_policies_budgets_and_services_find_their_pods(manifests: list[dict]) -> None:

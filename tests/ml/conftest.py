@@ -12,7 +12,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import step_counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ROUTER_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 RUNS, STEPS, USERS = 24, 6, 8
 EPOCH_S = 1_790_000_000
@@ -39,7 +39,7 @@ def seeded(embedded_db: str) -> str:
     """Runs on group 0 every other day; user u0 is beside half of them and slows them through its stalls."""
     rng = np.random.default_rng(0)
     with connect(embedded_db) as conn:
-        fabric_id = fabrics.save(conn, dragonfly(2, 4, 4, name="toy"))
+        fabric_id = fabrics.save_fabric(conn, build_dragonfly(2, 4, 4, name="toy"))
         for run in range(RUNS):
             begin = EPOCH_S + EVERY_S * run
             noisy = run % 2 == 0

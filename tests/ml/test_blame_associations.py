@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.checks import check_runs
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
-from flitwatch_ml.blame.strata import centred, normal_scores
+from flitwatch_ml.blame.strata import centre_values, normal_scores
 
 
 def test_slow_runs_take_the_mean_time_or_longer() -> None:
@@ -60,7 +60,7 @@ def test_exposures_scores_by_hand() -> None:
     strata = np.arange(24) % 2
     for response, made in (("log", np.log(times)), ("rank", normal_scores(times))):
         found = ExposureBlame(alpha=0.0, response=response).fit(amounts, times, strata)
-        x, y = centred(np.log1p(amounts), strata), centred(made, strata)
+        x, y = centre_values(np.log1p(amounts), strata), centre_values(made, strata)
         z = (x.T @ y) / np.sqrt((y @ y) * (x**2).sum(0) / 22)
         assert found.score_ == pytest.approx(z) and found.p_value_ == pytest.approx(norm.sf(z))
         assert found.sign_.tolist() == np.sign(z).tolist() and not len(found.selected_)
@@ -70,7 +70,7 @@ def test_exposures_scores_by_hand() -> None:
         error = np.sqrt(np.maximum((sums**2).sum(0), (y @ y) * (x**2).sum(0) / 22))
         assert clustered.score_ == pytest.approx((x.T @ y) / error)
     both = ExposureBlame(alpha=9.0).fit(amounts, times)
-    x, y = centred(np.log1p(amounts), np.zeros(24)), centred(normal_scores(times), np.zeros(24))
+    x, y = centre_values(np.log1p(amounts), np.zeros(24)), centre_values(normal_scores(times), np.zeros(24))
     left = [x[:, a] - x[:, b] * (x[:, a] @ x[:, b]) / (x[:, b] @ x[:, b]) for a, b in ((0, 1), (1, 0))]
     rest = [y - x[:, b] * (y @ x[:, b]) / (x[:, b] @ x[:, b]) for b in (1, 0)]
     partial = [a @ r / math.sqrt((r @ r) * (a @ a) / 22) for a, r in zip(left, rest, strict=True)]

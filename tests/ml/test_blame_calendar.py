@@ -8,11 +8,11 @@ import pytest
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame
 from flitwatch_ml.blame.blocks import block_orders, block_p_values
-from flitwatch_ml.blame.calendar import calendar
-from flitwatch_ml.blame.calibration import calibrate, drivers
-from flitwatch_ml.blame.selection import Problem, chance
+from flitwatch_ml.blame.calendar import fit_calendar
+from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
+from flitwatch_ml.blame.selection import Problem, one_sided_p
 from flitwatch_ml.blame.strata import hour_and_weekend
-from flitwatch_research.stress import draw
+from flitwatch_research.stress import draw_case
 
 DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
 SEEDS = range(300, 320)
@@ -20,7 +20,8 @@ SEEDS = range(300, 320)
 
 def judged(world: str, seeds=SEEDS):
     return [
-        (drawn := draw(world, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)) for seed in seeds
+        (drawn := draw_case(world, seed), CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s))
+        for seed in seeds
     ]
 
 
@@ -58,7 +59,7 @@ def test_eight_strong_users_are_found_although_they_hide_one_another(unstressed)
 def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
     shares = []
     for seed in SEEDS:
-        drawn = draw("shift-20", seed)
+        drawn = draw_case("shift-20", seed)
         q = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s)).q_value_
         found = np.flatnonzero(q <= 0.05)
         shares.append(np.isin(found, drawn.null).sum() / max(1, len(found)))
@@ -191,15 +192,15 @@ def test_a_circumstance_of_the_runs_is_a_driver_and_clears_whom_it_brings_along(
     time_s = time_s * np.exp(0.2 * spread)
     assert 0 in named(CalendarBlame().fit(exposure, time_s, start))
     assert 0 not in named(CalendarBlame().fit(exposure, time_s, start, spread[:, None]))
-    first = drivers(["noise", "spread"], np.column_stack([rng.normal(size=len(start)), spread]), time_s, start)[0]
+    first = rank_drivers(["noise", "spread"], np.column_stack([rng.normal(size=len(start)), spread]), time_s, start)[0]
     assert first["name"] == "spread" and first["q"] < 0.01 and first["correlation"] > 0.5
 
 
 def test_a_mark_that_an_operator_set_is_a_regime() -> None:
     _, start, _, time_s = one_user()
-    marked = calendar(start, np.log(time_s), marks_s=[start[60], start[61]])
+    marked = fit_calendar(start, np.log(time_s), marks_s=[start[60], start[61]])
     assert marked.regimes_s.tolist() == [start[60]]  # two at once are one
-    assert marked.degrees_of_freedom < calendar(start, np.log(time_s)).degrees_of_freedom
+    assert marked.degrees_of_freedom < fit_calendar(start, np.log(time_s)).degrees_of_freedom
 
 
 def test_order_of_runs_units_of_exposure_and_names_change_nothing() -> None:
@@ -264,7 +265,7 @@ def test_of_a_thousand_shuffled_sets_at_most_a_tenth_have_a_name(made, runs: int
     rng = np.random.default_rng([2027, runs, users])
     exposure, start = made(rng, runs, users)
     time_s = 300 * np.exp(0.05 * rng.normal(size=runs)) if times == "normal" else 300 + 60 * rng.pareto(1.2, runs)
-    found = calibrate(exposure, time_s, start, shuffles=1000)
+    found = calibrate_blame(exposure, time_s, start, shuffles=1000)
     assert found["shuffles"] == 1000 and found["share"] <= 0.1
 
 
@@ -272,7 +273,7 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
     """The short form of what follows: sixty shuffles."""
     _, start, exposure, time_s = one_user()
     done: list[int] = []
-    found = calibrate(exposure, time_s, start, shuffles=60, report=done.append)
+    found = calibrate_blame(exposure, time_s, start, shuffles=60, report=done.append)
     assert found["share"] <= 0.1 and found["shuffles"] == 60 and done == list(range(1, 61))
 
 
@@ -280,7 +281,7 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
 def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
     """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far fewer."""
     _, start, exposure, time_s = one_user()
-    assert 0.05 <= calibrate(exposure, time_s, start, shuffles=1000)["share"] <= 0.1
+    assert 0.05 <= calibrate_blame(exposure, time_s, start, shuffles=1000)["share"] <= 0.1
 
 
 def test_whom_chance_alone_selects_makes_nobody_else_surer() -> None:
@@ -317,9 +318,9 @@ def test_hardly_a_shuffled_set_has_a_name_that_it_would_not_have_without_selecti
 def test_sets_with_a_name_are_counted_from_none() -> None:
     """Of users who meet one run each nobody can be named, however the times are dealt out."""
     _, start, _, time_s = one_user()
-    found = calibrate(np.eye(len(start))[:, :3], time_s, start, shuffles=3)
+    found = calibrate_blame(np.eye(len(start))[:, :3], time_s, start, shuffles=3)
     assert (found["sets_with_a_name"], found["share"]) == (0, 0)
-    assert calibrate(np.eye(len(start)), time_s, start, shuffles=0)["share"] is None
+    assert calibrate_blame(np.eye(len(start)), time_s, start, shuffles=0)["share"] is None
 
 
 @pytest.mark.parametrize("runs", [8, 19])
@@ -367,6 +368,6 @@ def test_blocks_stay_together_but_for_the_one_that_the_shift_cuts() -> None:
 
 def test_a_score_carried_by_few_runs_is_less_certain() -> None:
     z = np.array([3.5, 3.5])
-    many, few = chance(z, 150, np.array([150.0, 7.0]))
+    many, few = one_sided_p(z, 150, np.array([150.0, 7.0]))
     assert many < 0.001 < few < 0.02
-    assert chance(np.array([0.0]), 50)[0] == 0.5
+    assert one_sided_p(np.array([0.0]), 50)[0] == 0.5

@@ -9,7 +9,7 @@ from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.blocks import block_p_values
 from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import Problem
-from flitwatch_ml.blame.strata import days, hour_and_weekend
+from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend
 
 DAY_S = 86_400.0
 MONDAY_S = 4 * DAY_S  # the epoch was a Thursday
@@ -37,10 +37,10 @@ def test_saturday_and_sunday_are_the_weekend_and_each_six_hours_are_a_part_of_th
 
 
 def test_a_day_begins_at_midnight() -> None:
-    assert len(np.unique(days(MONDAY_S + np.arange(48) * 3600.0))) == 2
-    noon, next_morning = days(np.array([MONDAY_S + DAY_S / 2, MONDAY_S + 1.2 * DAY_S])).tolist()
+    assert len(np.unique(day_numbers(MONDAY_S + np.arange(48) * 3600.0))) == 2
+    noon, next_morning = day_numbers(np.array([MONDAY_S + DAY_S / 2, MONDAY_S + 1.2 * DAY_S])).tolist()
     assert next_morning == noon + 1
-    assert days(np.array([MONDAY_S, MONDAY_S + DAY_S - 1]))[1] == days(np.array([MONDAY_S]))[0]
+    assert day_numbers(np.array([MONDAY_S, MONDAY_S + DAY_S - 1]))[1] == day_numbers(np.array([MONDAY_S]))[0]
 
 
 @pytest.mark.parametrize("estimator", [ExposureBlame(min_exposed=5), PresenceBlame(rule="any", min_exposed=5)])

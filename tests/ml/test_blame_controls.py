@@ -10,7 +10,7 @@ from flitwatch_ml.blame import controls
 from flitwatch_ml.blame.selection import (
     Problem,
 )
-from flitwatch_ml.blame.verdict import _permutations
+from flitwatch_ml.blame.verdict import _permutation_count
 from ml.blame_problems import problem
 
 DAY_S = 86_400.0
@@ -72,7 +72,7 @@ def test_stand_ins_are_alike_and_leave_nothing() -> None:
 
 
 def test_the_more_runs_the_fewer_permutations_are_held_at_once() -> None:
-    assert [_permutations(runs, 200, 5000) for runs in (100, 2000, 2500, 10_000, 50_000, 60_000)] == [
+    assert [_permutation_count(runs, 200, 5000) for runs in (100, 2000, 2500, 10_000, 50_000, 60_000)] == [
         5000,
         5000,
         4000,

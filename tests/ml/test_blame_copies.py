@@ -8,7 +8,7 @@ import pytest
 from flitwatch_ml.blame import CalendarBlame, calibration
 from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.blame.copies import _beside_the_same, same_runs
-from flitwatch_ml.blame.observations import observations
+from flitwatch_ml.blame.observations import merge_observations
 
 HOUR_S, DAY_S, MONDAY_S = 3_600.0, 86_400.0, 1_767_571_200.0
 
@@ -41,7 +41,7 @@ def test_nineteen_runs_written_five_times_are_nineteen(seed: int, gap_s: float, 
 def test_copies_make_nobody_surer(seed: int, users: int) -> None:
     """Forty runs written five times: as many observations as there were runs, or fewer where few users leave runs alike; nobody innocent is named."""
     exposure, time_s, start = written(5, seed, runs=40, users=users)
-    assert len(observations(exposure, time_s, start).start_s) <= 40
+    assert len(merge_observations(exposure, time_s, start).start_s) <= 40
     try:
         verdicts = CalendarBlame().fit(exposure, time_s, start).verdict_
     except TooFewRuns:
@@ -73,7 +73,7 @@ def test_a_copy_has_the_first_ones_number_and_the_mean_of_what_differs() -> None
     run = np.tile(np.arange(40), 2)[order]
     assert all(len(np.unique(run[label == one])) == 1 for one in np.unique(label)) and len(np.unique(label)) == 40
     assert (label <= np.arange(80)).all()
-    made = observations(exposure, time_s, start)
+    made = merge_observations(exposure, time_s, start)
     assert sorted(made.start_s.tolist()) == sorted(start[:40].tolist())
     assert sorted(made.run_time_s) == pytest.approx(sorted(np.sqrt(time_s[:40] * time_s[40:])))
     assert made.exposure.sum() == pytest.approx(exposure.sum() / 2)
@@ -87,7 +87,7 @@ def test_a_culprit_among_runs_with_near_copies_is_named() -> None:
 @pytest.mark.parametrize(("dealt", "made"), [(120 * 7, 7), (120 * 2, 5), (120 * 30, 20)])
 def test_of_very_many_runs_there_are_fewer_shuffles_and_the_result_says_how_many(monkeypatch, dealt, made) -> None:
     monkeypatch.setattr(calibration, "MOST_DEALT", dealt)
-    found = calibration.calibrate(*written(1, 0, runs=120), shuffles=20)
+    found = calibration.calibrate_blame(*written(1, 0, runs=120), shuffles=20)
     assert found["shuffles"] == made and found["share"] == found["sets_with_a_name"] / made
 
 
@@ -103,4 +103,4 @@ def test_shuffled_times_of_few_sets_of_users_are_no_copies() -> None:
     time_s = 300 * (1 + 0.02 * (np.sin(run * 12.9898) * 43758.5453 % 1)) + 60 * (there[:, 0] > 0)
     start = MONDAY_S + (run * 7 % 24) * 3600 + run * 1.37 * DAY_S
     circumstances = np.column_stack([64 + run % 2, 1 + run % 5])
-    assert calibration.calibrate(there, time_s, start, circumstances)["shuffles"] == 100
+    assert calibration.calibrate_blame(there, time_s, start, circumstances)["shuffles"] == 100

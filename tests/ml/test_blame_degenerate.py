@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import pearsonr
 
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.calendar import calendar
-from flitwatch_ml.blame.calibration import drivers
-from flitwatch_ml.blame.selection import Problem, carriers, chance, summed
+from flitwatch_ml.blame.calendar import fit_calendar
+from flitwatch_ml.blame.calibration import rank_drivers
+from flitwatch_ml.blame.selection import Problem, carrier_counts, one_sided_p, sum_clusters
 
 DAY_S, MONDAY_S = 86_400.0, 1_767_571_200.0
 
@@ -41,7 +41,7 @@ def test_a_user_who_is_always_or_never_there_is_not_testable_and_changes_nobody_
 @pytest.mark.filterwarnings("error")
 def test_a_circumstance_that_is_always_the_same_goes_with_nothing() -> None:
     start, amounts, times = runs()
-    found = {row["name"]: row for row in drivers(["amount", "constant"], amounts[:, [0, 3]], times, start)}
+    found = {row["name"]: row for row in rank_drivers(["amount", "constant"], amounts[:, [0, 3]], times, start)}
     assert found["constant"]["correlation"] == 0.0 and found["constant"]["p"] == 1.0
     assert found["amount"]["correlation"] > 0.5 and found["amount"]["q"] < 1e-4
 
@@ -49,7 +49,7 @@ def test_a_circumstance_that_is_always_the_same_goes_with_nothing() -> None:
 @pytest.mark.filterwarnings("error")
 def test_runs_of_one_moment_have_no_trend() -> None:
     rng = np.random.default_rng(2)
-    fit = calendar(np.full(40, MONDAY_S), rng.normal(size=40))
+    fit = fit_calendar(np.full(40, MONDAY_S), rng.normal(size=40))
     values = rng.normal(size=40)
     assert np.allclose(fit.without(values), values - values.mean()) and fit.degrees_of_freedom == 39
 
@@ -64,14 +64,14 @@ def test_a_column_of_which_nothing_is_left_has_no_score() -> None:
     alone = Problem(columns[:, [0, 2]], problem.outcome, problem.axes, np.ones(2), (days,))
     assert problem.scores()[1] == 0.0 and problem.day_effect()[1] == 1.0
     assert np.allclose(problem.scores()[[0, 2]], alone.scores()) and (problem.day_effect() >= 1).all()
-    assert carriers(columns)[1] == 0.0
-    assert np.array_equal(summed(np.arange(6.0), np.array([2, 0, 2, 1, 0, 2])), [5.0, 3.0, 7.0])
+    assert carrier_counts(columns)[1] == 0.0
+    assert np.array_equal(sum_clusters(np.arange(6.0), np.array([2, 0, 2, 1, 0, 2])), [5.0, 3.0, 7.0])
 
 
 def test_within_a_week_the_trend_is_a_line() -> None:
     rng = np.random.default_rng(4)
     start = MONDAY_S + np.sort(rng.uniform(0, 3 * DAY_S, 60))
-    fit = calendar(start, rng.normal(size=60))
+    fit = fit_calendar(start, rng.normal(size=60))
     assert np.allclose(fit.without(5.0 - start / DAY_S), 0, atol=1e-6)
     bent = ((start - start.mean()) / DAY_S) ** 2
     assert np.abs(fit.without(bent)).max() > 0.1
@@ -83,7 +83,7 @@ def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_beside_
     mark, shift = start[60], start[150]
     response = rng.normal(0, 0.1, 240) + 2.0 * (start >= shift)
     marked = mark + 60.0 - DAY_S / 2
-    fit = calendar(start, response, marks_s=np.array([marked, start[0]]))
+    fit = fit_calendar(start, response, marks_s=np.array([marked, start[0]]))
     # The mark has runs on both sides, the other one has none before it; the shift is found by itself.
     assert marked in fit.regimes_s and start[0] not in fit.regimes_s
     assert np.abs(fit.regimes_s - shift).min() <= 2 * DAY_S
@@ -118,7 +118,7 @@ def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
     columns, outcome = columns - columns.mean(0), outcome - outcome.mean()
     problem = Problem(columns, outcome, np.full((count, 1), count**-0.5), (columns**2).sum(0), ())
     wanted = [pearsonr(column, outcome, alternative="greater").pvalue for column in columns.T]
-    assert np.allclose(chance(problem.scores(), problem.degrees_of_freedom), wanted)
+    assert np.allclose(one_sided_p(problem.scores(), problem.degrees_of_freedom), wanted)
 
 
 @pytest.mark.parametrize("kind", [CalendarBlame, ExposureBlame, PresenceBlame])

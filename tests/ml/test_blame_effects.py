@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from flitwatch_ml.blame.effects import effects
+from flitwatch_ml.blame.effects import estimate_effects
 from flitwatch_ml.blame.selection import (
     Problem,
 )
@@ -25,7 +25,7 @@ def one_users_effect(absent: int, days: int) -> tuple[np.ndarray, np.ndarray, np
 def of_one(raw: np.ndarray, seconds: np.ndarray, day: np.ndarray, shrunk: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     column = raw - raw.mean(0)
     made = Problem(column * shrunk, seconds - seconds.mean(), np.full((40, 1), 1 / math.sqrt(40)), (column**2).sum(0))
-    return effects(made, raw, raw > 0, day, np.array([1.5]))
+    return estimate_effects(made, raw, raw > 0, day, np.array([1.5]))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.strata import centred, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.strata import centre_values, hour_and_weekend, normal_scores
 
 ESTIMATORS = [PresenceBlame(rule="any"), ExposureBlame()]
 
@@ -129,7 +129,7 @@ def test_presence_rules_differ_as_the_words_say() -> None:
 def test_centring_leaves_no_mean_in_any_stratum_and_scores_ignore_monotone_changes() -> None:
     rng = np.random.default_rng(0)
     values, strata = rng.normal(size=(50, 3)), rng.integers(0, 4, 50)
-    left = centred(values, strata)
+    left = centre_values(values, strata)
     assert all(np.allclose(left[strata == s].mean(0), 0) for s in range(4))
     assert np.allclose(normal_scores(values[:, 0]), normal_scores(np.exp(values[:, 0])))
 

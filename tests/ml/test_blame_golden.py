@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.calibration import calibrate, drivers
+from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.blame.information import exact_p_values, mutual_information_bits
 from flitwatch_ml.blame.permutation import permutation_p_values
-from flitwatch_ml.blame.strata import days, hour_and_weekend
-from flitwatch_research.stress import draw
+from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend
+from flitwatch_research.stress import draw_case
 from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame.json"
@@ -33,7 +33,7 @@ SETS = (
 
 def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
     """What the estimators give for a set."""
-    drawn = draw(world, seed, runs, users)
+    drawn = draw_case(world, seed, runs, users)
     rng = np.random.default_rng(seed)
     groups = rng.integers(1, 9, runs).astype(float)
     marks = [float(np.median(drawn.start_s))]
@@ -42,7 +42,7 @@ def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
         drawn.exposure, drawn.time_s, drawn.start_s, groups[:, None], marks, below=0.5
     )
     strata = hour_and_weekend(drawn.start_s)
-    plainly = ExposureBlame().fit(drawn.exposure, drawn.time_s, strata, days(drawn.start_s))
+    plainly = ExposureBlame().fit(drawn.exposure, drawn.time_s, strata, day_numbers(drawn.start_s))
     logged = ExposureBlame(alpha=0.2, max_selected=3, response="log").fit(drawn.exposure, drawn.time_s)
     overlap = np.clip(drawn.exposure / np.quantile(drawn.exposure, 0.97), 0, 1)
     paper = PresenceBlame(rule="any").fit(overlap, drawn.time_s, strata)
@@ -55,7 +55,7 @@ def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
         "exposure": figures(plainly, "score p_value q_value selected ranking"),
         "logged": figures(logged, "score p_value q_value selected"),
         "presence": figures(paper, "score p_value q_value sign ranking"),
-        "drivers": drivers(["groups", "noise"], np.column_stack([groups, rng.normal(size=runs)]), drawn.time_s, drawn.start_s),
+        "drivers": rank_drivers(["groups", "noise"], np.column_stack([groups, rng.normal(size=runs)]), drawn.time_s, drawn.start_s),
     }  # fmt: skip
 
 
@@ -65,13 +65,13 @@ def of_tables() -> dict[str, Any]:
     present, slow = rng.random((60, 12)) < rng.random(12), rng.random(60) < 0.4
     present[:, 0], present[:, 1] = False, True
     strata = rng.integers(0, 3, 60)
-    drawn = draw("nobody", 310, 60, 44)
+    drawn = draw_case("nobody", 310, 60, 44)
     return {
         "bits": plain(mutual_information_bits(present, slow)),
         "exact": plain(exact_p_values(present, slow)),
         "exact in strata": plain(exact_p_values(present, slow, strata)),
         "permuted": plain(permutation_p_values(present, slow, strata=strata, permutations=500, seed=3)),
-        "calibration": calibrate(drawn.exposure, drawn.time_s, drawn.start_s, shuffles=6, seed=2),
+        "calibration": calibrate_blame(drawn.exposure, drawn.time_s, drawn.start_s, shuffles=6, seed=2),
     }
 
 

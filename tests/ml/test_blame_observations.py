@@ -7,7 +7,7 @@ import pytest
 
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.checks import TooFewRuns
-from flitwatch_ml.blame.observations import observations
+from flitwatch_ml.blame.observations import merge_observations
 
 DAY_S = 86_400.0
 MONDAY_S = 1_767_571_200.0
@@ -60,7 +60,7 @@ def test_one_observation_is_a_days_neighbours_beside_the_same_users() -> None:
     start = MONDAY_S + np.array([2.0, 1.0, 3.0, 4.0, 5.0, DAY_S + 1, DAY_S + 2]) * 1.0
     amounts = np.array([[10.0, 0], [10.3, 0], [10, 5], [10, 0], [10, 0], [10, 0], [10, 0]])
     times = np.array([4.0, 9, 1, 1, 1, 2, 2])
-    made = observations(amounts, times, start, np.arange(7.0)[:, None], np.array([MONDAY_S + 4.5]))
+    made = merge_observations(amounts, times, start, np.arange(7.0)[:, None], np.array([MONDAY_S + 4.5]))
     # The third has another user beside it, the fourth comes after that, a mark parts the fifth, midnight the sixth.
     assert made.start_s.tolist() == [MONDAY_S + one for one in (1.0, 3.0, 4.0, 5.0, DAY_S + 1)]
     assert made.run_time_s == pytest.approx([6.0, 1.0, 1.0, 1.0, 2.0]) and made.exposure[0].tolist() == [10.15, 0]

@@ -16,22 +16,29 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import (
     Jobs,
     Windows,
-    circumstances,
+    compute_neighbourhood,
+    is_present,
     large_job_nodes,
-    neighbourhood,
+    measure_circumstances,
     nodes_near,
-    present,
 )
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame, controls
-from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted
-from flitwatch_ml.blame.calendar import DAY_S, WEEK_S, calendar, orthonormal, winsorised
-from flitwatch_ml.blame.calibration import calibrate, drivers
-from flitwatch_ml.blame.effects import effects
+from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted_correlations
+from flitwatch_ml.blame.calendar import DAY_S, WEEK_S, fit_calendar, orthonormal_basis, winsorise_values
+from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
+from flitwatch_ml.blame.effects import estimate_effects
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
 from flitwatch_ml.blame.permutation import permutation_p_values
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select, summed
-from flitwatch_ml.blame.strata import centred, days, hour_and_weekend, normal_scores
-from flitwatch_ml.blame.verdict import _permutations
+from flitwatch_ml.blame.selection import (
+    Problem,
+    carrier_counts,
+    conditional_scores,
+    one_sided_p,
+    select_users,
+    sum_clusters,
+)
+from flitwatch_ml.blame.strata import centre_values, day_numbers, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.verdict import _permutation_count
 from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame_parts.json"
@@ -48,10 +55,10 @@ def drawn_problem(rng: np.random.Generator) -> tuple[Problem, np.ndarray, np.nda
     amounts[:, 6], amounts[:, 7] = 0, 2
     raw = np.log1p(amounts.astype(float))
     times = rng.normal(size=runs) + rng.uniform(0, 3) * raw[:, 0] + rng.uniform(-2, 1) * raw[:, 2]
-    axes = orthonormal(np.column_stack([np.ones(runs), np.arange(runs) % 2, raw[:, 7]]))
+    axes = orthonormal_basis(np.column_stack([np.ones(runs), np.arange(runs) % 2, raw[:, 7]]))
     left, outcome = raw - axes @ (axes.T @ raw), times - axes @ (axes.T @ times)
     own = ((raw - raw.mean(0)) ** 2).sum(0)
-    return Problem(left, outcome, axes, own, (days(start),)), raw, amounts > 0, start
+    return Problem(left, outcome, axes, own, (day_numbers(start),)), raw, amounts > 0, start
 
 
 def of_problem(seed: int) -> dict[str, Any]:
@@ -60,29 +67,36 @@ def of_problem(seed: int) -> dict[str, Any]:
     problem, raw, exposed, start = drawn_problem(rng)
     users = np.flatnonzero(exposed.sum(0) > 0).tolist()
     testable = exposed.sum(0) >= 3
-    period, unit = controls.periods(start)
-    orders = [block_orders(days(start), 20, rng), block_orders(period, 30, rng)]
+    period, unit = controls.assign_periods(start)
+    orders = [block_orders(day_numbers(start), 20, rng), block_orders(period, 30, rng)]
     freedom = problem.degrees_of_freedom
     z = problem.scores()
     spread = float(rng.uniform(1, 1.5))
     # What is left of the others is rounding, which differs from one processor to the next.
     known = np.flatnonzero((problem.regressors**2).sum(0) > 1e-6)
-    seen, by_chance = permuted(problem, orders[0], known)
+    seen, by_chance = permuted_correlations(problem, orders[0], known)
     picked = {
-        f"{alpha:g} {most}": plain(select(problem, testable, alpha, most, spread))
+        f"{alpha:g} {most}": plain(select_users(problem, testable, alpha, most, spread))
         for alpha in (0.01, 0.5, 2.0)
         for most in (1, 3)
     }
-    one, two = select(problem, testable, 0.5, 2), np.array([0, 3])
-    effect, interval = effects(problem, raw, exposed, days(start), np.full(len(z), spread))
+    one, two = select_users(problem, testable, 0.5, 2), np.array([0, 3])
+    effect, interval = estimate_effects(problem, raw, exposed, day_numbers(start), np.full(len(z), spread))
     return {
         "unit": [unit, plain(np.unique(period, return_counts=True))],
         "z": plain(z),
         "day effect": plain(problem.day_effect(known)),
         "given": plain(problem.given(two).scores()),
-        "chance": plain([chance(z, freedom), chance(z, freedom, carriers(raw)), chance(z, 1), chance(-z, 0)]),
+        "chance": plain(
+            [
+                one_sided_p(z, freedom),
+                one_sided_p(z, freedom, carrier_counts(raw)),
+                one_sided_p(z, 1),
+                one_sided_p(-z, 0),
+            ]
+        ),
         "selected": picked,
-        "conditional": plain([*conditional(problem, one), *conditional(problem, two)]),
+        "conditional": plain([*conditional_scores(problem, one), *conditional_scores(problem, two)]),
         "permuted": plain([seen, by_chance[:3], by_chance.std(0)]),
         "wander": plain(
             [design_effect(problem, orders, known), design_effect(problem, []), design_effect(problem, orders[1:], two)]
@@ -92,12 +106,12 @@ def of_problem(seed: int) -> dict[str, Any]:
             controls.depends_on_one_period(problem, user, exposed[:, user], period, spread) for user in users
         ],
         "one day": [
-            controls.depends_on_one_period(problem, user, exposed[:, user], days(start), 1.0) for user in users
+            controls.depends_on_one_period(problem, user, exposed[:, user], day_numbers(start), 1.0) for user in users
         ],
         "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start)) for user in users],
         "stand-ins": [plain(controls.proxy_users(problem, user, testable, spread)) for user in users],
         "effects": plain([effect, interval]),
-        "sums": plain(summed(raw, period[::-1])),
+        "sums": plain(sum_clusters(raw, period[::-1])),
     }
 
 
@@ -111,9 +125,11 @@ def of_weeks(seed: int) -> dict[str, Any]:
         [weekday == 1, (weekday == 1) & (np.floor(start / WEEK_S) % 2 == 0), weekday >= 4, rng.random(runs) < 0.3]
     ).astype(float)
     times = rng.normal(0, rng.uniform(0.2, 1), runs) + raw[:, int(rng.integers(0, 4))]
-    axes = orthonormal(np.ones((runs, 1)))
-    problem = Problem(raw - raw.mean(0), times - times.mean(), axes, ((raw - raw.mean(0)) ** 2).sum(0), (days(start),))
-    period, unit = controls.periods(start)
+    axes = orthonormal_basis(np.ones((runs, 1)))
+    problem = Problem(
+        raw - raw.mean(0), times - times.mean(), axes, ((raw - raw.mean(0)) ** 2).sum(0), (day_numbers(start),)
+    )
+    period, unit = controls.assign_periods(start)
     return {
         "unit": unit,
         "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start)) for user in range(4)],
@@ -137,8 +153,8 @@ def of_calendar(seed: int) -> dict[str, Any]:
     groups = rng.integers(1, 5, (runs, 2)).astype(float)
     marks = np.sort(rng.choice(start, 2) + 1)
     plainly, marked = (
-        calendar(start, np.log(times)),
-        calendar(start, np.log(times), groups, marks, rng.normal(0, 0.01, runs)),
+        fit_calendar(start, np.log(times)),
+        fit_calendar(start, np.log(times), groups, marks, rng.normal(0, 0.01, runs)),
     )
     values = rng.normal(size=runs)
     return {
@@ -150,11 +166,11 @@ def of_calendar(seed: int) -> dict[str, Any]:
             plain(plainly.without(values)),
         ],
         "marked": [marked.axes.shape[1], plain(marked.regimes_s), marked.strata, plain(marked.without(values))],
-        "pulled": plain(winsorised(np.log(times))),
+        "pulled": plain(winsorise_values(np.log(times))),
         "strata": plain(hour_and_weekend(start)),
-        "centred": plain(centred(values, hour_and_weekend(start, 12))),
+        "centred": plain(centre_values(values, hour_and_weekend(start, 12))),
         "ranks": plain(normal_scores(np.round(values))),
-        "drivers": drivers(["one", "two"], groups, times, start) if runs >= 30 else [],
+        "drivers": rank_drivers(["one", "two"], groups, times, start) if runs >= 30 else [],
     }
 
 
@@ -171,13 +187,16 @@ def of_neighbours(seed: int) -> dict[str, Any]:
         np.where(own >= 0, begin[own], 10.0), np.where((own >= 0) & np.isfinite(end[own]), end[own], 45.0), own
     )
     nowhere = Windows(windows.begin_s, windows.end_s, np.full(runs, -1))
-    found, elsewhere = neighbourhood(windows, table, names, 129), neighbourhood(nowhere, table, names, 65)
+    found, elsewhere = (
+        compute_neighbourhood(windows, table, names, 129),
+        compute_neighbourhood(nowhere, table, names, 65),
+    )
     return {
         "overlap": plain([found.overlap, elsewhere.overlap]),
         "exposure": plain([found.exposure, elsewhere.exposure]),
-        "circumstances": plain(circumstances(windows, table)),
+        "circumstances": plain(measure_circumstances(windows, table)),
         "near": plain(nodes_near(group_nodes, group_nodes[0])),
-        "present": plain([present(found.overlap, rule).sum(0) for rule in ("any", "throughout")]),
+        "present": plain([is_present(found.overlap, rule).sum(0) for rule in ("any", "throughout")]),
     }
 
 
@@ -201,9 +220,9 @@ def of_estimators(seed: int) -> dict[str, Any]:
         "scores": figures(CalendarBlame(min_exposed=3, max_selected=1, alpha=0.1).fit_scores(amounts, times, start, below=0.2), "score p_value q_value selected"),
         "exposure": figures(ExposureBlame(min_exposed=3).fit(amounts, times, hour_and_weekend(start)), "score q_value selected ranking sign testable"),
         "presence": figures(PresenceBlame(rule="throughout", tau=1.05, min_exposed=3).fit(amounts / 20, times), "mi_bits p_value q_value sign ranking"),
-        "information": plain([mutual_information_bits(amounts > 0, slow), association_sign(amounts > 0, slow), exact_p_values(amounts > 0, slow, days(start) % 3)]),
-        "permutations": plain(permutation_p_values(amounts, times, days(start) % 2, permutations=1100, seed=seed)),
-        "calibration": calibrate(amounts, times, start, shuffles=2 if seed % 4 else 0, seed=seed),
+        "information": plain([mutual_information_bits(amounts > 0, slow), association_sign(amounts > 0, slow), exact_p_values(amounts > 0, slow, day_numbers(start) % 3)]),
+        "permutations": plain(permutation_p_values(amounts, times, day_numbers(start) % 2, permutations=1100, seed=seed)),
+        "calibration": calibrate_blame(amounts, times, start, shuffles=2 if seed % 4 else 0, seed=seed),
     }  # fmt: skip
 
 
@@ -221,7 +240,7 @@ def of_bounds() -> dict[str, Any]:
                     said.append(str(refused))
     machines = [None, 1, 32, 64, 96, 1000, 4127, 4128, 4200, 10_000]
     return {
-        "permutations": [_permutations(runs, 100, 400) for runs in (20, 5_000, 24_999, 25_001, 60_000, 200_000)],
+        "permutations": [_permutation_count(runs, 100, 400) for runs in (20, 5_000, 24_999, 25_001, 60_000, 200_000)],
         "large jobs": [large_job_nodes(machine) for machine in machines],
         "input": said,
     }

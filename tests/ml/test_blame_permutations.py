@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted
+from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted_correlations
 from flitwatch_ml.blame.permutation import permutation_p_values
 from ml.blame_problems import problem
 
@@ -16,7 +16,7 @@ from ml.blame_problems import problem
 def test_permuted_correlations_by_hand() -> None:
     made = problem(8, 2)
     orders = np.array([np.arange(8), np.arange(8)[::-1]])
-    seen, other = permuted(made, orders)
+    seen, other = permuted_correlations(made, orders)
     r = np.array([np.corrcoef(made.regressors[:, user], made.outcome)[0, 1] for user in range(2)])
     back = np.array([np.corrcoef(made.regressors[:, user], made.outcome[::-1])[0, 1] for user in range(2)])
     assert seen == pytest.approx(r) and other[0] == pytest.approx(r) and other[1] == pytest.approx(back)
@@ -25,7 +25,7 @@ def test_permuted_correlations_by_hand() -> None:
     rng = np.random.default_rng(0)
     many = block_orders(np.repeat(np.arange(4), 2), 50, rng)
     assert np.array_equal(np.sort(many, axis=1), np.tile(np.arange(8), (50, 1)))
-    spread = permuted(made, many)[1].std(0) * math.sqrt(7)
+    spread = permuted_correlations(made, many)[1].std(0) * math.sqrt(7)
     assert design_effect(made, [many]) == pytest.approx(np.maximum(spread, 1))
     assert design_effect(made, []).tolist() == [1, 1]
 
@@ -34,7 +34,7 @@ def test_a_user_without_exposure_has_no_correlation() -> None:
     made = problem(8, 2)
     made.regressors[:, 1] = 0
     with np.errstate(all="raise"):
-        assert permuted(made, np.arange(8)[None])[0][1] == 0
+        assert permuted_correlations(made, np.arange(8)[None])[0][1] == 0
 
 
 def test_permutation_p_values_are_the_share_of_orders_that_reach() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from flitwatch_ml.blame import CalendarBlame
 from flitwatch_ml.blame.controls import other_weeks
-from flitwatch_ml.blame.rhythm import rhythms, within
+from flitwatch_ml.blame.rhythm import list_rhythms, residuals_within
 from flitwatch_ml.blame.selection import Problem
 
 DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
@@ -111,17 +111,17 @@ def test_means_of_parts_and_axes_are_taken_out_as_by_projection() -> None:
     axes = np.linalg.qr(np.column_stack([np.ones(80), part == 4, rng.normal(size=(80, 3))]))[0]
     values = rng.normal(size=(80, 2))
     basis = np.linalg.qr(np.column_stack([part[:, None] == np.arange(9), axes[:, 2:]]))[0]
-    left, directions = within(axes, values, part)
+    left, directions = residuals_within(axes, values, part)
     assert left == pytest.approx(values - basis @ (basis.T @ values), abs=1e-12)
     assert directions == 9 + 3
 
 
 def test_parts_of_a_rhythm_have_runs_enough_and_weekdays_are_always_looked_at() -> None:
     start = MONDAY_S + np.arange(24) * (DAY_S + 3600.0)
-    few = [(name, int(part.max()) + 1) for name, part in rhythms(start) if name != "week"]
+    few = [(name, int(part.max()) + 1) for name, part in list_rhythms(start) if name != "week"]
     assert few == [("day of the week", 7)] * 4 + [("day of the month", 5)] * 4
     hours = MONDAY_S + np.arange(24 * 90) * 3600.0
-    many = [(name, int(part.max()) + 1) for name, part in rhythms(hours) if name != "week"]
+    many = [(name, int(part.max()) + 1) for name, part in list_rhythms(hours) if name != "week"]
     assert many == (
         [("day of the week", 7)] * 4
         + [("hour of the day", 24)]
@@ -129,12 +129,12 @@ def test_parts_of_a_rhythm_have_runs_enough_and_weekdays_are_always_looked_at() 
         + [("day of the fortnight", 14)] * 4
         + [("day of the month", 7)] * 4
     )
-    weeks = [part for name, part in rhythms(hours) if name == "week"]
+    weeks = [part for name, part in list_rhythms(hours) if name == "week"]
     assert len({int(np.flatnonzero(np.diff(part))[0]) for part in weeks}) == 28, "every day and every midnight"
-    weekday = dict(rhythms(MONDAY_S + np.arange(90) * DAY_S))["day of the week"]
+    weekday = dict(list_rhythms(MONDAY_S + np.arange(90) * DAY_S))["day of the week"]
     assert (weekday[:14] == np.tile(np.arange(7), 2)).all()
     month = np.array([datetime(2026, 3, day, tzinfo=UTC).timestamp() for day in range(1, 32)])
-    part = dict(list(rhythms(np.repeat(month, 4)))[::-1])["day of the month"][::4]
+    part = dict(list(list_rhythms(np.repeat(month, 4)))[::-1])["day of the month"][::4]
     assert np.flatnonzero(np.diff(part)).tolist() == [0, 2, 6, 13, 20, 26]
 
 

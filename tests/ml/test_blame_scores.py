@@ -10,11 +10,11 @@ from scipy.stats import t as student
 
 from flitwatch_ml.blame.selection import (
     Problem,
-    carriers,
-    chance,
-    conditional,
-    select,
-    summed,
+    carrier_counts,
+    conditional_scores,
+    one_sided_p,
+    select_users,
+    sum_clusters,
 )
 from ml.blame_problems import problem
 
@@ -58,13 +58,13 @@ def test_the_day_effect_is_the_clustered_error_of_a_residual() -> None:
 
 
 def test_sums_over_clusters_need_no_order() -> None:
-    assert summed(np.arange(6.0), np.array([2, 0, 2, 0, 5, 2])).tolist() == [4, 7, 4]
+    assert sum_clusters(np.arange(6.0), np.array([2, 0, 2, 0, 5, 2])).tolist() == [4, 7, 4]
 
 
 def test_a_score_is_carried_by_as_many_runs_as_are_even() -> None:
     columns = np.column_stack([[1.0, -1, 1, -1], [0, 0, 0, 2], [1, 1, 0, 0], [0, 0, 0, 0]])
     with np.errstate(all="raise"):
-        assert carriers(columns).tolist() == [4, 1, 2, 0]
+        assert carrier_counts(columns).tolist() == [4, 1, 2, 0]
 
 
 def test_the_chance_of_a_score_is_a_partial_correlations() -> None:
@@ -75,17 +75,17 @@ def test_the_chance_of_a_score_is_a_partial_correlations() -> None:
     x, y = rng.normal(size=(2, 12))
     found = pearsonr(x, y, alternative="greater")
     z = np.array([found.statistic * math.sqrt(11)])
-    assert chance(z, 11) == pytest.approx([found.pvalue])
+    assert one_sided_p(z, 11) == pytest.approx([found.pvalue])
     r = 0.6
     t = r * math.sqrt(10 / (1 - r * r))
     z = np.array([r * math.sqrt(11)] * 3)
-    carried = chance(z, 11, np.array([4.0, 1.0, 99.0]))
+    carried = one_sided_p(z, 11, np.array([4.0, 1.0, 99.0]))
     assert carried == pytest.approx([student.sf(t, 3), student.sf(t, 1), student.sf(t, 10)])
     three = pearsonr(x[:3], y[:3], alternative="greater")  # one degree of freedom is left, the fewest there are
-    assert chance(np.array([three.statistic * math.sqrt(2)]), 2) == pytest.approx([three.pvalue])
-    assert chance(np.array([r]), 1) == pytest.approx([student.sf(r / math.sqrt(1 - r * r), 1)])
-    assert chance(np.array([9.0]), 1)[0] > 0  # one run's freedom is one, whatever it scores
-    assert chance(np.array([0.0]), 5)[0] == 0.5
+    assert one_sided_p(np.array([three.statistic * math.sqrt(2)]), 2) == pytest.approx([three.pvalue])
+    assert one_sided_p(np.array([r]), 1) == pytest.approx([student.sf(r / math.sqrt(1 - r * r), 1)])
+    assert one_sided_p(np.array([9.0]), 1)[0] > 0  # one run's freedom is one, whatever it scores
+    assert one_sided_p(np.array([0.0]), 5)[0] == 0.5
 
 
 def test_selection_takes_the_best_until_chance_and_not_beyond_the_most() -> None:
@@ -94,14 +94,14 @@ def test_selection_takes_the_best_until_chance_and_not_beyond_the_most() -> None
     outcome = 3 * raw[:, 4] + 2 * raw[:, 1] + rng.normal(size=60) * 0.3
     made = Problem(raw, outcome, np.zeros((60, 0)), (raw**2).sum(0))
     everybody = np.ones(6, bool)
-    assert select(made, everybody, 0.05, 5).tolist()[:2] == [4, 1]
-    assert len(select(made, everybody, 1e-6, 5)) == 2
-    assert select(made, everybody, 1e-6, 1).tolist() == [4]
-    assert select(made, np.arange(6) != 4, 0.05, 1).tolist() == [1]
-    assert select(made, everybody, 1e-6, 5, 50.0).tolist() == []
-    assert select(made, np.zeros(6, bool), 1.0, 5).tolist() == []
-    assert len(select(made, everybody, 6.0, 9)) == 6  # no chance is too great: all
-    z, freedom = conditional(made, np.array([4, 1]))
+    assert select_users(made, everybody, 0.05, 5).tolist()[:2] == [4, 1]
+    assert len(select_users(made, everybody, 1e-6, 5)) == 2
+    assert select_users(made, everybody, 1e-6, 1).tolist() == [4]
+    assert select_users(made, np.arange(6) != 4, 0.05, 1).tolist() == [1]
+    assert select_users(made, everybody, 1e-6, 5, 50.0).tolist() == []
+    assert select_users(made, np.zeros(6, bool), 1.0, 5).tolist() == []
+    assert len(select_users(made, everybody, 6.0, 9)) == 6  # no chance is too great: all
+    z, freedom = conditional_scores(made, np.array([4, 1]))
     assert freedom.tolist() == [58, 59, 58, 58, 59, 58]
     assert z[4] == pytest.approx(made.given(np.array([1])).scores()[4])
     assert z[0] == pytest.approx(made.given(np.array([1, 4])).scores()[0])
@@ -111,12 +111,15 @@ def test_selection_takes_the_best_until_chance_and_not_beyond_the_most() -> None
 def test_selection_leaves_two_runs_of_freedom(runs: int, most: int) -> None:
     made = problem(runs, 6)  # a mean is taken out: one less
     made = Problem(made.regressors, made.outcome, np.zeros((runs, 0)), made.own)
-    assert len(select(made, np.ones(6, bool), 99.0, 6)) == most
+    assert len(select_users(made, np.ones(6, bool), 99.0, 6)) == most
 
 
 def test_bonferroni_is_a_chance_times_the_candidates() -> None:
     made = problem(40, 5)
     best = int(np.argmax(made.scores()))
-    p = chance(made.scores()[[best]], made.degrees_of_freedom)[0] * 5
+    p = one_sided_p(made.scores()[[best]], made.degrees_of_freedom)[0] * 5
     everybody = np.ones(5, bool)
-    assert select(made, everybody, p, 1).tolist() == [best] and select(made, everybody, p * 0.999, 1).tolist() == []
+    assert (
+        select_users(made, everybody, p, 1).tolist() == [best]
+        and select_users(made, everybody, p * 0.999, 1).tolist() == []
+    )

@@ -16,14 +16,14 @@ from flitwatch_ml.blame.blocks import design_effect
 from flitwatch_ml.blame.information import mutual_information_bits
 from flitwatch_ml.blame.selection import (
     Problem,
-    carriers,
-    chance,
-    conditional,
-    confirmed,
+    carrier_counts,
+    conditional_scores,
+    confirm_users,
+    one_sided_p,
     p_values,
-    select,
+    select_users,
 )
-from flitwatch_ml.blame.verdict import _listed, runs_needed
+from flitwatch_ml.blame.verdict import _format_users, runs_needed
 from ml.blame_problems import problem
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
@@ -112,20 +112,20 @@ def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -
     outcome = planted_in.outcome + 0.9 * planted_in.regressors[:, 7] + 0.7 * planted_in.regressors[:, 4]
     given = replace(planted_in, outcome=outcome - planted_in.axes @ (planted_in.axes.T @ outcome))
     everybody = np.ones(60, bool)
-    selected = select(given, everybody, alpha=30.0, most=10)
+    selected = select_users(given, everybody, alpha=30.0, most=10)
     assert len(selected) == 10 and {4, 7} < set(selected.tolist())
-    kept = confirmed(given, selected, everybody, 1.0, 0.05)
+    kept = confirm_users(given, selected, everybody, 1.0, 0.05)
     assert set(kept.tolist()) == {4, 7} and kept.tolist() == [user for user in selected.tolist() if user in (4, 7)]
     # Nothing that is uncertain enough stays, and nobody goes where every rate will do.
-    assert confirmed(given, selected, everybody, 50.0, 0.05).tolist() == []
-    assert confirmed(given, selected, everybody, 1.0, 1.0).tolist() == selected.tolist()
-    assert confirmed(given, selected[:0], everybody, 1.0, 0.05).tolist() == []
+    assert confirm_users(given, selected, everybody, 50.0, 0.05).tolist() == []
+    assert confirm_users(given, selected, everybody, 1.0, 1.0).tolist() == selected.tolist()
+    assert confirm_users(given, selected[:0], everybody, 1.0, 0.05).tolist() == []
 
 
 def test_chances_are_those_of_the_candidates_by_their_own_freedom() -> None:
     z, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
     p = p_values(2 * z, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
-    expected = [chance(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
+    expected = [one_sided_p(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
     assert p[:3].tolist() == pytest.approx(expected) and np.isnan(p[3]) and p[0] < p[2]
 
 
@@ -139,14 +139,14 @@ def test_of_the_selected_a_score_that_few_runs_carry_counts_in_full() -> None:
     axes = np.full((120, 1), 120**-0.5)
     given = Problem(exposure - exposure.mean(0), outcome - outcome.mean(), axes, (exposure**2).sum(0))
     selected, everybody = np.arange(8), np.ones(60, bool)
-    alone = p_values(*conditional(given, selected), everybody, 1.0, carriers(given.regressors))
+    alone = p_values(*conditional_scores(given, selected), everybody, 1.0, carrier_counts(given.regressors))
     assert (benjamini_hochberg(alone)[:8] > 0.05).any(), "a name asks for more"
-    assert confirmed(given, selected, everybody, 1.0, 0.05).tolist() == selected.tolist()
+    assert confirm_users(given, selected, everybody, 1.0, 0.05).tolist() == selected.tolist()
 
 
 def test_three_stand_ins_are_listed_and_of_more_their_number() -> None:
-    assert _listed([5]) == "{5}" and _listed([5, 6, 7]) == "{5}, {6}, {7}"
-    assert _listed([5, 6, 7, 8, 9]) == "{5}, {6}, {7} and 2 more"
+    assert _format_users([5]) == "{5}" and _format_users([5, 6, 7]) == "{5}, {6}, {7}"
+    assert _format_users([5, 6, 7, 8, 9]) == "{5}, {6}, {7} and 2 more"
 
 
 def test_of_one_degree_of_freedom_no_shuffle_wanders_farther_than_the_score() -> None:

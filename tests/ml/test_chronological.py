@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest, chronological
+from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest_in_order, run_backtest
 from flitwatch_ml.forecast.backtest import relative_gain
 from flitwatch_ml.forecast.chronological import best_together, choose_features
 from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
@@ -64,7 +64,7 @@ def test_later_runs_change_nothing_about_earlier_forecasts() -> None:
     spoiled = StepSeries(data.times.copy(), data.counters.copy())
     spoiled.times[-20:] *= 50
     found, other = (
-        chronological(one, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()}) for one in (data, spoiled)
+        backtest_in_order(one, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()}) for one in (data, spoiled)
     )
     for name in found.errors:
         assert np.array_equal(found.errors[name][:24], other.errors[name][:24]), name
@@ -73,15 +73,15 @@ def test_later_runs_change_nothing_about_earlier_forecasts() -> None:
 def test_runs_are_taken_in_order_of_their_starts_and_a_copy_once() -> None:
     data = series()
     order = np.random.default_rng(1).permutation(np.append(np.arange(RUNS), 5))
-    shuffled = chronological(data.runs(order), order, 3, 4, learned={"ridge": RidgeForecaster()})
-    found = chronological(data, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()})
+    shuffled = backtest_in_order(data.runs(order), order, 3, 4, learned={"ridge": RidgeForecaster()})
+    found = backtest_in_order(data, np.arange(RUNS), 3, 4, learned={"ridge": RidgeForecaster()})
     assert shuffled.runs == found.runs and shuffled.mape == pytest.approx(found.mape)
 
 
 def test_what_serves_is_chosen_before_its_error_is_known() -> None:
     """Good until it serves: its error is reported all the same, and the candidate that was right all along did not serve."""
     candidates = {"was good": Times(1.001, until=90), "is good": Times(1.002, until=10_000)}
-    found = chronological(series(), np.arange(RUNS), 3, 4, learned=candidates)
+    found = backtest_in_order(series(), np.arange(RUNS), 3, 4, learned=candidates)
     assert found.chosen == [("was good",), ("was good",)] and found.serves[0] == "is good"
     assert found.mape["is good"] == pytest.approx(0.2) and found.served_mape > 20
     assert found.gain()[0] < -5
@@ -104,7 +104,7 @@ def test_features_are_chosen_without_the_runs_whose_error_is_reported() -> None:
 
 def test_a_forecaster_that_is_asked_for_serves_whatever_its_error() -> None:
     candidates = {"good": Times(1.001, until=10_000), "bad": Times(1.5, until=10_000)}
-    found = chronological(series(), np.arange(RUNS), 3, 4, learned=candidates, serve=("bad",))
+    found = backtest_in_order(series(), np.arange(RUNS), 3, 4, learned=candidates, serve=("bad",))
     assert found.chosen == [("bad",)] * 2 and found.serves == ("bad",)
     assert found.served_mape == pytest.approx(50) and found.mape["good"] == pytest.approx(0.1)
 
@@ -113,10 +113,10 @@ def test_with_few_runs_the_error_is_that_of_what_the_other_folds_choose() -> Non
     """A planted leak: of many candidates that are right for some runs by chance, the best one's own error flatters."""
     data = series(runs=30)
     candidates = {f"lucky {seed}": Lucky(seed) for seed in range(40)}
-    found = backtest(data, 3, 4, learned=candidates)
+    found = run_backtest(data, 3, 4, learned=candidates)
     assert found.serves.startswith("lucky") and found.nested_mape > 1.03 * found.mape[found.serves]
-    assert backtest(data, 3, 4, learned={"lucky 0": Lucky(0)}, rounds=1).nested_mape is None
-    named = backtest(data, 3, 4, learned=candidates, serve="lucky 3")
+    assert run_backtest(data, 3, 4, learned={"lucky 0": Lucky(0)}, rounds=1).nested_mape is None
+    named = run_backtest(data, 3, 4, learned=candidates, serve="lucky 3")
     assert named.serves == "lucky 3" and named.mape == found.mape
 
 
@@ -131,7 +131,7 @@ def test_candidates_that_cannot_be_told_apart_serve_together() -> None:
 def test_where_nothing_is_to_be_learned_nothing_is_claimed() -> None:
     rng = np.random.default_rng(0)
     noise = StepSeries(5 * rng.lognormal(0, 0.1, (RUNS, 12)), rng.lognormal(0, 1, (RUNS, 12, 3)))
-    found = chronological(noise, np.arange(RUNS), 3, 3, learned={"ridge": RidgeForecaster()})
+    found = backtest_in_order(noise, np.arange(RUNS), 3, 3, learned={"ridge": RidgeForecaster()})
     _, low, _ = relative_gain(found.served, found.errors["curve"])
     assert low <= 0.01
 
@@ -168,4 +168,4 @@ def test_an_interval_says_nothing_before_it_has_seen_enough_runs() -> None:
     with pytest.raises(NotEnoughData):
         AdaptiveInterval().half_width()
     with pytest.raises(NotEnoughData, match="order of time needs 50 runs, has 30"):
-        chronological(series(runs=30), np.arange(30), 3, 4, learned={})
+        backtest_in_order(series(runs=30), np.arange(30), 3, 4, learned={})

@@ -10,7 +10,7 @@ import pytest
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation import model as model_module
 from flitwatch_ml.deviation.curve import MeanCurve
-from flitwatch_ml.deviation.elimination import eliminate
+from flitwatch_ml.deviation.elimination import eliminate_features
 from flitwatch_ml.deviation.learners import make_learner
 from flitwatch_ml.deviation.model import DeviationModel
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
@@ -84,7 +84,7 @@ def test_elimination_keeps_the_smallest_set_that_is_as_good(errors: dict[int, fl
 
     rows = np.arange(10)
     train, choose, held_out = rows < 5, (rows >= 5) & (rows < 7), rows >= 7
-    found = eliminate(
+    found = eliminate_features(
         Counting, (np.zeros((10, 4)), np.zeros(10)), train, choose, held_out, lambda made, mask: errors[int(made[0])] * (10 if mask is held_out else 1)
     )  # fmt: skip
     assert found.rank.tolist() == [1, 2, 3, 4]  # of features alike the later goes first
@@ -103,7 +103,9 @@ def test_elimination_drops_the_least_important_first() -> None:
 
     x = np.tile(np.arange(3.0), (6, 1))
     rows = np.arange(6)
-    found = eliminate(Weighing, (x, np.zeros(6)), rows < 2, (rows >= 2) & (rows < 4), rows >= 4, lambda *_: 1.0)
+    found = eliminate_features(
+        Weighing, (x, np.zeros(6)), rows < 2, (rows >= 2) & (rows < 4), rows >= 4, lambda *_: 1.0
+    )
     assert found.rank.tolist() == [1, 3, 2]
 
 
@@ -305,9 +307,9 @@ def test_a_fold_learns_from_two_rows_but_not_from_one(learner: Callable[[type], 
 def test_a_quarter_of_the_training_runs_is_set_aside_whole() -> None:
     held = np.zeros((13, 3), bool)
     held[:3] = True
-    aside = DeviationModel()._aside(held)
+    aside = DeviationModel()._selection_rows(held)
     assert aside.all(1).sum() == aside.any(1).sum() == 2  # of ten
     assert not (aside & held).any()
     held = np.ones((5, 3), bool)
     held[:2] = False
-    assert DeviationModel()._aside(held).all(1).sum() == 1  # at least one
+    assert DeviationModel()._selection_rows(held).all(1).sum() == 1  # at least one

@@ -9,8 +9,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from flitwatch_domain.drivers import answer_in_words, in_words
 from flitwatch_domain.errors import BadInput
 from flitwatch_ml.deviation import DeviationModel
-from flitwatch_ml.deviation.groups import explained, share_explained
-from flitwatch_ml.work.deviation import fitted, group_rows
+from flitwatch_ml.deviation.groups import rank_groups, share_explained
+from flitwatch_ml.work.deviation import fit_deviation, group_rows
 
 CARRIES, ERRORS, SAYS_NOTHING = "port_xmit_wait", "symbol_error", "port_xmit_data"
 NAMES = [CARRIES, "port_rcv_wait", SAYS_NOTHING, ERRORS]
@@ -34,7 +34,7 @@ FEATURES = [*NAMES, "groups spanned", "largest share of its nodes in one group",
 
 def test_the_group_that_carries_is_found_and_said_in_words() -> None:
     counts, times, lay = runs(0)
-    model = fitted(counts, times, lay, FEATURES)
+    model = fit_deviation(counts, times, lay, FEATURES)
     of = groups_of(model)
     stalls = of["stalls at switch ports"]
     assert stalls["verdict"] == "carries" and stalls["kept"] == stalls["folds"] == 10
@@ -49,7 +49,7 @@ def test_the_group_that_carries_is_found_and_said_in_words() -> None:
 
 def test_how_a_run_lay_is_a_driver_too() -> None:
     counts, times, lay = runs(1, effect=0.0, lay_effect=0.2)
-    model = fitted(counts, times, lay, FEATURES)
+    model = fit_deviation(counts, times, lay, FEATURES)
     assert groups_of(model)["placement"]["verdict"] == "carries"
     assert model.place_[FEATURES.index("groups spanned")] == 1
     assert answer_in_words(group_rows(model, FEATURES))[0].startswith("placement explains ")
@@ -68,7 +68,7 @@ def test_where_nothing_carries_no_group_is_said_to() -> None:
     found = []
     for seed in range(12):
         counts, times, lay = runs(100 + seed, effect=0.0, count=30, steps=4)
-        rows = group_rows(fitted(counts, times, lay, FEATURES), FEATURES)
+        rows = group_rows(fit_deviation(counts, times, lay, FEATURES), FEATURES)
         found += [one["name"] for one in rows if one["verdict"] == "carries"]
         assert found or answer_in_words(rows)[0].startswith("cannot tell what carries the deviation")
     assert len(found) <= 1
@@ -77,7 +77,7 @@ def test_where_nothing_carries_no_group_is_said_to() -> None:
 def test_an_interval_over_folds_is_wider_than_that_of_independent_ones() -> None:
     shares = [{"a": value, "b": 0.5} for value in (0.1, 0.2, 0.3, 0.4, 0.5)]
     kept = [np.array([True, True, fold > 2]) for fold in range(5)]
-    first, second = explained(["a", "a", "b"], shares, kept)
+    first, second = rank_groups(["a", "a", "b"], shares, kept)
     assert (first.name, first.explained, first.low, first.high, first.kept) == ("b", 0.5, 0.5, 0.5, 2)
     of = {one.name: one for one in (first, second)}
     # Student's quantile for 4 degrees of freedom at 97.5 + 1.25 %, and a variance of (1/5 + 1/4) times the folds'.
@@ -106,7 +106,7 @@ def test_a_group_is_judged_on_rows_that_its_model_did_not_see() -> None:
 
 
 def test_a_group_that_explains_nothing_in_any_fold_carries_nothing() -> None:
-    (found,) = explained(["a"], [{"a": 0.0}] * 10, [np.array([True])] * 10)
+    (found,) = rank_groups(["a"], [{"a": 0.0}] * 10, [np.array([True])] * 10)
     assert (found.low, found.high, found.kept, found.verdict) == (0, 0, 10, "cannot tell")
 
 
@@ -142,5 +142,5 @@ def test_groups_that_do_not_fit_are_named() -> None:
 
 def test_runs_without_any_counter_are_told_apart_by_how_they_lay() -> None:
     counts, times, lay = runs(4, effect=0.0, lay_effect=0.2)
-    model = fitted(counts[:, :, :0], times, lay, FEATURES[len(NAMES) :])
+    model = fit_deviation(counts[:, :, :0], times, lay, FEATURES[len(NAMES) :])
     assert model.explained_[0].verdict == "carries" and model.mape_ < 0.5 * model.baseline_mape_

@@ -7,11 +7,11 @@ import pytest
 from sklearn.base import clone
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, RidgeForecaster, StepSeries, backtest
-from flitwatch_ml.forecast.baselines import curve, last_steps, ratio
-from flitwatch_ml.forecast.intervals import covered, half_width
+from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, RidgeForecaster, StepSeries, run_backtest
+from flitwatch_ml.forecast.baselines import curve_forecast, last_steps, ratio_forecast
+from flitwatch_ml.forecast.intervals import half_width, share_covered
 from flitwatch_ml.forecast.series import Standard
-from flitwatch_ml.forecast.serving import Serving, dump, load
+from flitwatch_ml.forecast.serving import Serving, dump_serving, load_serving
 
 
 def process(seed: int, runs: int = 60, steps: int = 16) -> StepSeries:
@@ -83,14 +83,14 @@ def test_naive_forecasts_are_what_they_say() -> None:
     second = (windows.run == 1) & (windows.step == 2)
     mean_curve = times.mean(0)
     assert last_steps(windows, 3)[second] == pytest.approx(3 * 6.0)
-    assert curve(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum())
-    assert ratio(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum() * 12 / mean_curve[:2].sum())
+    assert curve_forecast(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum())
+    assert ratio_forecast(windows, 3)[second] == pytest.approx(mean_curve[2:5].sum() * 12 / mean_curve[:2].sum())
     assert windows.future_s[second] == pytest.approx(2 * (6 + 8 + 10))
 
 
 @pytest.mark.system("numeric")
 def test_learned_forecasts_beat_the_naive_ones_where_counters_tell_more() -> None:
-    result = backtest(process(2, runs=80), 4, 4, folds=3, learned=QUICK)
+    result = run_backtest(process(2, runs=80), 4, 4, folds=3, learned=QUICK)
     naive = min(result.mape[name] for name in ("last steps", "curve", "ratio"))
     assert result.mape["ridge"] < 0.95 * naive
     assert result.mape["attention"] < 0.95 * naive
@@ -102,7 +102,7 @@ def test_learned_forecasts_beat_the_naive_ones_where_counters_tell_more() -> Non
 def test_a_forecast_of_noise_does_not_claim_a_gain() -> None:
     rng = np.random.default_rng(0)
     series = StepSeries(5 * rng.lognormal(0, 0.1, (60, 12)), rng.lognormal(0, 1, (60, 12, 3)))
-    result = backtest(series, 3, 3, folds=3, learned=QUICK)
+    result = run_backtest(series, 3, 3, folds=3, learned=QUICK)
     assert result.gain[1] < 0.03
     assert result.mape[result.serves] <= result.mape["curve"]
 
@@ -162,7 +162,7 @@ def test_dropout_drops_its_share_scales_the_rest_and_rests_when_training_is_over
 
 def test_the_order_of_runs_changes_no_forecast() -> None:
     series, mixed = process(8, runs=24), np.random.default_rng(0).permutation(24)
-    one, other = (backtest(some, 4, 4, folds=2, rounds=1, learned=QUICK) for some in (series, series.runs(mixed)))
+    one, other = (run_backtest(some, 4, 4, folds=2, rounds=1, learned=QUICK) for some in (series, series.runs(mixed)))
     assert one.mape == other.mape and one.gain == other.gain and one.coverage90 == other.coverage90
 
 
@@ -172,8 +172,8 @@ def test_one_longer_run_leaves_the_others_their_forecast() -> None:
         np.concatenate([part, np.full((40, 6, *part.shape[2:]), np.nan)], 1) for part in (series.times, series.counters)
     )
     times[3, 16:], counters[3, 16:] = 6.0, 1.0
-    found = backtest(StepSeries(times, counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
-    alone = backtest(StepSeries(series.times, series.counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
+    found = run_backtest(StepSeries(times, counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
+    alone = run_backtest(StepSeries(series.times, series.counters), 4, 4, folds=2, learned={"ridge": RidgeForecaster()})
     assert found.runs == 40 and found.windows == alone.windows + 6
     assert found.mape["ridge"] == pytest.approx(alone.mape["ridge"], rel=0.2)
 
@@ -182,7 +182,7 @@ def test_a_gain_on_a_forecaster_without_error_is_unknown() -> None:
     rng = np.random.default_rng(0)
     times = np.tile(5.0 + np.arange(8), (24, 1))
     times[:, 0] += np.arange(24)  # the first step tells runs apart, all others are the same in every run
-    result = backtest(StepSeries(times, rng.random((24, 8, 2))), 3, 4, folds=2, learned=QUICK)
+    result = run_backtest(StepSeries(times, rng.random((24, 8, 2))), 3, 4, folds=2, learned=QUICK)
     assert result.mape["curve"] == 0.0 and np.isnan(result.gain).all()
 
 
@@ -194,7 +194,7 @@ def test_intervals_cover_new_runs_as_often_as_they_say() -> None:
         run = np.repeat(np.arange(60), 8)
         residual = rng.normal(size=480) * spread[run] * 0.1
         half = half_width(residual[run < 50], run[run < 50])
-        shares.append(covered(np.exp(residual[run >= 50]), np.ones((run >= 50).sum()), half))
+        shares.append(share_covered(np.exp(residual[run >= 50]), np.ones((run >= 50).sum()), half))
     assert 0.89 <= np.mean(shares) <= 0.93
 
 
@@ -219,11 +219,11 @@ def test_long_runs_continue_the_curve() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda s: backtest(s.runs(np.arange(6)), 4, 4), NotEnoughData, "needs 20 runs, has 6"),
-        (lambda s: backtest(s, 10, 10), NotEnoughData, "need 20 steps, runs have 16"),
-        (lambda s: backtest(s, 4, 4, ("weather",)), BadInput, "weather"),
-        (lambda s: backtest(StepSeries(*gaps(s)), 4, 4), NotEnoughData, "has 8 steps without a gap"),
-        (lambda s: backtest(StepSeries(s.times, s.counters), 4, 4, ("io",)), NotEnoughData, "'io'"),
+        (lambda s: run_backtest(s.runs(np.arange(6)), 4, 4), NotEnoughData, "needs 20 runs, has 6"),
+        (lambda s: run_backtest(s, 10, 10), NotEnoughData, "need 20 steps, runs have 16"),
+        (lambda s: run_backtest(s, 4, 4, ("weather",)), BadInput, "weather"),
+        (lambda s: run_backtest(StepSeries(*gaps(s)), 4, 4), NotEnoughData, "has 8 steps without a gap"),
+        (lambda s: run_backtest(StepSeries(s.times, s.counters), 4, 4, ("io",)), NotEnoughData, "'io'"),
         (lambda s: StepSeries(s.times, s.counters[:, :-1]), BadInput, "do not fit"),
         (lambda s: StepSeries(s.times * 0, s.counters), BadInput, "run 0, step 0"),
     ],
@@ -265,6 +265,6 @@ def test_a_forecaster_of_a_gpu_is_as_good_and_serves_without_one() -> None:
 
     assert mean_error(of_gpu) == pytest.approx(mean_error(of_cpu), rel=0.1)
     assert np.allclose(of_gpu.attention(future).sum(1), 1, atol=1e-5)
-    served = load(dump(Serving("attention", standard, of_gpu, 4, 4, 0.1, 0.1)))
+    served = load_serving(dump_serving(Serving("attention", standard, of_gpu, 4, 4, 0.1, 0.1)))
     assert served.model.device_ == "cpu"
     assert np.allclose(served.predict(future), of_gpu.predict(future), rtol=1e-4)

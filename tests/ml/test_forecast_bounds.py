@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds
-from flitwatch_ml.forecast import StepSeries, backtest, chronological
+from flitwatch_ml.forecast import StepSeries, backtest_in_order, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, attention_gain, backtest_unseen, learned_forecasters, relative_gain
 from flitwatch_ml.forecast.chronological import best_together, choose_features
-from flitwatch_ml.forecast.intervals import AdaptiveInterval, covered, half_width
+from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, Windows
 
 
@@ -245,8 +245,8 @@ def test_an_interval_counts_one_more_run_and_every_run_the_same() -> None:
 
 
 def test_an_observation_on_the_edge_is_covered() -> None:
-    assert covered(np.array([1.0, 4.0, 0.25]), np.ones(3), math.log(4)) == 1.0
-    assert covered(np.array([1.0, 4.1, 0.24]), np.ones(3), math.log(4)) == pytest.approx(1 / 3)
+    assert share_covered(np.array([1.0, 4.0, 0.25]), np.ones(3), math.log(4)) == 1.0
+    assert share_covered(np.array([1.0, 4.1, 0.24]), np.ones(3), math.log(4)) == pytest.approx(1 / 3)
 
 
 def test_an_adaptive_interval_moves_by_what_it_missed() -> None:
@@ -299,7 +299,7 @@ def by_hand(data: StepSeries, m: int, k: int, folds: int) -> tuple[dict[int, flo
 
 def test_the_backtests_errors_are_those_of_a_loop() -> None:
     data = noise(20)
-    found = backtest(data, 2, 2, folds=4, learned={"usual": Usual()})
+    found = run_backtest(data, 2, 2, folds=4, learned={"usual": Usual()})
     errors, count = by_hand(data, 2, 2, 4)
     assert found.errors["curve"] == pytest.approx(np.array([errors[run] for run in sorted(errors)]))
     assert found.mape["usual"] == found.mape["curve"] == pytest.approx(np.mean(list(errors.values())))
@@ -310,13 +310,13 @@ def test_the_backtests_errors_are_those_of_a_loop() -> None:
 
 def test_what_serves_has_its_interval_from_the_other_folds() -> None:
     data = noise(20)
-    found = backtest(data, 2, 2, folds=4, learned={"off": Off(1.02)})
+    found = run_backtest(data, 2, 2, folds=4, learned={"off": Off(1.02)})
     assert found.mape["off"] == pytest.approx(2.0) and found.serves == "off"
     assert found.half_width90 == pytest.approx(math.log(1.02)) and found.coverage90 == pytest.approx(1.0, abs=1)
     assert found.errors["off"] == pytest.approx(np.full(20, 2.0))
-    one = backtest(data, 2, 2, folds=4, rounds=1, learned={"off": Off(1.02)})
+    one = run_backtest(data, 2, 2, folds=4, rounds=1, learned={"off": Off(1.02)})
     assert one.coverage90 is None and one.runs == 5 and math.isnan(one.half_width90)
-    half = backtest(data, 2, 2, folds=2, rounds=1, learned={"off": Off(1.02)})
+    half = run_backtest(data, 2, 2, folds=2, rounds=1, learned={"off": Off(1.02)})
     assert half.runs == 10 and half.half_width90 == pytest.approx(math.log(1.02))
 
 
@@ -333,7 +333,7 @@ def test_the_nested_error_is_that_of_what_the_other_folds_choose() -> None:
     data = noise(20)
     for folds in (2, 4):
         candidates = {"odd": Fooled(0.5), "even": Fooled(1.5), "off": Off(1.1)}
-        found = backtest(data, 2, 2, folds=folds, learned=candidates)
+        found = run_backtest(data, 2, 2, folds=folds, learned=candidates)
         labels = distinct_runs(data.times)
         labels = labels[np.argsort(labels, kind="stable")]
         expected = np.empty(20)
@@ -342,7 +342,7 @@ def test_the_nested_error_is_that_of_what_the_other_folds_choose() -> None:
             best = min(found.errors, key=lambda name: found.errors[name][others].mean())
             expected[held] = found.errors[best][held]
         assert found.nested_mape == pytest.approx(expected.mean()), folds
-    assert backtest(data, 2, 2, folds=2, rounds=1, learned=candidates).nested_mape is None
+    assert run_backtest(data, 2, 2, folds=2, rounds=1, learned=candidates).nested_mape is None
 
 
 def test_attention_alone_rests_on_no_other_learner() -> None:
@@ -355,22 +355,22 @@ def test_attention_alone_rests_on_no_other_learner() -> None:
 
 def test_a_backtest_prints_as_its_figures_without_every_runs_error() -> None:
     for found in (
-        backtest(noise(20), 2, 2, learned={"off": Off(1.1)}),
-        chronological(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1)}),
+        run_backtest(noise(20), 2, 2, learned={"off": Off(1.1)}),
+        backtest_in_order(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1)}),
     ):
         assert "array" not in repr(found) and "mape" in repr(found)
 
 
 def test_twenty_runs_are_enough_and_each_is_held_out_once() -> None:
     with pytest.raises(NotEnoughData, match="needs 20 runs, has 19"):
-        backtest(noise(19), 2, 2, learned={})
+        run_backtest(noise(19), 2, 2, learned={})
     seen: list[Windows] = []
-    found = backtest(noise(20), 2, 2, learned={"off": Off(1.5, seen)})
+    found = run_backtest(noise(20), 2, 2, learned={"off": Off(1.5, seen)})
     assert len(seen) == 5 and [len(np.unique(past.run)) for past in seen] == [16] * 5
     # Runs of 6 steps, m = 2, k = 2: they teach from steps 2 to 5, with a stride of 2 from 2 and 4.
     assert sorted(set(seen[0].step.tolist())) == [2, 3, 4, 5] and found.windows == 60
     seen.clear()
-    assert backtest(noise(20), 2, 2, learned={"off": Off(1.5, seen)}, stride=2).windows == 40
+    assert run_backtest(noise(20), 2, 2, learned={"off": Off(1.5, seen)}, stride=2).windows == 40
     assert sorted(set(seen[0].step.tolist())) == [2, 4]
 
 
@@ -379,7 +379,7 @@ def test_without_whole_windows_there_is_no_backtest() -> None:
     times = data.times.copy()
     times[np.arange(20) % 2 == 0, 3] = times[np.arange(20) % 2 == 1, 2] = np.nan
     with pytest.raises(NotEnoughData, match="no training run has 6 steps"):
-        backtest(StepSeries(times, data.counters), 1, 5, learned={})
+        run_backtest(StepSeries(times, data.counters), 1, 5, learned={})
 
 
 def test_longer_runs_are_forecast_from_shorter_ones() -> None:
@@ -403,7 +403,7 @@ def test_attentions_times_are_those_of_a_thousand_jobs() -> None:
             np.linalg.svd(np.random.default_rng(0).normal(size=(150, 150)))
             return windows.future_s * 1.1
 
-    found = backtest(noise(20), 2, 2, learned={"attention": Busy(1.1)})
+    found = run_backtest(noise(20), 2, 2, learned={"attention": Busy(1.1)})
     # Each of 5 folds holds 4 runs of 3 windows; learning and forecasting do the same work once: ms a job for 1,000 jobs are the seconds / 12 x 10^6.
     assert found.train_s > 0
     assert 0.05 < found.infer_ms / (found.train_s / 12 * 1e6) < 20
@@ -437,20 +437,20 @@ def test_a_relative_gain_has_the_same_interval() -> None:
 
 def test_fifty_runs_are_cut_at_two_four_six_and_eight_tenths() -> None:
     seen: list[Windows] = []
-    found = chronological(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1, seen)})
+    found = backtest_in_order(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1, seen)})
     assert [len(np.unique(past.run)) for past in seen] == [20, 30, 40]
     assert (found.runs, found.windows) == (20, 60)
     assert sorted(set(seen[0].step.tolist())) == [2, 3, 4, 5]
     seen.clear()
-    assert chronological(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1, seen)}, stride=2).windows == 40
+    assert backtest_in_order(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1, seen)}, stride=2).windows == 40
     assert sorted(set(seen[0].step.tolist())) == [2, 4]
     with pytest.raises(NotEnoughData, match="needs 50 runs, has 49"):
-        chronological(noise(49), np.arange(49), 2, 2, learned={})
+        backtest_in_order(noise(49), np.arange(49), 2, 2, learned={})
 
 
 def test_the_later_runs_errors_are_those_of_a_loop() -> None:
     data = noise(50)
-    found = chronological(data, np.arange(50), 2, 2, learned={"off": Off(1.02)})
+    found = backtest_in_order(data, np.arange(50), 2, 2, learned={"off": Off(1.02)})
     expected = []
     for begin in (30, 40):
         curve = data.times[:begin].mean(0)
@@ -467,13 +467,13 @@ def test_the_later_runs_errors_are_those_of_a_loop() -> None:
 
 
 def test_a_forecast_that_is_right_is_always_covered() -> None:
-    found = chronological(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.0)})
+    found = backtest_in_order(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.0)})
     assert (found.coverage90, found.fixed_coverage90, found.half_width90) == (1.0, 1.0, 0.0)
 
 
 def test_the_coverage_in_order_of_time_is_that_of_a_loop() -> None:
     data = noise(50)
-    found = chronological(data, np.arange(50), 2, 2, learned={"usual": Usual()})
+    found = backtest_in_order(data, np.arange(50), 2, 2, learned={"usual": Usual()})
 
     def residuals(begin: int) -> list[np.ndarray]:
         curve = data.times[:begin].mean(0)

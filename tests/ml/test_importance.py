@@ -8,8 +8,8 @@ import pytest
 from flitwatch_domain.counters import feature_of
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, StepSeries, forecasters
-from flitwatch_ml.forecast.importance import MIN_RUNS, PLACEMENT, TIME, correlated_groups, importances
-from flitwatch_twin.campaign import COUNTER_NAMES, generate
+from flitwatch_ml.forecast.importance import MIN_RUNS, PLACEMENT, TIME, correlated_groups, measure_importances
+from flitwatch_twin.campaign import COUNTER_NAMES, generate_campaign
 
 M, K = 3, 4
 CARRIER = "PT_CB_STL_RS"
@@ -26,7 +26,7 @@ def short_training(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def twin_world():
     """The twin's runs and counters; times are planted: a step takes as long as one counter said three steps before, plus noise. Simulated."""
-    campaign = generate("minivite-128", 1, 40)
+    campaign = generate_campaign("minivite-128", 1, 40)
     rng = np.random.default_rng(0)
     runs, steps = len(campaign.times_s), 12
     rates = campaign.rates[:, rng.integers(0, campaign.times_s.shape[1], steps)].copy()
@@ -50,7 +50,7 @@ def nothing_carried(seed: int, runs: int = 60, steps: int = 10) -> tuple[StepSer
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("members", [("ridge",), ("lightgbm",), ("attention alone",), ("ridge", "attention")])
 def test_the_counter_that_alone_carries_the_future_is_first(twin_world, members) -> None:
-    found = importances(*twin_world, COUNTER_NAMES, M, K, (), members)
+    found = measure_importances(*twin_world, COUNTER_NAMES, M, K, (), members)
     counters = [one for one in found.inputs if one.name != TIME]
     assert counters[0].features == (CARRIER,) and counters[0].meaning == "stalls in the column buffers"
     assert counters[0].verdict == "carries" and counters[0].low > 0.5
@@ -64,7 +64,7 @@ def test_the_counter_that_alone_carries_the_future_is_first(twin_world, members)
     [("ridge",), ("lightgbm",), pytest.param(("attention alone",), marks=pytest.mark.system("numeric"))],
 )
 def test_where_nothing_is_carried_no_counter_is_claimed(members) -> None:
-    found = importances(*nothing_carried(7), NAMES, M, K, (), members)
+    found = measure_importances(*nothing_carried(7), NAMES, M, K, (), members)
     assert {one.verdict for one in found.inputs if one.name != TIME} <= {"cannot tell", "not used"}
     assert all(one.low <= 0 <= one.high for one in found.inputs if one.name != TIME)
 
@@ -73,14 +73,14 @@ def test_claims_of_nothing_are_as_rare_as_the_interval_says() -> None:
     """95 % intervals for all inputs at once: of 80 worlds without a carrier 2 have a claim on average (one tail), 7 or more in one set of 200."""
     claimed = 0
     for seed in range(80):
-        found = importances(*nothing_carried(seed, runs=40), NAMES, M, K, (), ("ridge",))
+        found = measure_importances(*nothing_carried(seed, runs=40), NAMES, M, K, (), ("ridge",))
         claimed += any(one.verdict == "carries" for one in found.inputs)
     assert claimed <= 6
 
 
 def test_a_forecaster_that_looks_at_no_counter_uses_none() -> None:
     series, start = nothing_carried(1)
-    found = importances(series, start, NAMES, M, K, (), ("ratio",))
+    found = measure_importances(series, start, NAMES, M, K, (), ("ratio",))
     verdict = {one.name: one.verdict for one in found.inputs}
     assert {verdict[name] for name in verdict if name != TIME} == {"not used"} and verdict[TIME] != "not used"
     assert not found.weights
@@ -99,17 +99,17 @@ def test_counters_that_move_together_are_replaced_together_if_they_mean_the_same
 def test_only_later_runs_are_asked_and_their_order_in_the_table_is_nothing() -> None:
     series, start = nothing_carried(3)
     mixed = np.random.default_rng(0).permutation(len(start))
-    one = importances(series, start, NAMES, M, K, (), ("ridge",))
-    assert importances(series.runs(mixed), start[mixed], NAMES, M, K, (), ("ridge",)) == one
+    one = measure_importances(series, start, NAMES, M, K, (), ("ridge",))
+    assert measure_importances(series.runs(mixed), start[mixed], NAMES, M, K, (), ("ridge",)) == one
     later = np.argsort(start)[36:]
     spoiled = StepSeries(series.times, np.where(np.isin(np.arange(60), later)[:, None, None], 1.0, series.counters))
-    changed = importances(spoiled, start, NAMES, M, K, (), ("ridge",))
+    changed = measure_importances(spoiled, start, NAMES, M, K, (), ("ridge",))
     assert {entry.verdict for entry in changed.inputs if entry.name != TIME} == {"not used"}
 
 
 @pytest.mark.system("numeric")
 def test_attention_weights_are_of_the_nets_only_and_sum_to_one(twin_world) -> None:
-    found = importances(*twin_world, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
+    found = measure_importances(*twin_world, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
     (weights,) = found.weights
     assert weights.forecaster == "attention alone" and weights.mean.shape == (M,)
     assert weights.mean.sum() == pytest.approx(1, abs=1e-5) and (weights.low <= weights.mean).all()
@@ -121,7 +121,7 @@ def test_placement_is_an_input_and_few_runs_are_too_few() -> None:
     rng = np.random.default_rng(5)
     spread = rng.integers(1, 9, (60, 2)).astype(float)
     slow = StepSeries(series.times * spread[:, 1:], series.counters, placement=spread)
-    found = importances(slow, start, NAMES, M, K, ("placement",), ("ridge",))
+    found = measure_importances(slow, start, NAMES, M, K, ("placement",), ("ridge",))
     assert PLACEMENT in [one.name for one in found.inputs] and found.inputs[0].name in (TIME, PLACEMENT)
     with pytest.raises(NotEnoughData, match=f"need {MIN_RUNS} runs, has 20"):
-        importances(series.runs(np.arange(20)), start[:20], NAMES, M, K, (), ("ridge",))
+        measure_importances(series.runs(np.arange(20)), start[:20], NAMES, M, K, (), ("ridge",))

@@ -18,8 +18,8 @@ from flitwatch_ml import tasks
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work import blame as work
 from flitwatch_research.scorecard import deviation, forecast
-from flitwatch_research.scorecard.blame import methods
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
+from flitwatch_research.scorecard.blame import fit_methods
+from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
 from flitwatch_twin.campaign.history import make_history
 from flitwatch_twin.campaign.simulate import EPOCH_S
 from ml.conftest import Context
@@ -32,7 +32,7 @@ UNREAD, SELDOM = [5, 17, 140], COUNTER_NAMES.index("PT_FLIT_VC0")
 @pytest.fixture(scope="module")
 def campaign() -> Campaign:
     """With runs of which no reading is left, and a counter that was read in fewer than half of the steps."""
-    made = generate(SCENARIO, SEED, USERS)
+    made = generate_campaign(SCENARIO, SEED, USERS)
     counters = made.counters.copy()
     counters[UNREAD] = np.nan
     counters[: int(0.6 * len(counters)), :, SELDOM] = np.nan
@@ -64,7 +64,7 @@ def store(url: str, campaign: Campaign, runs: int) -> str:
     jobs, own = history.jobs, history.runs_of(APPLICATION)[:runs]
     early = np.flatnonzero(jobs.start_s < jobs.start_s[own].max() + 86_400)
     with connect(url) as conn:
-        fabric = fabrics.save(conn, cori_like(io_routers_per_group=4))
+        fabric = fabrics.save_fabric(conn, cori_like(io_routers_per_group=4))
         pk = {}
         with conn.cursor().copy(
             "COPY job (cluster, job_id, user_name, name, state, start_ts, end_ts, nodes, simulated) FROM STDIN"
@@ -145,7 +145,7 @@ def first_runs(campaign: Campaign, runs: int) -> Campaign:
 
 def served_users(url: str, asked: dict[str, object]) -> tuple[list[tuple[str, dict]], dict, dict]:
     """Names with their entries in the order of the ranking, the estimate's score and its result."""
-    answer = tasks.blame(asked, Context(url))
+    answer = tasks.run_blame(asked, Context(url))
     with connect(url) as conn:
         entries = conn.execute(
             "SELECT name, entry, overlap, exposure FROM estimate_entry WHERE estimate_id = %s AND by_what = 'user' ORDER BY place",
@@ -164,7 +164,7 @@ def demand_equal(
     campaign: Campaign, served: list[tuple[str, dict]], score: dict, result: dict, paper: str
 ) -> CalendarBlame:
     """Every value of every user's entry, and the estimate's counts, against the methods that the card scores."""
-    scored = methods(campaign)
+    scored = fit_methods(campaign)
     ours, theirs = scored["calendar (ours, as served)"], scored[paper]
     assert isinstance(ours, CalendarBlame) and isinstance(theirs, PresenceBlame)
     at = {name: index for index, name in enumerate(campaign.user_names)}
@@ -247,7 +247,7 @@ def _estimate(url: str, number: int) -> tuple[dict, dict, dict]:
 @pytest.mark.system("numeric")
 def test_the_task_gives_the_drivers_that_are_scored(all_stored: str, campaign: Campaign, scored_set: None) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes}
-    _, score, result = _estimate(all_stored, tasks.deviation(asked, Context(all_stored))["estimate_id"])
+    _, score, result = _estimate(all_stored, tasks.run_deviation(asked, Context(all_stored))["estimate_id"])
     scored = {(row["inputs"], row["split"]): row for row in deviation.rows(SCENARIO, SEED, USERS, deviation.VARIANTS)}
     assert "PT_FLIT_VC0" not in result["counters"] and len(result["counters"]) == 12 + len(CIRCUMSTANCES)
     for inputs in ("rates", "deltas"):
@@ -265,7 +265,7 @@ def test_the_task_gives_the_drivers_that_are_scored(all_stored: str, campaign: C
 @pytest.mark.system("numeric")
 def test_the_task_gives_the_forecasts_that_are_scored(all_stored: str, campaign: Campaign, scored_set: None) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes}
-    parameters, score, result = _estimate(all_stored, tasks.forecast(asked, Context(all_stored))["estimate_id"])
+    parameters, score, result = _estimate(all_stored, tasks.run_forecast(asked, Context(all_stored))["estimate_id"])
     (scored,) = forecast.rows(SCENARIO, SEED, USERS)
     assert scored["features"] == "app+placement" and any("without io" in note for note in result["notes"]), (
         "most runs have lost a reading of their I/O routers"

@@ -30,7 +30,7 @@ def stored(url: str, number: int):
 
 @pytest.mark.integration
 def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated(seeded: str) -> None:
-    answer = tasks.blame({"exe": "amg", "nodes": 256}, Context(seeded))
+    answer = tasks.run_blame({"exe": "amg", "nodes": 256}, Context(seeded))
     kind, exe, nodes, data, _, result, simulated = stored(seeded, answer["estimate_id"])
     assert (kind, exe, nodes, data["runs"], simulated) == ("blame", "amg", 256, RUNS, True)
     with connect(seeded) as conn:
@@ -69,7 +69,7 @@ def test_a_job_whose_end_nobody_knows_was_beside_no_run(seeded: str) -> None:
 
 @pytest.mark.integration
 def test_deviation_finds_the_stalls(seeded: str) -> None:
-    answer = tasks.deviation({"exe": "amg", "nodes": 256}, Context(seeded))
+    answer = tasks.run_deviation({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, score, result, _ = stored(seeded, answer["estimate_id"])
     rank = dict(zip(result["counters"], result["rates"]["rank"], strict=True))
     assert set(rank) == {"RT_FLIT_TOT", "RT_RB_STL", *CIRCUMSTANCES}
@@ -108,7 +108,7 @@ def test_runs_on_any_fabric_have_drivers(seeded: str) -> None:
         assert np.isnan(estimates.step_features(conn, runs)[1]).all()
         for run in runs.run_id.tolist():
             step_counters.keep_steps(conn, run, step_counters.complete_through_s(conn, run))
-    answer = tasks.deviation({"exe": "amg", "nodes": 256}, Context(seeded))
+    answer = tasks.run_deviation({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, score, result, _ = stored(seeded, answer["estimate_id"])
     assert result["technology"] == "infiniband"
     assert set(result["counters"]) == {"nic.tx_bytes", "nic.tx_wait_cycles", *CIRCUMSTANCES}
@@ -150,7 +150,7 @@ def test_steps_of_recent_runs_are_kept_before_there_is_any_forecast(seeded: str)
 @pytest.mark.integration
 def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"exe": "amg", "nodes": 256, "definition": "paper"}
-    number = tasks.deviation(asked, Context(seeded))["estimate_id"]
+    number = tasks.run_deviation(asked, Context(seeded))["estimate_id"]
     with connect(seeded) as conn:
         (parameters,) = conn.execute("SELECT parameters FROM estimate WHERE estimate_id = %s", [number]).fetchone()
         _, counts = estimates.step_features(conn, runs := estimates.runs_of(conn, "amg", 256))
@@ -161,14 +161,14 @@ def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monk
     alone = DeviationModel(learner="gbr").fit(counts[:, :, at], runs.step_time_s)
     assert result["rates"]["mape"] == alone.mape_ and result["rates"]["rank"] == alone.rank_.tolist()
     monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))
-    result = stored(seeded, tasks.forecast(asked, Context(seeded))["estimate_id"])[5]
+    result = stored(seeded, tasks.run_forecast(asked, Context(seeded))["estimate_id"])[5]
     assert result["serves"]["forecaster"] == "attention alone" and "paper" in result["serves"]["why"]
 
 
 @pytest.mark.integration
 def test_too_few_runs_for_importances_is_said(seeded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))
-    answer = tasks.forecast({"exe": "amg", "nodes": 256}, Context(seeded))
+    answer = tasks.run_forecast({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, _, result, _ = stored(seeded, answer["estimate_id"])
     assert result["rests_on"] == [] and f"need 30 runs, has {RUNS}" in result["rests_on_lacks"]
 
@@ -176,8 +176,8 @@ def test_too_few_runs_for_importances_is_said(seeded: str, monkeypatch: pytest.M
 @pytest.mark.integration
 def test_what_cannot_be_estimated_is_said(seeded: str) -> None:
     with pytest.raises(NotEnoughData, match="no runs"):
-        tasks.blame({"exe": "other", "nodes": 1}, Context(seeded))
+        tasks.run_blame({"exe": "other", "nodes": 1}, Context(seeded))
     with pytest.raises(BadInput, match="exe"):
-        tasks.blame({}, Context(seeded))
+        tasks.run_blame({}, Context(seeded))
     with pytest.raises(BadInput, match="definition"):
-        tasks.blame({"exe": "amg", "nodes": 256, "definition": "theirs"}, Context(seeded))
+        tasks.run_blame({"exe": "amg", "nodes": 256, "definition": "theirs"}, Context(seeded))

@@ -15,14 +15,14 @@ from flitwatch.commands.agent import agent
 from flitwatch.commands.trial import trial
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.outcomes import outcomes as outcomes_of
+from flitwatch_db.jobs.outcomes import load_outcomes as outcomes_of
 from flitwatch_domain.errors import BadInput, NotFound, Unavailable
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.trials import Outcome, Participant, is_advised
-from flitwatch_ml.trial_report import LEAST_JOBS, report
+from flitwatch_ml.trial_report import LEAST_JOBS, report_trial
 from flitwatch_slurm.cluster import Pending
 from flitwatch_slurm.questions import PlacedAdvice
-from flitwatch_slurm.trial import Trial, read
+from flitwatch_slurm.trial import Trial, read_record
 
 #: Applications of a site: usual run time, and how much its runs vary (standard deviation of the logarithm).
 SITE = {("milc", 128): (3600.0, 0.15), ("amg", 512): (900.0, 0.3), ("milc", 512): (5400.0, 0.1)}
@@ -60,7 +60,7 @@ def test_the_interval_holds_the_planted_effect_and_nothing_is_claimed_where_ther
     verdicts = {-0.08: [], 0.0: []}
     for planted in held:
         for seed in range(100):
-            found = report(*drawn_trial(seed, planted), 0.5)["run_time"]
+            found = report_trial(*drawn_trial(seed, planted), 0.5)["run_time"]
             low, high = found["interval"]
             held[planted] += low <= planted <= high
             verdicts[planted].append(found["verdict"])
@@ -71,7 +71,9 @@ def test_the_interval_holds_the_planted_effect_and_nothing_is_claimed_where_ther
 
 def test_the_interval_is_as_wide_as_it_should_be_where_halves_and_spreads_are_uneven() -> None:
     """A tenth is advised; one application varies thrice as much as another: neither much less nor much more than 95 % hold it."""
-    found = [report(*drawn_trial(seed, -0.1, count=600, share=0.1), 0.1)["run_time"]["interval"] for seed in range(150)]
+    found = [
+        report_trial(*drawn_trial(seed, -0.1, count=600, share=0.1), 0.1)["run_time"]["interval"] for seed in range(150)
+    ]
     told = [one for one in found if one is not None]
     assert len(told) >= 146, "halves that are drawn look unlike in one of a few hundred trials"
     assert 0.89 <= np.mean([low <= -0.1 <= high for low, high in told]) <= 0.995
@@ -80,17 +82,17 @@ def test_the_interval_is_as_wide_as_it_should_be_where_halves_and_spreads_are_un
 def test_a_report_before_the_slowest_have_ended_says_so() -> None:
     participants, outcomes = drawn_trial(6, 0.0)
     early = [None if p.advised and o.end_s - p.at_s > 4000 else o for p, o in zip(participants, outcomes, strict=True)]
-    assert any("have ended" in line for line in report(participants, early, 0.5)["warnings"])
+    assert any("have ended" in line for line in report_trial(participants, early, 0.5)["warnings"])
 
 
 def test_what_cannot_be_compared_says_why() -> None:
     participants, outcomes = drawn_trial(7, 0.0)
     apart = [replace(p, application="a" if p.advised else "b") for p in participants]
-    assert "nothing to compare" in report(apart, outcomes, 0.5)["run_time"]["reasons"][0]
+    assert "nothing to compare" in report_trial(apart, outcomes, 0.5)["run_time"]["reasons"][0]
 
 
 def test_harm_is_called_harm() -> None:
-    found = report(*drawn_trial(1, 0.15), 0.5)
+    found = report_trial(*drawn_trial(1, 0.15), 0.5)
     assert found["run_time"]["verdict"] == "slower" and found["node_hours_saved"]["interval"][1] < 0
 
 
@@ -104,7 +106,7 @@ def test_the_effect_is_that_of_a_comparison_within_strata_by_hand() -> None:
             time_s = (advised_s if given else control_s) * np.exp(0.01 if number % 2 else -0.01)
             participants.append(Participant(f"{app}{number}", given, app, 4, "prefer", 1.2, 1000.0, BEGIN_S))
             outcomes.append(Outcome("COMPLETED", BEGIN_S + 60, BEGIN_S + 60 + time_s))
-    found = report(participants, outcomes, 0.5)
+    found = report_trial(participants, outcomes, 0.5)
     assert found["run_time"]["effect"] == pytest.approx(-0.2, abs=1e-9) and found["run_time"]["strata"] == 2
     # One spread for both: every logarithm lies 0.01 from its half's mean; 80 jobs, 4 means; weights 30*10/40 twice.
     error = np.sqrt(80 * 0.01**2 / 76) / np.sqrt(15)
@@ -125,40 +127,40 @@ def test_waiting_counts_in_the_turnaround() -> None:
         replace(o, start_s=o.start_s + 3600, end_s=o.end_s + 3600) if p.advised else o
         for p, o in zip(participants, outcomes, strict=True)
     ]
-    found = report(participants, late, 0.5)
+    found = report_trial(participants, late, 0.5)
     assert found["run_time"]["verdict"] == "faster" and found["turnaround"]["verdict"] == "slower"
     assert found["wait_s"]["interval"][0] > 3000 and found["wait_s"]["interval"][1] < 4200
 
 
 def test_too_few_jobs_tell_nothing_and_say_how_many_are_needed() -> None:
     participants, outcomes = drawn_trial(0, -0.08, count=30)
-    found = report(participants, outcomes, 0.5)["run_time"]
+    found = report_trial(participants, outcomes, 0.5)["run_time"]
     assert found["verdict"] == "cannot tell" and found["effect"] is None
     assert f"{LEAST_JOBS} of each are needed" in found["reasons"][0]
-    assert report([], [], 0.5)["run_time"]["verdict"] == "cannot tell"
-    none = report(participants, [None] * 30, 0.5)
+    assert report_trial([], [], 0.5)["run_time"]["verdict"] == "cannot tell"
+    none = report_trial(participants, [None] * 30, 0.5)
     assert none["finished"] == {"advised": 0, "control": 0} and none["completed"]["advised"] is None
-    unsure = report(*drawn_trial(4, 0.0, count=80), 0.5)["run_time"]
+    unsure = report_trial(*drawn_trial(4, 0.0, count=80), 0.5)["run_time"]
     assert unsure["verdict"] == "cannot tell" and "completed jobs would show one of 5%" in unsure["reasons"][0]
 
 
 def test_a_trial_that_somebody_chose_in_is_warned_of() -> None:
     participants, outcomes = drawn_trial(5, 0.0)
-    assert report(participants, outcomes, 0.5)["warnings"] == []
+    assert report_trial(participants, outcomes, 0.5)["warnings"] == []
     chosen = [replace(one, nodes=4096 if one.advised else one.nodes) for one in participants]
-    assert any("differ in nodes" in line for line in report(chosen, outcomes, 0.5)["warnings"])
-    assert any("were to be" in line for line in report(participants, outcomes, 0.8)["warnings"])
+    assert any("differ in nodes" in line for line in report_trial(chosen, outcomes, 0.5)["warnings"])
+    assert any("were to be" in line for line in report_trial(participants, outcomes, 0.8)["warnings"])
     failed = [
         replace(o, state="TIMEOUT") if p.advised and n % 3 == 0 else o
         for n, (p, o) in enumerate(zip(participants, outcomes, strict=True))
     ]
-    assert any("jobs completed" in line for line in report(participants, failed, 0.5)["warnings"])
+    assert any("jobs completed" in line for line in report_trial(participants, failed, 0.5)["warnings"])
 
 
 def drawn_harm() -> tuple[list, list]:
     """A trial whose verdict is plain as long as its halves are alike."""
     participants, outcomes = drawn_trial(5, -0.3)
-    assert report(participants, outcomes, 0.5)["run_time"]["verdict"] == "faster"
+    assert report_trial(participants, outcomes, 0.5)["run_time"]["verdict"] == "faster"
     return participants, outcomes
 
 
@@ -173,10 +175,10 @@ def refuses(found: dict, why: str) -> None:
 def test_halves_that_somebody_chose_tell_nothing() -> None:
     participants, outcomes = drawn_harm()
     chosen = [replace(one, nodes=4096 if one.advised else one.nodes) for one in participants]
-    refuses(report(chosen + participants, outcomes * 2, 0.5), "differ in nodes")
+    refuses(report_trial(chosen + participants, outcomes * 2, 0.5), "differ in nodes")
     # The record lost most of one half.
     kept = [n for n, one in enumerate(participants) if one.advised or n % 3 == 0]
-    refuses(report([participants[n] for n in kept], [outcomes[n] for n in kept], 0.5), "were to be")
+    refuses(report_trial([participants[n] for n in kept], [outcomes[n] for n in kept], 0.5), "were to be")
 
 
 def test_halves_of_which_one_is_cancelled_more_often_tell_nothing() -> None:
@@ -188,7 +190,7 @@ def test_halves_of_which_one_is_cancelled_more_often_tell_nothing() -> None:
             Outcome("CANCELLED", o.start_s if started else None, o.end_s) if n in gone else o
             for n, o in enumerate(outcomes)
         ]
-        found = report(participants, cancelled, 0.5)
+        found = report_trial(participants, cancelled, 0.5)
         refuses(found, "jobs completed")
         assert found["finished"] == {"advised": sum(p.advised for p in participants), "control": found["control"]}
 
@@ -198,7 +200,7 @@ def test_a_half_whose_slowest_jobs_still_run_tells_nothing_yet() -> None:
     early = [
         None if p.advised and n % 4 == 0 else o for n, (p, o) in enumerate(zip(participants, outcomes, strict=True))
     ]
-    refuses(report(participants, early, 0.5), "have ended")
+    refuses(report_trial(participants, early, 0.5), "have ended")
 
 
 def test_alike_halves_are_hardly_ever_refused() -> None:
@@ -208,7 +210,7 @@ def test_alike_halves_are_hardly_ever_refused() -> None:
         participants, outcomes = drawn_trial(seed, -0.1)
         rng = np.random.default_rng([seed, 1])
         found = [replace(o, state="CANCELLED") if rng.random() < 0.1 else o for o in outcomes]
-        refused += report(participants, found, 0.5)["run_time"]["effect"] is None
+        refused += report_trial(participants, found, 0.5)["run_time"]["effect"] is None
     assert refused <= 12
 
 
@@ -227,13 +229,13 @@ def test_a_job_that_is_requeued_stays_in_its_half_and_its_last_run_counts(embedd
     assert (
         again.split([pending(n) for n in reversed(range(40))], [ADVICE] * 40, lambda job, advice: True) == first[::-1]
     )
-    assert len(read(tmp_path / "trial.jsonl")[1]) == 40
+    assert len(read_record(tmp_path / "trial.jsonl")[1]) == 40
     runs = [
         Job("c", "7", "NODE_FAIL", start_s=begun + 10, end_s=begun + 20, nodes=4, node_list="n[1-4]"),
         Job("c", "7", "COMPLETED", start_s=begun + 50, end_s=begun + 90, nodes=4, node_list="n[1-4]", restart=1),
     ]
     with connect(embedded_db) as conn:
-        jobs.upsert(conn, runs)
+        jobs.upsert_jobs(conn, runs)
         found = outcomes_of(conn, ["7"], begun)
     assert found["7"].state == "COMPLETED" and found["7"].end_s - found["7"].start_s == pytest.approx(40)
 
@@ -264,28 +266,28 @@ def test_only_the_advised_half_gets_advice_and_the_record_says_who(tmp_path: Pat
     made = Trial.open(tmp_path / "trial.jsonl", 0.5)
     waiting = [pending(number) for number in range(200)]
     given = made.split(waiting, [ADVICE] * 200, lambda job, advice: True)
-    header, participants, torn = read(tmp_path / "trial.jsonl")
+    header, participants, torn = read_record(tmp_path / "trial.jsonl")
     assert torn == 0 and [one.job_id for one in participants] == [job.job_id for job in waiting]
     assert [one.advised for one in participants] == [advice is not None for advice in given]
     assert 70 < sum(one.advised for one in participants) < 130
     # The next round, and an agent that was started anew, draw nobody again.
     again = Trial.open(tmp_path / "trial.jsonl", 0.5)
     assert again.split(waiting, [ADVICE] * 200, lambda job, advice: True) == given
-    assert len(read(tmp_path / "trial.jsonl")[1]) == 200 and again.header == header
+    assert len(read_record(tmp_path / "trial.jsonl")[1]) == 200 and again.header == header
 
 
 def test_jobs_without_advice_or_changed_before_take_no_part(tmp_path: Path) -> None:
     made = Trial.open(tmp_path / "trial.jsonl", 0.5)
     waiting = [pending(1), pending(2), pending(3, mark="delay")]
     assert made.split(waiting, [None, ADVICE, ADVICE], lambda job, advice: job.job_id != "2") == [None, None, ADVICE]
-    assert read(tmp_path / "trial.jsonl")[1] == []
+    assert read_record(tmp_path / "trial.jsonl")[1] == []
 
 
 def test_an_array_takes_no_part_for_the_accounting_knows_its_tasks_alone(tmp_path: Path) -> None:
     made = Trial.open(tmp_path / "trial.jsonl", 0.5)
     waiting = [replace(pending(number), of_several=True) for number in range(20)]
     assert made.split(waiting, [ADVICE] * 20, lambda job, advice: True) == [None] * 20
-    assert made.drawn == {} and read(tmp_path / "trial.jsonl")[1] == []
+    assert made.drawn == {} and read_record(tmp_path / "trial.jsonl")[1] == []
 
 
 def test_nobody_is_drawn_where_the_record_is_gone(tmp_path: Path) -> None:
@@ -303,19 +305,19 @@ def test_nobody_is_drawn_where_the_record_is_gone(tmp_path: Path) -> None:
 
 def test_a_record_that_is_not_there_is_not_called_broken(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="is not there"):
-        read(tmp_path / "trial.jsonl")
+        read_record(tmp_path / "trial.jsonl")
     (tmp_path / "folder").mkdir()
     with pytest.raises(Unavailable, match="cannot be read: Is a directory"):
-        read(tmp_path / "folder")
+        read_record(tmp_path / "folder")
 
 
 def test_a_record_that_was_torn_or_changed(tmp_path: Path) -> None:
     path = tmp_path / "trial.jsonl"
     Trial.open(path, 0.5).split([pending(1), pending(2)], [ADVICE] * 2, lambda job, advice: True)
     path.write_bytes(path.read_bytes()[:-20])
-    assert [one.job_id for one in read(path)[1]] == ["1"] and read(path)[2] == 1
+    assert [one.job_id for one in read_record(path)[1]] == ["1"] and read_record(path)[2] == 1
     Trial.open(path, 0.5).split([pending(3)], [ADVICE], lambda job, advice: True)
-    assert [one.job_id for one in read(path)[1]] == ["1", "3"] and read(path)[2] == 1
+    assert [one.job_id for one in read_record(path)[1]] == ["1", "3"] and read_record(path)[2] == 1
     with pytest.raises(BadInput, match=r"gives advice to 0.5 of the jobs, not to 0.25"):
         Trial.open(path, 0.25)
     first, *lines = path.read_text().splitlines()
@@ -323,11 +325,11 @@ def test_a_record_that_was_torn_or_changed(tmp_path: Path) -> None:
     turned["advised"] = not turned["advised"]
     path.write_text("\n".join([first, json.dumps(turned)]))
     with pytest.raises(BadInput, match=r"line 2 .* job 1 is not in the half"):
-        read(path)
+        read_record(path)
     for text in ("", "{}", "[1]", '{"trial": 1, "salt": "x", "share": 7, "begun_s": 1}'):
         path.write_text(text)
         with pytest.raises(BadInput, match="no record of a trial"):
-            read(path)
+            read_record(path)
 
 
 def test_the_report_reads_outcomes_from_the_accounting(embedded_db: str, tmp_path: Path) -> None:
@@ -345,7 +347,7 @@ def test_the_report_reads_outcomes_from_the_accounting(embedded_db: str, tmp_pat
         start = begun + 60
         rows.append(Job("c", str(number), "COMPLETED", start_s=start, end_s=start + time_s, nodes=4, node_list="n[1-4]"))  # fmt: skip
     with connect(embedded_db) as conn:
-        jobs.upsert(conn, rows)
+        jobs.upsert_jobs(conn, rows)
     ran = CliRunner().invoke(trial, ["report", "--file", str(path), "--db", embedded_db, "--json"])
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)

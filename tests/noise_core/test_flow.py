@@ -61,7 +61,7 @@ def test_counts_are_those_of_the_walks(core: topology.Topology, seed: int) -> No
 @pytest.mark.parametrize("spec", ["xgft:3;4,4,3;1,4,2;1,1,1.5", "theta", "quartz1", "torus:6,5"])
 @pytest.mark.parametrize("semantics", ["longest-path", "orcs"])
 def test_threads_and_splits_give_the_same_bits(spec: str, semantics: str) -> None:
-    routes = routings.routes_of(topologies.parse(spec))
+    routes = routings.routes_of(topologies.parse_topology(spec))
     half = routes.endpoints // 2
 
     def costs(**options: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_bad_sizes_are_refused() -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["theta.interconnect", "links-edison.txt"])
 def test_imported_machines_have_the_minimal_hops_of_an_independent_search(shared: Path, name: str) -> None:
-    named = topologies.parse(LocalText(f"file:{shared / 'data' / 'cray-wiring' / name}"))
+    named = topologies.parse_topology(LocalText(f"file:{shared / 'data' / 'cray-wiring' / name}"))
     core = named.core
     pairs = np.random.default_rng(11).integers(0, core.endpoints, (10_000, 2)).astype(np.uint32)
     src, dst = pairs[:, 0].copy(), pairs[:, 1].copy()
@@ -125,7 +125,7 @@ def test_imported_machines_have_the_minimal_hops_of_an_independent_search(shared
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("spec", ["theta", "edison"])
 def test_minimal_routes_cross_one_global_link_and_valiant_two(spec: str) -> None:
-    named = topologies.parse(spec)
+    named = topologies.parse_topology(spec)
     core = named.core
     blue = core.link_class == core.class_names.index("blue")
     minimal, valiant = routings.routes_of(named, "minimal"), routings.routes_of(named, "valiant")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.commands.imports.noise_bench import read
+from flitwatch.commands.imports.noise_bench import read_measurements
 from flitwatch.main import cli
 from flitwatch_domain.errors import BadInput
 
@@ -118,4 +118,4 @@ def test_what_is_no_measurement_is_refused_by_line(tmp_path: Path, text: str, re
     file = tmp_path / "bad.jsonl"
     file.write_text(text)
     with pytest.raises(BadInput, match=reason):
-        read(file)
+        read_measurements(file)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_core import packet
-from flitwatch_domain.generators import dragonfly, xgft
-from flitwatch_simulation.packet.machine import build
+from flitwatch_domain.generators import build_dragonfly, build_xgft
+from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import in_rounds, to_ops
 
@@ -33,12 +33,12 @@ EAGER, OLDEST, ROUND_ROBIN = packet.EngineKind
 
 @pytest.fixture(scope="module")
 def small_dragonfly():
-    return dragonfly(4, 2, 4, blue_routers=4)
+    return build_dragonfly(4, 2, 4, blue_routers=4)
 
 
 @pytest.fixture(scope="module")
 def small_tree():
-    return xgft(3, [4, 4, 4], [1, 2, 4])
+    return build_xgft(3, [4, 4, 4], [1, 2, 4])
 
 
 def flows(machine, src, dst, size, **options):
@@ -60,7 +60,7 @@ def zero_load_ns(machine, links, size: int) -> float:
 @given(st.data())
 def test_zero_load_latency_is_the_closed_form(small_dragonfly, small_tree, data):
     fabric, routing = data.draw(st.sampled_from([(small_dragonfly, "minimal"), (small_tree, "ftree")]))
-    machine = build(fabric, routing)
+    machine = build_machine(fabric, routing)
     src, dst = data.draw(st.lists(st.integers(0, machine.endpoints - 1), min_size=2, max_size=2, unique=True))
     result = flows(machine, [src], [dst], 2048, seed=data.draw(st.integers(0, 1000)))
     assert result.conserved
@@ -70,7 +70,7 @@ def test_zero_load_latency_is_the_closed_form(small_dragonfly, small_tree, data)
 
 
 def test_uniform_traffic_is_delivered_at_the_offered_rate(small_dragonfly):
-    machine = build(small_dragonfly, "minimal")
+    machine = build_machine(small_dragonfly, "minimal")
     everyone = np.arange(machine.endpoints)
     load = 1.0 * 2**30
     generators = [packet.Generator(int(e), everyone, 2048, 16 * 2**20, 2048 / load * 1e9) for e in everyone]
@@ -84,7 +84,7 @@ def test_uniform_traffic_is_delivered_at_the_offered_rate(small_dragonfly):
 def test_uniform_traffic_saturates_an_oversubscribed_tree_at_the_analytic_rate(ups, seed):
     """Per node: the leaf's up links over the share of uniform traffic that leaves its leaf."""
     leaves, nodes = 8, 16
-    machine = build(xgft(2, [nodes, leaves], [1, ups]), "hw-adaptive")
+    machine = build_machine(build_xgft(2, [nodes, leaves], [1, ups]), "hw-adaptive")
     everyone = np.arange(machine.endpoints)
     generators = [packet.Generator(int(e), everyone, 2048, 8 * 2**20, 0.0) for e in everyone]
     result = machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode), seed=seed)
@@ -95,13 +95,13 @@ def test_uniform_traffic_saturates_an_oversubscribed_tree_at_the_analytic_rate(u
 
 
 def test_one_stream_fills_its_slowest_link(small_tree):
-    machine = build(small_tree, "ftree", packet_bytes=4096)
+    machine = build_machine(small_tree, "ftree", packet_bytes=4096)
     result = flows(machine, [0], [machine.endpoints - 1], 8_000_000, packet_bytes=4096)
     assert 8_000_000 / result.time_s == pytest.approx(12.5e9, rel=0.01)
 
 
 def test_incast_shares_the_last_link(small_tree):
-    machine = build(small_tree, "hw-adaptive")
+    machine = build_machine(small_tree, "hw-adaptive")
     senders = np.arange(16, 24)
     result = flows(machine, senders, np.zeros(8, int), 1_000_000)
     assert 8_000_000 / result.time_s == pytest.approx(12.5e9, rel=0.02)
@@ -111,7 +111,7 @@ def test_incast_shares_the_last_link(small_tree):
 @pytest.mark.parametrize("routing", ROUTINGS)
 @pytest.mark.parametrize("through_router", [False, True])
 def test_saturated_dragonfly_neither_deadlocks_nor_loses_anything(small_dragonfly, routing, through_router):
-    machine = build(small_dragonfly, routing, through_router=through_router)
+    machine = build_machine(small_dragonfly, routing, through_router=through_router)
     rng = np.random.default_rng(3)
     n = machine.endpoints
     # Adversarial: every group sends all it has to the next one, and a random permutation on top.
@@ -128,8 +128,8 @@ def test_saturated_dragonfly_neither_deadlocks_nor_loses_anything(small_dragonfl
 
 @pytest.mark.parametrize("routing", ["ftree", "hw-adaptive", "valiant"])
 def test_saturated_tree_neither_deadlocks_nor_loses_anything(small_tree, routing):
-    machine = build(small_tree, routing)
-    made = patterns.make("alltoall", machine.endpoints, 600_000)
+    machine = build_machine(small_tree, routing)
+    made = patterns.make_pattern("alltoall", machine.endpoints, 600_000)
     result = machine.core.run(
         packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
     )
@@ -139,7 +139,7 @@ def test_saturated_tree_neither_deadlocks_nor_loses_anything(small_tree, routing
 
 @pytest.mark.parametrize("packet_bytes", [64, 512])
 def test_small_packets_keep_every_credit_record(small_dragonfly, packet_bytes):
-    machine = build(small_dragonfly, "adaptive1", packet_bytes=packet_bytes)
+    machine = build_machine(small_dragonfly, "adaptive1", packet_bytes=packet_bytes)
     n = machine.endpoints
     result = flows(machine, np.arange(n), (np.arange(n) + n // 2) % n, 100_000, packet_bytes=packet_bytes)
     assert result.conserved, result.violations
@@ -151,12 +151,12 @@ def test_small_packets_keep_every_credit_record(small_dragonfly, packet_bytes):
 )
 def test_tree_agrees_with_the_oracle(small_tree, routing, pattern):
     # Random choices differ between the engines, so means over seeds are compared.
-    machine = build(small_tree, routing)
+    machine = build_machine(small_tree, routing)
     times, means = {}, {}
     for engine in (EAGER, OLDEST, ROUND_ROBIN):
         results = []
         for seed in range(8 if routing == "hw-adaptive" else 1):
-            made = patterns.make(pattern, machine.endpoints, 2_000_000, seed)
+            made = patterns.make_pattern(pattern, machine.endpoints, 2_000_000, seed)
             workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
             results.append(machine.core.run(workload, engine=engine, seed=seed))
         assert all(r.conserved for r in results)
@@ -169,7 +169,7 @@ def test_tree_agrees_with_the_oracle(small_tree, routing, pattern):
 
 @pytest.mark.parametrize("routing", ["minimal", "adaptive1"])
 def test_dragonfly_agrees_with_the_oracle(small_dragonfly, routing):
-    machine = build(small_dragonfly, routing)
+    machine = build_machine(small_dragonfly, routing)
     times, means = {}, {}
     for engine in (EAGER, OLDEST, ROUND_ROBIN):
         results = []
@@ -189,7 +189,7 @@ def test_bias_keeps_packets_on_minimal_paths(small_dragonfly):
     order = rng.permutation(128)
     share = {}
     for routing in ("adaptive0", "adaptive1", "adaptive2", "adaptive3"):
-        raw = flows(build(small_dragonfly, routing), order, np.roll(order, -1), 200_000).raw
+        raw = flows(build_machine(small_dragonfly, routing), order, np.roll(order, -1), 200_000).raw
         share[routing] = raw["non_minimal"] / (raw["non_minimal"] + raw["minimal"])
     assert share["adaptive0"] > share["adaptive2"] > share["adaptive3"]
     assert share["adaptive0"] > share["adaptive1"]
@@ -200,7 +200,7 @@ def test_stale_credits_make_phantom_congestion(small_dragonfly):
     everyone = np.arange(128)
     share, backlog = [], []
     for delay in (0.0, 400.0):
-        machine = build(small_dragonfly, "adaptive0", credit_delay_ns=delay)
+        machine = build_machine(small_dragonfly, "adaptive0", credit_delay_ns=delay)
         generators = [packet.Generator(int(e), everyone, 2048, 200_000, 4000.0) for e in everyone]
         result = machine.core.run(packet.Workload(generators=generators, default_mode=machine.mode))
         share.append(result.raw["non_minimal"] / (result.raw["non_minimal"] + result.raw["minimal"]))
@@ -211,16 +211,18 @@ def test_stale_credits_make_phantom_congestion(small_dragonfly):
 
 def test_seeds_and_topologies_move_the_result(small_dragonfly):
     ends = []
-    for fabric, seed in ((small_dragonfly, 1), (small_dragonfly, 2), (dragonfly(4, 2, 4, blue_routers=8), 1)):
-        machine = build(fabric, "adaptive0")
+    for fabric, seed in ((small_dragonfly, 1), (small_dragonfly, 2), (build_dragonfly(4, 2, 4, blue_routers=8), 1)):
+        machine = build_machine(fabric, "adaptive0")
         ends.append(flows(machine, np.arange(128), (np.arange(128) + 32) % 128, 100_000, seed=seed).time_s)
     assert len(set(ends)) == 3
-    again = flows(build(small_dragonfly, "adaptive0"), np.arange(128), (np.arange(128) + 32) % 128, 100_000, seed=1)
+    again = flows(
+        build_machine(small_dragonfly, "adaptive0"), np.arange(128), (np.arange(128) + 32) % 128, 100_000, seed=1
+    )
     assert again.time_s == ends[0]
 
 
 def test_nic_protocol_counts_requests_and_responses(small_dragonfly):
-    machine = build(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
     result = flows(machine, [0], [100], 64_000, packet_bytes=64, nic_protocol=True)
     assert result.conserved, result.violations
     assert result.raw["nic_request_packets"][0] == 1000
@@ -236,7 +238,7 @@ def test_nic_protocol_counts_requests_and_responses(small_dragonfly):
 
 
 def test_window_of_outstanding_requests_limits_a_far_stream(small_dragonfly):
-    machine = build(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(small_dragonfly, "minimal", packet_bytes=64, nic_protocol=True)
     times = [
         flows(machine, [0], [100], 64_000, packet_bytes=64, nic_protocol=True, outstanding=window).time_s
         for window in (1, 4, 1024)
@@ -245,7 +247,7 @@ def test_window_of_outstanding_requests_limits_a_far_stream(small_dragonfly):
 
 
 def test_a_run_can_be_cancelled(small_dragonfly):
-    machine = build(small_dragonfly, "adaptive0")
+    machine = build_machine(small_dragonfly, "adaptive0")
     control = packet.Control()
     everyone = np.arange(128)
     generators = [packet.Generator(int(e), everyone, 2048, 10**10, 1000.0) for e in everyone]
@@ -258,8 +260,8 @@ def test_a_run_can_be_cancelled(small_dragonfly):
 
 @pytest.mark.parametrize("mark_after_ns", [0.0, 500.0])
 def test_samples_estimate_all_links_from_the_nic_on(small_tree, mark_after_ns):
-    machine = build(small_tree, "hw-adaptive")
-    made = patterns.make("permutation", machine.endpoints, 4_000_000, 2)
+    machine = build_machine(small_tree, "hw-adaptive")
+    made = patterns.make_pattern("permutation", machine.endpoints, 4_000_000, 2)
     ops = to_ops([(made, np.arange(machine.endpoints))])
     result = machine.core.run(
         packet.Workload(ops=ops, default_mode=machine.mode), sampling=True, mark_after_ns=mark_after_ns
@@ -279,7 +281,7 @@ def test_samples_estimate_all_links_from_the_nic_on(small_tree, mark_after_ns):
 
 
 def test_a_path_is_as_long_as_its_links(small_tree):
-    machine = build(small_tree, "ftree")
+    machine = build_machine(small_tree, "ftree")
     leaf = np.asarray(small_tree.endpoints.router)
     beside, away = int(np.flatnonzero(leaf == leaf[0])[1]), int(np.flatnonzero(leaf != leaf[0])[-1])
     for goal, links in ((beside, 2), (away, 6)):
@@ -289,7 +291,7 @@ def test_a_path_is_as_long_as_its_links(small_tree):
 
 
 def test_a_link_is_congested_where_its_queue_is_longer_than_its_credits(small_tree):
-    machine = build(small_tree, "hw-adaptive")
+    machine = build_machine(small_tree, "hw-adaptive")
     links, routers = small_tree.links, len(small_tree.routers)
     alone = flows(machine, [0], [40], 3_000_000, sampling=True).raw
     assert alone["congested_packets"].sum() == 0  # a stream at line rate leaves its credits be
@@ -311,23 +313,23 @@ def test_bad_fabrics_are_refused(small_tree, small_dragonfly):
     links = small_tree.links
     unknown = replace(small_tree, links=replace(links, bandwidth_bps=np.full(len(links), np.nan)))
     with pytest.raises(BadRequest, match="bandwidth is unknown"):
-        build(unknown, "ftree")
+        build_machine(unknown, "ftree")
     with pytest.raises(BadRequest, match="does not fit a dragonfly"):
-        build(small_dragonfly, "ftree")
+        build_machine(small_dragonfly, "ftree")
     with pytest.raises(BadRequest, match="does not fit a tree"):
-        build(small_tree, "adaptive0")
+        build_machine(small_tree, "adaptive0")
 
 
 def test_route_tables_that_deadlock_or_do_not_arrive_are_refused(small_tree):
-    machine = build(small_tree, "ftree")
+    machine = build_machine(small_tree, "ftree")
     table = machine.core.static_table()
-    build(small_tree, "ftree", table=table)
+    build_machine(small_tree, "ftree", table=table)
     from flitwatch_domain.errors import BadRequest
 
     broken = table.copy()
     broken[0, int(small_tree.endpoints.router[20])] = 2**32 - 1
     with pytest.raises(BadRequest, match="no way to endpoint 0"):
-        build(small_tree, "ftree", table=broken)
+        build_machine(small_tree, "ftree", table=broken)
 
 
 def link_between(fabric, src: int, dst: int) -> int:
@@ -337,24 +339,24 @@ def link_between(fabric, src: int, dst: int) -> int:
 def test_route_tables_with_a_loop_are_refused(small_tree):
     from flitwatch_domain.errors import BadRequest
 
-    table = build(small_tree, "ftree").core.static_table().copy()
+    table = build_machine(small_tree, "ftree").core.static_table().copy()
     # The way to endpoint 0 from another leaf goes up, straight down again, and so on for ever.
     leaf = int(small_tree.endpoints.router[60])
     up = int(table[0, leaf])
     above = int(small_tree.links.dst[up])
     table[0, above] = link_between(small_tree, above, leaf)
     with pytest.raises(BadRequest, match="endpoint 0"):
-        build(small_tree, "ftree", table=table)
+        build_machine(small_tree, "ftree", table=table)
 
 
 def test_route_tables_whose_channels_wait_in_a_circle_are_refused():
     # Two leaves that pass on what third ones send: every route arrives, but their channels wait for one another in a circle.
     from flitwatch_domain.errors import BadRequest
 
-    fabric = xgft(2, [1, 4], [1, 2])
+    fabric = build_xgft(2, [1, 4], [1, 2])
     leaves = [int(r) for r in fabric.endpoints.router]
     spines = [r for r in range(len(fabric.routers)) if r not in leaves]
-    table = build(fabric, "ftree").core.static_table().copy()
+    table = build_machine(fabric, "ftree").core.static_table().copy()
 
     def go(endpoint: int, *way: int) -> None:
         for here, there in itertools.pairwise(way):
@@ -367,12 +369,12 @@ def test_route_tables_whose_channels_wait_in_a_circle_are_refused():
     go(b, c, y, a, x, b)
     go(b, d, y)
     with pytest.raises(BadRequest, match="can deadlock"):
-        build(fabric, "ftree", table=table)
+        build_machine(fabric, "ftree", table=table)
 
 
 def test_lanes_share_the_traffic_and_their_counters_add_up(small_tree):
-    machine = build(small_tree, "hw-adaptive", virtual_lanes=3)
-    made = patterns.make("alltoall", machine.endpoints, 300_000)
+    machine = build_machine(small_tree, "hw-adaptive", virtual_lanes=3)
+    made = patterns.make_pattern("alltoall", machine.endpoints, 300_000)
     ops = to_ops([(made, np.arange(machine.endpoints))])
     result = machine.core.run(packet.Workload(ops=ops, default_mode=machine.mode))
     assert result.conserved, result.violations
@@ -386,7 +388,7 @@ def test_lanes_share_the_traffic_and_their_counters_add_up(small_tree):
 
 
 def test_detours_hold_up_a_rank_as_long_as_they_last(small_tree):
-    machine = build(small_tree, "ftree")
+    machine = build_machine(small_tree, "ftree")
     ranks, work_ns = 64, 1_000_000
     none = in_rounds(ranks, [(np.arange(ranks), np.arange(ranks), 0)], work_ns)
     ops = to_ops([(none, np.zeros(ranks, np.int64))])
@@ -407,7 +409,7 @@ def test_detours_hold_up_a_rank_as_long_as_they_last(small_tree):
 
 
 def test_ranks_choose_by_what_their_nic_counts_while_the_run_goes_on(small_dragonfly):
-    machine = build(small_dragonfly, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(small_dragonfly, "adaptive0", packet_bytes=64, nic_protocol=True)
     src, dst = np.zeros(40, np.int64), np.ones(40, np.int64)
     made = in_rounds(2, [([s], [d], 8192) for s, d in zip(src, dst, strict=True)])
     far = int(np.flatnonzero(np.asarray(small_dragonfly.routers.group)[small_dragonfly.endpoints.router] > 0)[0])

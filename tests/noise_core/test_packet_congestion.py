@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from flitwatch_core import packet
-from flitwatch_domain.generators import xgft
-from flitwatch_simulation.packet.machine import build
+from flitwatch_domain.generators import build_xgft
+from flitwatch_simulation.packet.machine import build_machine
 
 #: Leaves of four nodes, each with a cable to each of four spines: what a leaf takes in is four times what a node does.
 LEAVES, NODES = 9, 4
-TREE = xgft(2, [NODES, LEAVES], [1, 4])
+TREE = build_xgft(2, [NODES, LEAVES], [1, 4])
 PACKET = 2048
 
 
@@ -33,7 +33,7 @@ def sends(rows: list[tuple[int, int, int]], mode: packet.TreeMode = packet.TreeM
 def times_s(
     rows: list[tuple[int, int, int]], congestion: object = None, routing: str = "spray"
 ) -> tuple[np.ndarray, packet.Result]:
-    machine = build(TREE, routing, packet_bytes=PACKET)
+    machine = build_machine(TREE, routing, packet_bytes=PACKET)
     result = machine.core.run(sends(rows, packet.TreeMode(machine.mode)), packet_bytes=PACKET, congestion=congestion)  # type: ignore[arg-type]
     assert result.conserved, result.violations
     assert result.delivered_bytes == sum(row[2] for row in rows)
@@ -41,7 +41,7 @@ def times_s(
 
 
 def line_s(size: int) -> float:
-    return size / build(TREE, "ftree", packet_bytes=PACKET).terminal_bytes_per_s
+    return size / build_machine(TREE, "ftree", packet_bytes=PACKET).terminal_bytes_per_s
 
 
 def incast(senders: int, size: int) -> list[tuple[int, int, int]]:
@@ -108,7 +108,7 @@ def test_spraying_spreads_each_packet_evenly_over_the_ways_up() -> None:
     "how", [{"nic_protocol": True}, {"sampling": True}, {"engine": packet.EngineKind.ORACLE_OLDEST_FIRST}]
 )
 def test_what_control_does_not_go_with_is_refused(how: dict) -> None:
-    machine = build(TREE, "ftree", packet_bytes=PACKET)
+    machine = build_machine(TREE, "ftree", packet_bytes=PACKET)
     with pytest.raises(ValueError, match="congestion control"):
         machine.core.run(sends([VICTIM]), packet_bytes=PACKET, congestion=BACK_PRESSURE, **how)
 
@@ -116,4 +116,6 @@ def test_what_control_does_not_go_with_is_refused(how: dict) -> None:
 @pytest.mark.parametrize("wrong", [packet.Dcqcn(kmin_bytes=9, kmax_bytes=9), packet.Dcqcn(g=0), packet.Dcqcn(cnp_us=0), packet.PairBackPressure(window_bytes=0)])  # fmt: skip
 def test_parameters_that_cannot_be(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"kmin_bytes|above 0|starts at"):
-        build(TREE, "ftree", packet_bytes=PACKET).core.run(sends([VICTIM]), packet_bytes=PACKET, congestion=wrong)  # type: ignore[arg-type]
+        build_machine(TREE, "ftree", packet_bytes=PACKET).core.run(
+            sends([VICTIM]), packet_bytes=PACKET, congestion=wrong
+        )  # type: ignore[arg-type]

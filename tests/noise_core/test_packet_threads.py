@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from flitwatch_core import packet
-from flitwatch_domain.generators import hyperx
+from flitwatch_domain.generators import build_hyperx
 from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 
@@ -47,7 +47,7 @@ def same_for_any_number(machine: Machine, workload: packet.Workload, **options: 
 
 @pytest.mark.parametrize("routing", ["adaptive2", "minimal"])
 def test_theta(routing: str) -> None:
-    machine = build(fabric_of("theta"), routing)
+    machine = build_machine(fabric_of("theta"), routing)
     workload = crowded(machine, 20_000, 3)
     divided = same_for_any_number(machine, workload, seed=5)
     whole = machine.core.run(workload, seed=5)
@@ -58,8 +58,8 @@ def test_theta(routing: str) -> None:
 
 @pytest.mark.parametrize("routing", ["hw-adaptive", "ftree"])
 def test_quartz1(routing: str) -> None:
-    machine = build(fabric_of("quartz1"), routing, packet_bytes=4096)
-    made = patterns.make("bisection-shuffle", machine.endpoints, 30_000, 7)
+    machine = build_machine(fabric_of("quartz1"), routing, packet_bytes=4096)
+    made = patterns.make_pattern("bisection-shuffle", machine.endpoints, 30_000, 7)
     workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
     divided = same_for_any_number(machine, workload, packet_bytes=4096)
     whole = machine.core.run(workload, packet_bytes=4096)
@@ -67,27 +67,29 @@ def test_quartz1(routing: str) -> None:
 
 
 def test_a_grid_by_dimension_order() -> None:
-    machine = build(hyperx([4, 3, 3], 2), "dor")
+    machine = build_machine(build_hyperx([4, 3, 3], 2), "dor")
     same_for_any_number(machine, crowded(machine, 30_000, 1))
 
 
 @pytest.mark.parametrize("routing", ["dor", "valiant"])
 def test_a_torus(routing: str) -> None:
-    machine = build(fabric_of("torus:6,4,5"), routing)
+    machine = build_machine(fabric_of("torus:6,4,5"), routing)
     workload = crowded(machine, 40_000, 4)
     divided = same_for_any_number(machine, workload)
     assert divided.time_s == pytest.approx(machine.core.run(workload).time_s, rel=0.1)
 
 
 def test_a_fabric_file(shared) -> None:
-    machine = build(fabric_of(LocalText(f"file:{shared / 'data/infiniband/selene.storage.txt'}")), "hw-adaptive")
+    machine = build_machine(
+        fabric_of(LocalText(f"file:{shared / 'data/infiniband/selene.storage.txt'}")), "hw-adaptive"
+    )
     same_for_any_number(machine, crowded(machine, 100_000, 2))
 
 
 def test_requests_and_responses_with_background() -> None:
-    machine = build(fabric_of("dragonfly:4,2,4,4"), "adaptive1", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(fabric_of("dragonfly:4,2,4,4"), "adaptive1", packet_bytes=64, nic_protocol=True)
     nodes = np.arange(machine.endpoints)
-    made = patterns.make("stencil3d", 64, 3000, 7)
+    made = patterns.make_pattern("stencil3d", 64, 3000, 7)
     workload = packet.Workload(
         ops=to_ops([(made, nodes[:64])]),
         generators=[packet.Generator(int(e), nodes, 640, 0, 2000.0, job=1) for e in nodes[64:]],
@@ -99,7 +101,7 @@ def test_requests_and_responses_with_background() -> None:
 
 
 def test_what_cannot_be_divided_is_refused() -> None:
-    machine = build(fabric_of("dragonfly:3,2,4,4"), "minimal")
+    machine = build_machine(fabric_of("dragonfly:3,2,4,4"), "minimal")
     workload = crowded(machine, 1000, 1)
     for options, why in (
         ({"sampling": True}, "sampling cannot be divided"),

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import torus
+from flitwatch_domain.generators import build_torus
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.packet.machine import build_machine
 
 #: Of the engine's torus: a hop without load takes 20 ns on the cable and 85 ns in the router (Gemini, Alverson 2010).
 HOP_NS, CABLE_NS = 105.0, 20.0
@@ -50,7 +50,7 @@ def between_routers(fabric: Fabric, link_bytes: NDArray[np.uint64]) -> dict[tupl
 
 @pytest.mark.parametrize("spec", ["torus:7", "torus:4,3,5", "torus:2,6", "torus:1,4,2"])
 def test_packets_take_the_links_of_dimension_order(spec: str) -> None:
-    machine = build(fabric_of(spec), "dor")
+    machine = build_machine(fabric_of(spec), "dor")
     rng, n = np.random.default_rng(2), machine.endpoints
     rows = [(a, int(b), 1 + 700 * a) for a in range(n) for b in rng.integers(0, n, 4) if a != b]
     result = machine.core.run(flows(rows, machine.mode))
@@ -60,7 +60,7 @@ def test_packets_take_the_links_of_dimension_order(spec: str) -> None:
 
 
 def test_an_empty_torus_takes_the_time_of_its_hops() -> None:
-    machine = build(fabric_of("torus:9,4"), "dor")
+    machine = build_machine(fabric_of("torus:9,4"), "dor")
     wire_ns = 1000 * 8 / 10  # a packet of 1,000 bytes at 10 Gb/s
     for dst, hops in ((1, 1), (2, 2), (3, 1), (16, 4), (18, 6), (20, 4), (35, 2)):
         result = machine.core.run(flows([(0, dst, 1000)], machine.mode))
@@ -72,10 +72,10 @@ def test_an_empty_torus_takes_the_time_of_its_hops() -> None:
 def test_tornado_traffic_loads_links_as_published() -> None:
     """Dally and Towles 2004: dimension order loads one way round with (k - 1) / 2 flows a link, Valiant's way both with about k / 4."""
     k, size = 15, 400_000
-    fabric = torus([k])
+    fabric = build_torus([k])
     loads, times = {}, {}
     for routing in ("dor", "valiant"):
-        machine = build(fabric, routing)
+        machine = build_machine(fabric, routing)
         rows = [(a, (a + (k - 1) // 2) % k, size) for a in range(k)]
         result = machine.core.run(flows(rows, machine.mode))
         assert result.conserved, result.violations
@@ -90,7 +90,7 @@ def test_tornado_traffic_loads_links_as_published() -> None:
 
 
 def test_valiant_passes_other_routers_and_counts_so() -> None:
-    machine = build(fabric_of("torus:6,6"), "valiant")
+    machine = build_machine(fabric_of("torus:6,6"), "valiant")
     result = machine.core.run(flows([(a, (a + 1) % 36, 60_000) for a in range(36)], machine.mode))
     assert result.conserved, result.violations
     assert result.mean_hops > 6  # 2 routers by dimension order, 7 by a random one on average
@@ -100,7 +100,7 @@ def test_valiant_passes_other_routers_and_counts_so() -> None:
 @pytest.mark.parametrize("kind", list(packet.EngineKind)[1:])
 @pytest.mark.parametrize("routing", ["dor", "valiant"])
 def test_the_oracle_moves_the_same_bytes(kind: packet.EngineKind, routing: str) -> None:
-    machine = build(fabric_of("torus:5,4"), routing)
+    machine = build_machine(fabric_of("torus:5,4"), routing)
     rows = [(a, (a + step) % 20, 30_000) for a in range(20) for step in (1, 7, 10)]
     eager = machine.core.run(flows(rows, machine.mode))
     oracle = machine.core.run(flows(rows, machine.mode), engine=kind)
@@ -111,10 +111,10 @@ def test_the_oracle_moves_the_same_bytes(kind: packet.EngineKind, routing: str) 
 
 
 def test_parallel_cables_and_several_nodes_a_router() -> None:
-    fabric = torus([4, 3], endpoints_per_router=2)
+    fabric = build_torus([4, 3], endpoints_per_router=2)
     doubled = fabric.router_links()
     multiplicity = np.where(doubled, 2, 1).astype(np.int32)
-    machine = build(replace(fabric, links=replace(fabric.links, multiplicity=multiplicity)), "dor")
+    machine = build_machine(replace(fabric, links=replace(fabric.links, multiplicity=multiplicity)), "dor")
     n = machine.endpoints
     result = machine.core.run(flows([(a, b, 3000) for a in range(n) for b in range(n) if a != b], machine.mode))
     assert result.conserved, result.violations
@@ -122,7 +122,7 @@ def test_parallel_cables_and_several_nodes_a_router() -> None:
 
 
 def test_counters_by_channel_lie_before_and_after_the_seam() -> None:
-    machine = build(fabric_of("torus:8"), "dor")
+    machine = build_machine(fabric_of("torus:8"), "dor")
     result = machine.core.run(flows([(6, 1, 4096), (1, 3, 4096)], machine.mode))
     by_channel = dict.fromkeys(range(4), 0)
     for vc in by_channel:
@@ -132,7 +132,7 @@ def test_counters_by_channel_lie_before_and_after_the_seam() -> None:
 
 
 def test_traffic_classes_on_a_torus() -> None:
-    machine = build(fabric_of("torus:4,4"), "valiant")
+    machine = build_machine(fabric_of("torus:4,4"), "valiant")
     rows = [(a, (a + 5) % 16, 50_000) for a in range(16)]
     result = machine.core.run(
         flows(rows, machine.mode), classes=[packet.TrafficClass(0.5), packet.TrafficClass(0.5)], class_of_job=[1]
@@ -147,9 +147,9 @@ def test_what_is_no_whole_torus_is_refused() -> None:
         ("ftree", "does not fit a torus"),
     ):
         with pytest.raises(BadRequest, match=why):
-            build(whole, wrong)
+            build_machine(whole, wrong)
     with pytest.raises(BadRequest, match="virtual lanes belong to trees"):
-        build(whole, "dor", virtual_lanes=2)
+        build_machine(whole, "dor", virtual_lanes=2)
     links = whole.links
     keep = ~((links.src == 0) & (links.dst == 1) | (links.src == 1) & (links.dst == 0))
     columns = {
@@ -159,13 +159,13 @@ def test_what_is_no_whole_torus_is_refused() -> None:
     with pytest.raises(
         BadRequest, match="router 0 has no cable up dimension 0: routes in dimension order need a whole"
     ):
-        build(replace(whole, links=replace(links, **columns)), "dor")
+        build_machine(replace(whole, links=replace(links, **columns)), "dor")
     with pytest.raises(BadRequest, match="needs the coordinates"):
         routers = whole.routers
         unplaced = replace(whole, routers=type(routers)(routers.name, coords=np.empty((12, 0), np.int32)))
-        build(unplaced, "dor")
+        build_machine(unplaced, "dor")
     with pytest.raises(BadRequest, match="leads through up to 301 routers"):
-        build(fabric_of("torus:300"), "dor")
+        build_machine(fabric_of("torus:300"), "dor")
     for spec in ("torus:", "torus:0,4", "torus:4,x", "torus:9999,9999", "torus:" + ",".join("2" * 9)):
         with pytest.raises(BadRequest):
             fabric_of(spec)

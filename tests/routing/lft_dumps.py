@@ -21,7 +21,8 @@ def numbered(fabric: Fabric, first: int = 9, lmc: int = 0) -> Fabric:
 def dumped(path: Path, fabric: Fabric, ports: np.ndarray, bare: bool = False) -> list[str]:
     """Lines of a dump, written to `path`; `bare`: without the comments that name destinations."""
     lines = [
-        line.split("#")[0].rstrip() if bare and line.startswith("0x") else line for line in lft.dump(fabric, ports)
+        line.split("#")[0].rstrip() if bare and line.startswith("0x") else line
+        for line in lft.format_dump(fabric, ports)
     ]
     path.write_text("\n".join(lines) + "\n")
     return lines

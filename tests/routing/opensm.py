@@ -18,7 +18,7 @@ QUANTUM = 0xD2F0
 def ibsim_text(fabric: Fabric) -> str:
     """The fabric in ibsim's format, with the GUIDs that our dumps use; the first adapter hosts the manager."""
     routers, links = len(fabric.routers), fabric.links
-    switches, port_guids = lft.guids(fabric)
+    switches, port_guids = lft.list_guids(fabric)
     names = [f"S-{guid:016x}" for guid in switches] + [f"H-{guid - 1:016x}" for guid in port_guids]
     ports: dict[int, list[str]] = {}
     for src, dst, out, back in zip(links.src, links.dst, links.src_port, links.dst_port, strict=True):
@@ -48,9 +48,9 @@ def loaded(
 ) -> np.ndarray:
     """The tables that OpenSM says it loaded from our file; `then` as of `run_opensm`."""
     ours = folder / "ours.lfts"
-    lft.write(ours, fabric, ports, lmc)
-    adapter = lft.guids(fabric)[1][0] - 1
+    lft.write_dump(ours, fabric, ports, lmc)
+    adapter = lft.list_guids(fabric)[1][0] - 1
     dump, _ = flow_ibsim.run_opensm(
         ibsim_text(fabric), "file", folder, tables=ours, host=adapter, discover=False, lmc=lmc, then=then
     )
-    return lft.read(dump, fabric, lmc)
+    return lft.read_ports(dump, fabric, lmc)

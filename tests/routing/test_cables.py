@@ -13,17 +13,17 @@ from routing.broken import is_tree, keeping
 from flitwatch_core.routes import share_cables
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
 
 
 def busiest(fabric: Fabric, ports: np.ndarray, demand: tuple) -> float:
-    return float(check(fabric, ports, demand).load[fabric.router_links()].max(initial=0))
+    return float(check_routes(fabric, ports, demand).load[fabric.router_links()].max(initial=0))
 
 
 def without_cables(fabric: Fabric, count: int, seed: int) -> Fabric:
@@ -38,12 +38,12 @@ def without_cables(fabric: Fabric, count: int, seed: int) -> Fabric:
 
 
 def test_a_shuffle_reaches_the_bound_over_twin_cables() -> None:
-    fabric = xgft(2, [12, 12], [1, 6], [1, 2])
-    demand = traffic("bisection-shuffle", 144, 1)
-    found = optimise(fabric, demand, time_limit_s=20)
+    fabric = build_xgft(2, [12, 12], [1, 6], [1, 2])
+    demand = load_traffic("bisection-shuffle", 144, 1)
+    found = optimise_routes(fabric, demand, time_limit_s=20)
     assert found.proven and found.z == 1.0
     assert busiest(fabric, ftree_tables(fabric), demand) >= 2
-    assert check(fabric, found.ports).valid
+    assert check_routes(fabric, found.ports).valid
 
 
 TREES = [
@@ -57,18 +57,18 @@ TREES = [
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(TREES), st.integers(0, 10_000), st.integers(1, 60), st.integers(0, 3))
 def test_tables_are_whole_and_no_bound_is_above_them(tree: tuple, seed: int, flows: int, broken: int) -> None:
-    fabric = without_cables(xgft(*tree), broken, seed)
+    fabric = without_cables(build_xgft(*tree), broken, seed)
     if not is_tree(fabric):
         return
     rng = np.random.default_rng(seed)
     ends = len(fabric.endpoints)
     demand = (rng.integers(0, ends, flows), rng.integers(0, ends, flows), rng.integers(1, 9, flows).astype(float))
     try:
-        found = optimise(fabric, demand, time_limit_s=0.2, seed=seed)
+        found = optimise_routes(fabric, demand, time_limit_s=0.2, seed=seed)
     except BadInput as bad:
         assert "disconnected" in str(bad)
         return
-    checked = check(fabric, found.ports, demand)
+    checked = check_routes(fabric, found.ports, demand)
     assert checked.valid and checked.lost == 0
     assert found.z == pytest.approx(busiest(fabric, found.ports, demand))
     assert found.z_ar <= found.fixed_bound * (1 + 1e-9) <= found.z * (1 + 2e-6)
@@ -78,7 +78,7 @@ def test_tables_are_whole_and_no_bound_is_above_them(tree: tuple, seed: int, flo
 @pytest.mark.parametrize("seed", range(6))
 def test_no_tables_of_a_small_tree_are_better(seed: int) -> None:
     """Oracle: every choice of ports for four leaves of one host, a spine with two cables each and one with one."""
-    whole = xgft(2, [1, 4], [1, 2], [1, 2])
+    whole = build_xgft(2, [1, 4], [1, 2], [1, 2])
     links = whole.links
     single = {
         (int(links.src[at]), int(links.src_port[at]))
@@ -95,7 +95,7 @@ def test_no_tables_of_a_small_tree_are_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     src, dst = np.array([0, 1, 2, 3, 0, 1]), np.array([1, 2, 3, 0, 2, 3])
     demand = (src, dst, rng.integers(1, 9, 6).astype(float))
-    found = optimise(fabric, demand, time_limit_s=1, seed=seed)
+    found = optimise_routes(fabric, demand, time_limit_s=1, seed=seed)
     cables = {4: 2, 5: 1}  # up, and down, of each spine
     best = np.inf
     for spines in itertools.product((4, 5), repeat=6):
@@ -134,7 +134,7 @@ def test_entries_share_cables_almost_as_well_as_can_be(sizes: list[int], cables:
 
 
 def test_entries_without_traffic_spread_over_the_cables() -> None:
-    fabric = xgft(2, [8, 4], [1, 2], [1, 4])
+    fabric = build_xgft(2, [8, 4], [1, 2], [1, 4])
     ports = ftree_tables(fabric)
     leaves = np.unique(fabric.endpoints.router)
     for leaf in leaves:
@@ -143,41 +143,41 @@ def test_entries_without_traffic_spread_over_the_cables() -> None:
 
 
 def test_loaded_entries_keep_their_cables() -> None:
-    fabric = xgft(2, [6, 6], [1, 3], [1, 2])
-    demand = traffic("bisection-shuffle", 36, 1)
-    first = optimise(fabric, demand, time_limit_s=5)
-    again = optimise(fabric, demand, time_limit_s=5, loaded=first.ports)
+    fabric = build_xgft(2, [6, 6], [1, 3], [1, 2])
+    demand = load_traffic("bisection-shuffle", 36, 1)
+    first = optimise_routes(fabric, demand, time_limit_s=5)
+    again = optimise_routes(fabric, demand, time_limit_s=5, loaded=first.ports)
     assert again.z == first.z and (again.ports == first.ports).all()
 
 
 def test_time_slots_and_lids_over_twin_cables() -> None:
-    fabric = xgft(2, [6, 6], [1, 3], [1, 2])
-    slots = [traffic("bisection-shuffle", 36, seed) for seed in (1, 2)]
-    found = optimise(fabric, slots[0], time_limit_s=3, later=slots[1:])
+    fabric = build_xgft(2, [6, 6], [1, 3], [1, 2])
+    slots = [load_traffic("bisection-shuffle", 36, seed) for seed in (1, 2)]
+    found = optimise_routes(fabric, slots[0], time_limit_s=3, later=slots[1:])
     assert found.z == pytest.approx(sum(busiest(fabric, found.ports, one) for one in slots)) and found.z <= 3
-    lids = optimise(fabric, slots[0], time_limit_s=2, lmc=1)
-    assert check(fabric, lids.ports, slots[0], lmc=1).valid and lids.z <= 1.0 + 1e-6
+    lids = optimise_routes(fabric, slots[0], time_limit_s=2, lmc=1)
+    assert check_routes(fabric, lids.ports, slots[0], lmc=1).valid and lids.z <= 1.0 + 1e-6
 
 
 def test_tables_come_back_from_their_dump(tmp_path) -> None:
-    fabric = xgft(2, [6, 6], [1, 3], [1, 2])
-    found = optimise(fabric, traffic("bisection-shuffle", 36, 1), time_limit_s=1)
-    lft.write(tmp_path / "tables", fabric, found.ports)
-    assert (lft.read(tmp_path / "tables", fabric) == found.ports).all()
+    fabric = build_xgft(2, [6, 6], [1, 3], [1, 2])
+    found = optimise_routes(fabric, load_traffic("bisection-shuffle", 36, 1), time_limit_s=1)
+    lft.write_dump(tmp_path / "tables", fabric, found.ports)
+    assert (lft.read_ports(tmp_path / "tables", fabric) == found.ports).all()
 
 
 def test_the_bound_of_uneven_cables_is_that_of_the_linear_program() -> None:
     """One cable of twelve gone: a leaf sends six bytes over five cables at least, by the linear program and in fact."""
-    fabric = without_cables(xgft(2, [6, 2], [1, 3], [1, 2]), 1, seed=3)
+    fabric = without_cables(build_xgft(2, [6, 2], [1, 3], [1, 2]), 1, seed=3)
     ends = np.arange(12)
     demand = (ends, (ends + 6) % 12, np.full(12, 5.0))
-    found = bounds(fabric, demand)
+    found = compute_bounds(fabric, demand)
     assert found.z_ar == pytest.approx(6.0) and found.exact
-    assert optimise(fabric, demand, time_limit_s=2).z == pytest.approx(10.0)
+    assert optimise_routes(fabric, demand, time_limit_s=2).z == pytest.approx(10.0)
 
 
 def test_hundreds_of_spines() -> None:
     """More spines than a fixed array of the core once held."""
-    fabric = xgft(3, [1, 1, 2], [1, 600, 1])
-    found = optimise(fabric, (np.array([0, 1]), np.array([1, 0]), np.ones(2)), time_limit_s=1)
-    assert check(fabric, found.ports).valid and found.z == 1.0
+    fabric = build_xgft(3, [1, 1, 2], [1, 600, 1])
+    found = optimise_routes(fabric, (np.array([0, 1]), np.array([1, 0]), np.ones(2)), time_limit_s=1)
+    assert check_routes(fabric, found.ports).valid and found.z == 1.0

@@ -17,18 +17,18 @@ from routing.channel_graph import graph
 
 from flitwatch.main import main
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.deadlock import dependencies
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.deadlock import find_dependencies
+from flitwatch_routing.forwarding import check_routes
 
 TREE = "xgft:2;1,4;1,2"
 
 
 def valleys() -> tuple[Fabric, np.ndarray]:
     """Leaves 0 to 3 with an endpoint each, spines 4 and 5; to endpoint 2 over leaf 1, to endpoint 3 over leaf 0: no loop, but links wait in a circle."""
-    fabric = xgft(2, [1, 4], [1, 2])
+    fabric = build_xgft(2, [1, 4], [1, 2])
     ports = ftree_tables(fabric)
     port = {
         (int(a), int(b)): int(p)
@@ -58,31 +58,31 @@ def valleys() -> tuple[Fabric, np.ndarray]:
 )
 def test_networkx_finds_a_cycle_where_we_do(tree: tuple, share: float, seed: int) -> None:
     """Tables with any ports in some entries: valleys, loops and holes."""
-    fabric, rng = xgft(*tree), np.random.default_rng(seed)
+    fabric, rng = build_xgft(*tree), np.random.default_rng(seed)
     ports = ftree_tables(fabric)
     strange = rng.random(ports.shape) < share
     ports[strange] = rng.integers(-1, fabric.links.src_port.max() + 2, strange.sum())
-    found, expected = dependencies(fabric, ports), graph(fabric, ports)
+    found, expected = find_dependencies(fabric, ports), graph(fabric, ports)
     assert found.pairs == expected.number_of_edges()
     assert bool(found.cycle) == (not networkx.is_directed_acyclic_graph(expected))
     assert all(expected.has_edge(*one) for one in pairwise((*found.cycle, *found.cycle[:1])))
 
 
 def test_ways_up_and_down_never_deadlock() -> None:
-    whole, broken = quartz1(), without(xgft(3, [4, 3, 3], [1, 3, 2]), 6, seed=1)
+    whole, broken = build_quartz1(), without(build_xgft(3, [4, 3, 3], [1, 3, 2]), 6, seed=1)
     for fabric, ports in (
         (whole, random_tables(whole, 1)),
         (broken, ftree_tables(broken)),
         (broken, random_tables(broken, 2)),
     ):
-        found = dependencies(fabric, ports)
+        found = find_dependencies(fabric, ports)
         assert not found.cycle and found.pairs > 0
 
 
 def test_tables_without_a_loop_may_deadlock() -> None:
     fabric, ports = valleys()
-    assert check(fabric, ports).valid
-    found = dependencies(fabric, ports)
+    assert check_routes(fabric, ports).valid
+    found = find_dependencies(fabric, ports)
     names = found.named(fabric).split(" -> ")
     assert len(found.cycle) == 4 and names[0] == names[-1] and set(names) == {"leaf0", "spine0", "leaf1", "spine1"}
 
@@ -90,17 +90,17 @@ def test_tables_without_a_loop_may_deadlock() -> None:
 def test_what_no_way_uses_does_not_count() -> None:
     """Without ways over leaf 1 to endpoint 2, the rest of those entries harms nobody; nor do ways to endpoints that the dump does not tell."""
     fabric, ports = valleys()
-    assert not dependencies(fabric, ports, np.array([False, False, True, False])).cycle
+    assert not find_dependencies(fabric, ports, np.array([False, False, True, False])).cycle
     straight = ports.copy()
     straight[[0, 3], 2] = ports[1, 2]  # to spine 5, as leaf 1 does
     straight[5, 2] = ports[5, 2]
-    assert not dependencies(fabric, straight).cycle
+    assert not find_dependencies(fabric, straight).cycle
 
 
 def test_the_command_names_the_cycle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fabric, ports = valleys()
     file = tmp_path / "r.lfts"
-    lft.write(file, fabric, ports)
+    lft.write_dump(file, fabric, ports)
     with pytest.raises(SystemExit) as left:
         main(["routes", "check", str(file), "--topology", TREE, "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -110,7 +110,7 @@ def test_the_command_names_the_cycle(tmp_path: Path, capsys: pytest.CaptureFixtu
         main(["routes", "check", str(file), "--topology", TREE])
     text = capsys.readouterr().out
     assert re.search(r"^deadlock_free +false$", text, re.MULTILINE) and found["cycle"] in text
-    lft.write(file, fabric, ftree_tables(fabric))
+    lft.write_dump(file, fabric, ftree_tables(fabric))
     main(["routes", "check", str(file), "--topology", TREE, "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["deadlock_free"] is True and found["cycle"] is None
@@ -118,10 +118,10 @@ def test_the_command_names_the_cycle(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_unknown_endpoints_leave_it_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An entry without a port GUID, of a LID that no topology tells, may be for the endpoint that has no other."""
-    fabric, file = xgft(2, [1, 4], [1, 2]), tmp_path / "r.lfts"
+    fabric, file = build_xgft(2, [1, 4], [1, 2]), tmp_path / "r.lfts"
     lines = [
         line.split("#")[0].rstrip() if line.startswith("0x000a") else line
-        for line in lft.dump(fabric, ftree_tables(fabric))
+        for line in lft.format_dump(fabric, ftree_tables(fabric))
     ]
     file.write_text("\n".join(lines) + "\n")
     with pytest.raises(SystemExit) as left:

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import DivingSolver, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit
-from flitwatch_routing.reconstruction.pdhg import solve
+from flitwatch_routing.reconstruction.pdhg import solve_program
 from flitwatch_routing.reconstruction.recover import Options, Problem, build_program
 from flitwatch_routing.reconstruction.settle import CounterFit, _Nested
-from flitwatch_routing.reconstruction.study import Study, study
+from flitwatch_routing.reconstruction.study import Study, build_study
 
-FABRIC = xgft(3, [4, 4, 4], [1, 2, 2])
+FABRIC = build_xgft(3, [4, 4, 4], [1, 2, 2])
 #: Bytes of a halo's faces, edges and corners, as LULESH's are to each other.
 HALO = {1: 34.6, 2: 0.744, 3: 0.024}
 
@@ -47,7 +47,7 @@ def _irregular(file: Path, ranks: int, messages: int, sigma: float, seed: int) -
 
 def _posed(file: Path, lanes: int, seed: int) -> tuple[Study, Problem]:
     ports = ftree_tables(FABRIC)
-    known = study(FABRIC, ports, LocalText(file), lanes, lanes, 1, seed)
+    known = build_study(FABRIC, ports, LocalText(file), lanes, lanes, 1, seed)
     m = known.measured
     posed = build_program(FABRIC, ports, m.lanes, m.pairs, m.counters, Options())
     assert posed is not None
@@ -67,7 +67,7 @@ def test_faces_edges_and_corners_come_back_whole(tmp_path: Path, seed: int) -> N
     dives = DivingSolver(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert _error(known, posed, early.x[0]) > 1e-3
-    fit = dives._dive(early, 240)
+    fit = dives._dive_below(early, 240)
     assert fit is not None and fit.exact and fit.wrong < 1e-6
     assert _error(known, posed, torch.from_numpy(fit.x)) < 1e-6
     assert posed.program.shift is None
@@ -89,7 +89,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     _, posed = _posed(tmp_path / "t.csv", 2, 1)
     dives = DivingSolver(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
-    assert dives._dive(early, 240) is None
+    assert dives._dive_below(early, 240) is None
     assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
 
 
@@ -97,7 +97,7 @@ def test_a_limit_ends_a_look_and_lets_none_begin_that_would_not_end(tmp_path: Pa
     _halo(tmp_path / "t.csv")
     _, posed = _posed(tmp_path / "t.csv", 4, 1)
     program, seconds = posed.program, iter(range(10_000))
-    settler, x = CounterFit(program), solve(program, 1e-9, most_iterations=120).x
+    settler, x = CounterFit(program), solve_program(program, 1e-9, most_iterations=120).x
     total = settler.coefficients(program, x)
     assert settler.best(total) is not None and settler.best(total, Limit(-1.0)) is None
     dives = DivingSolver(program, Limit(9_000.0, seconds.__next__), None)
@@ -111,14 +111,14 @@ def test_a_level_has_the_objective_of_the_whole(tmp_path: Path) -> None:
     _irregular(tmp_path / "t.csv", 20, 60, 2, 5)
     _, posed = _posed(tmp_path / "t.csv", 4, 1)
     program = posed.program
-    whole = solve(program, 1e-8)
+    whole = solve_program(program, 1e-8)
     objective = sum(float(part.abs().sum()) for part in program(whole.x)[1:])
     base, unit = [torch.rand(len(part), generator=torch.Generator().manual_seed(2)).to(part) for part in whole.x], 0.5
     behind = program(base)
     program.target.copy_((program.target - behind[0]) / unit)
     program.least.copy_(-base[0] / unit)
     program.shift = [part / unit for part in behind[1:]]
-    level = solve(program, 1e-8)
+    level = solve_program(program, 1e-8)
     together = [a + unit * b for a, b in zip(behind[1:], program(level.x)[1:], strict=True)]
     assert float(level.x[0].min()) >= float((-base[0] / unit).min()) - 1e-9
     assert sum(float(part.abs().sum()) for part in together) == pytest.approx(objective, rel=1e-5)

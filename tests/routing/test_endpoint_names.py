@@ -17,7 +17,7 @@ from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.patterns import read_csv
-from flitwatch_routing.reconstruction.study import study
+from flitwatch_routing.reconstruction.study import build_study
 
 TREE = "xgft:2;4,8;1,4"
 #: A node of two adapters, one of one, and a node whose name is a number.
@@ -109,9 +109,9 @@ def test_reconstruction_with_and_without_the_jobs_is_of_the_same_pairs(tmp_path:
     fabric = fabric_of(TREE)
     (tmp_path / "t.csv").write_text("src,dst,bytes\n3,20,5\n20,7,9\n")
     ports = ftree_tables(fabric)
-    alone = study(fabric, ports, LocalText(tmp_path / "t.csv"), 2, 2, 1, 1)
+    alone = build_study(fabric, ports, LocalText(tmp_path / "t.csv"), 2, 2, 1, 1)
     jobs = [np.array([3, 7, 20])]
-    given = study(fabric, ports, LocalText(tmp_path / "t.csv"), 2, 2, 1, 1, jobs=jobs)
+    given = build_study(fabric, ports, LocalText(tmp_path / "t.csv"), 2, 2, 1, 1, jobs=jobs)
     assert alone.measured.pairs.src.tolist() == given.measured.pairs.src.tolist()
     assert alone.size.tolist() == given.size.tolist()
     assert len(endpoint_table(fabric)) == 32

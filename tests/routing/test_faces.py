@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy import linalg
 from scipy.optimize import linprog
 
-from flitwatch_domain.generators import quartz1
+from flitwatch_domain.generators import build_quartz1
 from flitwatch_routing import patterns
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction.faces import circles, least_sum
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import relative_error, study
+from flitwatch_routing.reconstruction.faces import find_circles, least_sum
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import build_study, relative_error
 
 
 @settings(max_examples=30, deadline=None)
@@ -27,7 +27,7 @@ def test_circles_are_what_no_counter_sees(seed: int, dependent: int) -> None:
     normal = seen.T @ seen
     scale = np.sqrt(normal.diagonal())
     scaled = normal / np.outer(scale, scale) + 1e-11 * np.eye(len(scale))
-    turns = circles(normal, linalg.cholesky(scaled, lower=True).diagonal() ** 2)
+    turns = find_circles(normal, linalg.cholesky(scaled, lower=True).diagonal() ** 2)
     assert len(turns) == seen.shape[1] - np.linalg.matrix_rank(seen)
     assert np.abs(seen @ turns.T).max(initial=0) < 1e-6
 
@@ -41,7 +41,7 @@ def test_columns_of_very_different_sizes_and_nearly_dependent_ones_have_their_ci
     normal = seen.T @ seen
     scale = np.sqrt(normal.diagonal())
     scaled = normal / np.outer(scale, scale) + 1e-11 * np.eye(len(scale))
-    turns = circles(normal, linalg.cholesky(scaled, lower=True).diagonal() ** 2)
+    turns = find_circles(normal, linalg.cholesky(scaled, lower=True).diagonal() ** 2)
     assert len(turns) == 2
     assert (
         np.linalg.norm(seen @ turns.T, axis=0) < 1e-5 * np.linalg.norm(seen * np.abs(turns).max(axis=0), axis=0).max()
@@ -85,7 +85,7 @@ def test_no_matrix_has_a_smaller_sum(seed: int, turns: int) -> None:
 
 
 def even_with_rank_0(endpoints: int, rng: np.random.Generator) -> patterns.Traffic:
-    src, dst, size = patterns.stencil((14, 12, 1), [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)], [1.0] * 4)
+    src, dst, size = patterns.stencil_traffic((14, 12, 1), [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)], [1.0] * 4)
     others, root = np.arange(1, 168, dtype=np.int32), np.zeros(167, np.int32)
     return (
         np.concatenate([src, others, root]),
@@ -97,11 +97,13 @@ def even_with_rank_0(endpoints: int, rng: np.random.Generator) -> patterns.Traff
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_an_answer_that_the_counters_leave_open_says_so(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stencil and rank 0, as much to as from it, with two lanes: with seed 4 eight pairs carry as much one way round as the other."""
-    fabric = quartz1()
+    fabric = build_quartz1()
     monkeypatch.setitem(patterns.PATTERNS, "partisn-168", even_with_rank_0)
-    known = study(fabric, ftree_tables(fabric), "partisn-168", 5, 2, 1, seed)
+    known = build_study(fabric, ftree_tables(fabric), "partisn-168", 5, 2, 1, seed)
     m = known.measured
-    found = reconstruct(fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, Options("od", time_limit_s=30_000))
+    found = reconstruct_matrix(
+        fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, Options("od", time_limit_s=30_000)
+    )
     error = relative_error(known, found)
     assert found.converged and found.estimated_error is not None
     assert error <= 1.1 * found.estimated_error + 1e-9

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction.count import counters_of
-from flitwatch_routing.reconstruction.galois import powers
+from flitwatch_routing.reconstruction.galois import element_powers
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import GaloisLanes, RandomLanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
@@ -22,7 +22,7 @@ from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
 
 @pytest.mark.parametrize(("prime", "degree"), [(2, 3), (3, 2), (5, 3), (5, 5)])
 def test_powers_of_a_primitive_element_are_every_element_but_zero(prime: int, degree: int) -> None:
-    found = powers(prime, degree)
+    found = element_powers(prime, degree)
     assert len(np.unique(found, axis=0)) == len(found) == prime**degree - 1
     assert found.any(axis=1).all() and found.max() == prime - 1
     # Multiplying by x is linear: x^(a+1) + x^(b+1) = x (x^a + x^b).
@@ -69,7 +69,7 @@ def test_two_paths_share_lanes_on_at_most_two_thirds_of_their_links() -> None:
 
 def test_routes_that_alias_by_one_lane_part_by_another() -> None:
     """Figure 4.9: C -> A and D -> B beside C -> B and D -> A, where C and D have a leaf and a service level in common."""
-    fabric = xgft(3, [4, 4, 4], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 4], [1, 2, 2])
     ports = ftree_tables(fabric)
     c, d = 0, 1
     rng = np.random.default_rng(5)
@@ -91,7 +91,7 @@ def test_routes_that_alias_by_one_lane_part_by_another() -> None:
 @pytest.mark.parametrize("epochs", [1, 3])
 @pytest.mark.parametrize("scheme", [RandomLanes, GaloisLanes])
 def test_the_operator_is_adjoint_and_counts_every_link_of_every_path(scheme: type, epochs: int) -> None:
-    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     rng = np.random.default_rng(7)
     ports = random_tables(fabric, 7)
     pairs = pairs_of([rng.permutation(32)[:20]], np.zeros((32, 32), np.int8))
@@ -116,14 +116,14 @@ def test_the_operator_is_adjoint_and_counts_every_link_of_every_path(scheme: typ
 
 
 def test_jobs_inside_a_pod_and_inside_a_leaf_have_lanes() -> None:
-    fabric = xgft(3, [4, 4, 4], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 4], [1, 2, 2])
     for count, hops in ((16, 4), (4, 2)):
         uses = operator(fabric, ftree_tables(fabric), [GaloisLanes(1)], of_nodes(list(range(count)), 64))
         assert uses.sum(axis=1).max() == hops
 
 
 def test_random_lanes_are_even_and_of_their_seed() -> None:
-    fabric = xgft(2, [8, 8], [1, 4])
+    fabric = build_xgft(2, [8, 8], [1, 4])
     pairs = of_nodes(list(range(64)), 64)
     ports, size = ftree_tables(fabric), np.ones(64 * 63)
     counted = [counters_of(fabric, ports, [RandomLanes(5, seed)], pairs, size)[0] for seed in (1, 1, 2)]
@@ -133,6 +133,6 @@ def test_random_lanes_are_even_and_of_their_seed() -> None:
 
 
 def test_trees_that_the_fields_do_not_know_are_refused() -> None:
-    large = xgft(2, [64, 64], [1, 2])
+    large = build_xgft(2, [64, 64], [1, 2])
     with pytest.raises(BadRequest, match="three levels"):
         groups_of(large, ftree_tables(large), [GaloisLanes(1)], of_nodes([0, 1], 4096))

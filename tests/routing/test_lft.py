@@ -14,26 +14,26 @@ from routing.lft_dumps import dumped, numbered
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.importers import read_fabric
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.forwarding import check_routes
 
 TREE = "xgft:2;4,4;1,4"
 
 
 def tree() -> Fabric:
-    return xgft(2, [4, 4], [1, 4])
+    return build_xgft(2, [4, 4], [1, 4])
 
 
 def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) -> None:
     fabric, file = tree(), tmp_path / "r.lfts"
     ports = ftree_tables(fabric)
     dumped(file, fabric, ports, bare=True)
-    assert (lft.read(file, numbered(fabric)) == ports).all()
+    assert (lft.read_ports(file, numbered(fabric)) == ports).all()
     with pytest.raises(BadInput, match=r"r\.lfts: nothing tells which endpoint an entry is for"):
-        lft.read(file, fabric)
+        lft.read_ports(file, fabric)
     partly = numbered(fabric)
     partly.attributes["lids"][3] = 0
     assert np.flatnonzero(lft.read_dump(file, partly).unknown).tolist() == [3]
@@ -47,22 +47,22 @@ def test_a_topology_that_has_adapters_guids_alone(shared: Path) -> None:
     samples = shared / "samples" / "opensm"
     fabric = read_fabric(samples / "xgft_2_12_6.topo")
     dump = lft.read_dump(samples / "xgft_ftree_lfts.dump", fabric)
-    assert not dump.unknown.any() and check(fabric, dump.ports).valid
+    assert not dump.unknown.any() and check_routes(fabric, dump.ports).valid
 
 
 def test_a_dump_of_another_machine_is_refused(tmp_path: Path) -> None:
     fabric, file = tree(), tmp_path / "r.lfts"
-    text = "\n".join(lft.dump(fabric, ftree_tables(fabric)))
+    text = "\n".join(lft.format_dump(fabric, ftree_tables(fabric)))
     file.write_text(re.sub(r"portguid 0x0{3}2", "portguid 0x0009", text))
     with pytest.raises(BadInput, match="nothing tells which endpoint"):
-        lft.read(file, fabric)
+        lft.read_ports(file, fabric)
 
 
 def test_the_lowest_of_several_lids_counts(tmp_path: Path) -> None:
     fabric, file = tree(), tmp_path / "r.lfts"
     ports = ftree_tables(fabric)
     lines = []
-    for line in lft.dump(fabric, ports):
+    for line in lft.format_dump(fabric, ports):
         entry = re.match(r"0x(\w+) (\d+) (.*)", line)
         if entry is None:
             lines.append(line)
@@ -70,9 +70,9 @@ def test_the_lowest_of_several_lids_counts(tmp_path: Path) -> None:
         lid = 64 + 4 * (int(entry[1], 16) - 9)
         lines += [f"0x{lid + k:04x} {1 + (int(entry[2]) - 1 + k) % 8:03d} {entry[3]}" for k in (3, 1, 0, 2)]
     file.write_text("\n".join(lines))
-    assert (lft.read(file, fabric) == ports).all()
+    assert (lft.read_ports(file, fabric) == ports).all()
     file.write_text("\n".join(line.split("#")[0] if line.startswith("0x") else line for line in lines))
-    assert (lft.read(file, numbered(fabric, 64, lmc=2)) == ports).all()
+    assert (lft.read_ports(file, numbered(fabric, 64, lmc=2)) == ports).all()
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_lines_that_contradict_are_named(tmp_path: Path, extra: str, words: str)
     assert found
     file.write_text("\n".join([*lines[:2], extra.format(**found.groupdict()), *lines[2:]]))
     with pytest.raises(BadInput, match=words.format(**found.groupdict())):
-        lft.read(file, fabric)
+        lft.read_ports(file, fabric)
 
 
 def test_repeated_lines_and_marks_of_editors_change_nothing(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_repeated_lines_and_marks_of_editors_change_nothing(tmp_path: Path) -> N
     lines = dumped(file, fabric, ports)
     for text in ("\ufeff" + "\n".join(lines), "\r\n".join(lines), "\n".join([*lines, *lines])):
         file.write_bytes(text.encode())
-        assert (lft.read(file, fabric) == ports).all()
+        assert (lft.read_ports(file, fabric) == ports).all()
 
 
 def test_what_is_no_dump_is_named(tmp_path: Path) -> None:
@@ -123,9 +123,9 @@ def test_what_is_no_dump_is_named(tmp_path: Path) -> None:
     ):
         file.write_bytes(content)
         with pytest.raises(BadInput, match=rf"r\.lfts: {words}"):
-            lft.read(file, tree())
+            lft.read_ports(file, tree())
     with pytest.raises(BadInput, match="Is a directory"):
-        lft.read(tmp_path, tree())
+        lft.read_ports(tmp_path, tree())
 
 
 def test_lids_come_with_ibnetdiscover(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_port_without_a_cable_is_a_hole_that_is_named(tmp_path: Path, capsys: 
     fabric, file, demand = tree(), tmp_path / "r.lfts", tmp_path / "t.csv"
     ports = ftree_tables(fabric)
     ports[0, 15] = 200
-    lft.write(file, fabric, ports)
+    lft.write_dump(file, fabric, ports)
     demand.write_text("src,dst,bytes\n0,15,5\n")
     status, found = checked(capsys, str(file), "--topology", TREE, "--traffic", str(demand))
     assert status == 1 and found["valid"] is False and found["holes"] == 1

@@ -9,17 +9,17 @@ import pytest
 import torch
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import dives, files
 from flitwatch_routing.reconstruction.limit import Watch
-from flitwatch_routing.reconstruction.reach import intervals
-from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct
-from flitwatch_routing.reconstruction.refine import refined
-from flitwatch_routing.reconstruction.study import Study, study
+from flitwatch_routing.reconstruction.reach import compute_intervals
+from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct_matrix
+from flitwatch_routing.reconstruction.refine import refine_support
+from flitwatch_routing.reconstruction.study import Study, build_study
 
-FABRIC = xgft(3, [4, 4, 2], [1, 2, 2])
+FABRIC = build_xgft(3, [4, 4, 2], [1, 2, 2])
 PORTS = ftree_tables(FABRIC)
 PHASES = ["reading counters", "bounding pairs", "reconstructing", "fitting the support", "estimating the error"]
 
@@ -41,7 +41,7 @@ def irregular(folder: Path) -> Study:
     src, dst, size = rng.integers(0, 32, 160), rng.integers(0, 32, 160), rng.lognormal(0, 1, 160)
     rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True) if a != b)
     (folder / "t.csv").write_text("src,dst,bytes\n" + rows)
-    return study(FABRIC, PORTS, LocalText(folder / "t.csv"), 4, 4, 1, seed=2)
+    return build_study(FABRIC, PORTS, LocalText(folder / "t.csv"), 4, 4, 1, seed=2)
 
 
 def found(
@@ -50,7 +50,7 @@ def found(
     m = known.measured
     # The sizes are some bytes.
     options = Options(time_limit_s=limit_s, noise=noise, floor=0.0)
-    return reconstruct(FABRIC, PORTS, m.lanes, m.pairs, m.counters, options, watch, ticks)
+    return reconstruct_matrix(FABRIC, PORTS, m.lanes, m.pairs, m.counters, options, watch, ticks)
 
 
 @pytest.mark.parametrize("limit_s", [60, 300, 900])
@@ -114,11 +114,11 @@ def test_an_answer_of_zero_is_wrong_by_all_that_was_counted(tmp_path: Path) -> N
     assert not made.size.any() and made.estimated_error == 1.0 and made.residual == pytest.approx(1.0)
     m = known.measured
     nothing = [np.zeros_like(m.counters[0])]
-    silent = reconstruct(FABRIC, PORTS, m.lanes, m.pairs, nothing, Options())
+    silent = reconstruct_matrix(FABRIC, PORTS, m.lanes, m.pairs, nothing, Options())
     assert not len(silent.pairs) and silent.estimated_error is None and silent.unknown
     sent_nothing = m.counters[0].copy()
     sent_nothing[FABRIC.links.src >= len(FABRIC.routers)] = 0
-    lost = reconstruct(FABRIC, PORTS, m.lanes, m.pairs, [sent_nothing], Options(noise=1.0))
+    lost = reconstruct_matrix(FABRIC, PORTS, m.lanes, m.pairs, [sent_nothing], Options(noise=1.0))
     assert not len(lost.pairs) and lost.estimated_error == 1.0 and lost.residual == 1.0 and not lost.converged
 
 
@@ -129,9 +129,13 @@ def test_fewer_steps_are_a_poorer_answer_and_not_a_wrong_one(tmp_path: Path) -> 
     assert posed is not None
     truth = known.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale
     slack = torch.zeros_like(posed.target)
-    whole, one = (intervals(posed.sensing, posed.target, slack, lambda step, most=most: step < most) for most in (4, 1))
+    whole, one = (
+        compute_intervals(posed.sensing, posed.target, slack, lambda step, most=most: step < most) for most in (4, 1)
+    )
     assert (
-        whole is not None and one is not None and intervals(posed.sensing, posed.target, slack, lambda _: False) is None
+        whole is not None
+        and one is not None
+        and compute_intervals(posed.sensing, posed.target, slack, lambda _: False) is None
     )
     assert float((whole[1] - whole[0]).sum()) <= float((one[1] - one[0]).sum())
     for low, high in (whole, one):
@@ -140,7 +144,7 @@ def test_fewer_steps_are_a_poorer_answer_and_not_a_wrong_one(tmp_path: Path) -> 
     wrong = [
         float(
             torch.linalg.vector_norm(
-                posed.sensing(refined(posed.sensing, start, posed.target, slack, go)) - posed.target
+                posed.sensing(refine_support(posed.sensing, start, posed.target, slack, go)) - posed.target
             )
         )
         for go in (lambda _: False, lambda step: step < 3, lambda _: True)

@@ -13,38 +13,38 @@ from routing.broken import without
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.forwarding import check_routes, choices_of, keep_loaded_choices, tables_of
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.tree import as_tree
 
 TREE = (3, [8, 6, 4], [1, 6, 6])
 
 
 def test_tables_that_reach_the_bound_are_left_alone() -> None:
-    fabric = xgft(*TREE)
-    demand = traffic("bisection", len(fabric.endpoints), 1)
-    good = optimise(fabric, demand, time_limit_s=5)
+    fabric = build_xgft(*TREE)
+    demand = load_traffic("bisection", len(fabric.endpoints), 1)
+    good = optimise_routes(fabric, demand, time_limit_s=5)
     assert good.proven
-    again = optimise(fabric, demand, time_limit_s=5, seed=9, loaded=good.ports)
+    again = optimise_routes(fabric, demand, time_limit_s=5, seed=9, loaded=good.ports)
     assert (again.ports == good.ports).all() and again.proven and again.moves == 0
 
 
 def test_fewer_entries_change_than_in_tables_made_anew_and_fewer_still_where_less_is_asked() -> None:
-    fabric = xgft(*TREE)
-    demand = traffic("bisection-shuffle", len(fabric.endpoints), 3)
+    fabric = build_xgft(*TREE)
+    demand = load_traffic("bisection-shuffle", len(fabric.endpoints), 3)
     loaded = ftree_tables(fabric)
-    before = check(fabric, loaded, demand).load[fabric.router_links()].max()
-    anew = optimise(fabric, demand, time_limit_s=5)
-    best = optimise(fabric, demand, time_limit_s=5, loaded=loaded)
-    half = optimise(fabric, demand, time_limit_s=5, loaded=loaded, within=0.5)
+    before = check_routes(fabric, loaded, demand).load[fabric.router_links()].max()
+    anew = optimise_routes(fabric, demand, time_limit_s=5)
+    best = optimise_routes(fabric, demand, time_limit_s=5, loaded=loaded)
+    half = optimise_routes(fabric, demand, time_limit_s=5, loaded=loaded, within=0.5)
     changed = [int((one.ports != loaded).sum()) for one in (anew, best, half)]
     assert before > best.z_ar * 1.9 and best.proven and half.bound_gap is not None and half.bound_gap <= 0.5
     assert changed[0] > changed[1] > changed[2] > 0
-    assert all(check(fabric, one.ports, demand).valid for one in (best, half))
+    assert all(check_routes(fabric, one.ports, demand).valid for one in (best, half))
 
 
 @settings(max_examples=25, deadline=None)
@@ -54,13 +54,13 @@ def test_fewer_entries_change_than_in_tables_made_anew_and_fewer_still_where_les
     st.integers(1, 40),
 )
 def test_loads_are_those_of_the_tables_and_never_above_what_was_loaded(tree: tuple, seed: int, flows: int) -> None:
-    fabric, rng = xgft(*tree), np.random.default_rng(seed)
+    fabric, rng = build_xgft(*tree), np.random.default_rng(seed)
     n = len(fabric.endpoints)
     demand = rng.integers(0, n, flows), rng.integers(0, n, flows), rng.choice([1.0, 1.5, 2.0], flows)
     loaded = random_tables(fabric, seed)
-    before = check(fabric, loaded, demand).load[fabric.router_links()].max(initial=0)
-    found = optimise(fabric, demand, time_limit_s=0.1, seed=seed, loaded=loaded)
-    after = check(fabric, found.ports, demand)
+    before = check_routes(fabric, loaded, demand).load[fabric.router_links()].max(initial=0)
+    found = optimise_routes(fabric, demand, time_limit_s=0.1, seed=seed, loaded=loaded)
+    after = check_routes(fabric, found.ports, demand)
     assert after.valid and after.load[fabric.router_links()].max() == found.z <= before * (1 + 1e-6)
     if found.z >= before * (1 - 1e-6) and found.proven:
         assert (found.ports == loaded).all()
@@ -68,17 +68,17 @@ def test_loads_are_those_of_the_tables_and_never_above_what_was_loaded(tree: tup
 
 def test_a_failed_cable_changes_what_led_over_it() -> None:
     """Tables of the whole tree, loaded where a cable is gone: what went over it goes elsewhere, and most stays."""
-    whole = xgft(*TREE)
+    whole = build_xgft(*TREE)
     broken = without(whole, 1, seed=2)
     loaded = ftree_tables(whole)
-    demand = traffic("bisection", len(whole.endpoints), 1)
-    found = optimise(broken, demand, time_limit_s=2, loaded=loaded, within=1.0)
-    assert check(broken, found.ports, demand).valid and not check(broken, loaded, demand).valid
+    demand = load_traffic("bisection", len(whole.endpoints), 1)
+    found = optimise_routes(broken, demand, time_limit_s=2, loaded=loaded, within=1.0)
+    assert check_routes(broken, found.ports, demand).valid and not check_routes(broken, loaded, demand).valid
     assert 0 < (found.ports != loaded).sum() < loaded.size / 20
 
 
 def test_choices_are_read_out_of_ports_and_back() -> None:
-    fabric = xgft(*TREE)
+    fabric = build_xgft(*TREE)
     tree, ports = as_tree(fabric), random_tables(fabric, 4)
     nothing = {
         "leaf": np.zeros(0, int),
@@ -93,30 +93,30 @@ def test_choices_are_read_out_of_ports_and_back() -> None:
             for name in ("down_of", "down_used")
         },
     }
-    assert (tables_of(tree, kept(tree, nothing, choices_of(tree, ports)), fabric) == ports).all()
+    assert (tables_of(tree, keep_loaded_choices(tree, nothing, choices_of(tree, ports)), fabric) == ports).all()
 
 
 def test_as_few_links_as_must_carry_the_most() -> None:
     """One pair sends twice as much as the others: the two links of its way must carry it, and no others need to."""
-    fabric = xgft(2, [4, 4], [1, 4])
+    fabric = build_xgft(2, [4, 4], [1, 4])
     src = np.arange(16)
     demand = src, (src + 4) % 16, np.where(src == 0, 2.0, 1.0)
-    found = optimise(fabric, demand, time_limit_s=3, fewest_worst=True)
+    found = optimise_routes(fabric, demand, time_limit_s=3, fewest_worst=True)
     assert found.z == 2 and found.worst_links == 2
 
 
 def test_what_goes_back_loads_no_further_link_as_much_as_the_busiest() -> None:
-    fabric = xgft(3, [4, 4, 4], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 4], [1, 2, 2])
     loaded, rng = random_tables(fabric, 5), np.random.default_rng(5)
     demand = rng.integers(0, 64, 64), rng.integers(0, 64, 64), np.ones(64)
-    plain = optimise(fabric, demand, time_limit_s=4, loaded=loaded)
-    found = optimise(fabric, demand, time_limit_s=4, loaded=loaded, fewest_worst=True)
+    plain = optimise_routes(fabric, demand, time_limit_s=4, loaded=loaded)
+    found = optimise_routes(fabric, demand, time_limit_s=4, loaded=loaded, fewest_worst=True)
     assert found.z <= plain.z and found.worst_links < plain.worst_links
 
 
 def test_the_command_says_what_changed(tmp_path, capsys) -> None:
-    fabric = xgft(2, [4, 4], [1, 4])
-    lft.write(tmp_path / "loaded.lfts", fabric, ftree_tables(fabric))
+    fabric = build_xgft(2, [4, 4], [1, 4])
+    lft.write_dump(tmp_path / "loaded.lfts", fabric, ftree_tables(fabric))
     arguments = [
         "routes",
         "optimise",
@@ -132,7 +132,7 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
     ]
     main([*arguments, "--loaded", str(tmp_path / "loaded.lfts"), "--out", str(tmp_path / "new.lfts")])
     told = json.loads(capsys.readouterr().out)
-    new = lft.read(tmp_path / "new.lfts", fabric)
+    new = lft.read_ports(tmp_path / "new.lfts", fabric)
     assert (
         told["changed_entries"] == (new != ftree_tables(fabric)).sum()
         and told["changed_switches"] <= told["changed_entries"]
@@ -150,4 +150,4 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
         main([*arguments, "--within", "5"])
     assert "--within is for --loaded" in capsys.readouterr().err
     with pytest.raises(BadRequest, match="within"):
-        optimise(fabric, traffic("bisection", 16, 1), loaded=ftree_tables(fabric), within=-1.0)
+        optimise_routes(fabric, load_traffic("bisection", 16, 1), loaded=ftree_tables(fabric), within=-1.0)

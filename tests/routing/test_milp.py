@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 from flitwatch.main import cli
 from flitwatch_domain.errors import TooCostly
-from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_routing import milp
-from flitwatch_routing.bounds import bounds
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
 
 #: HiGHS solves each program of these tests and ends by itself, whatever the machine; the limit only ends what hangs.
 UNLIMITED_S = 3600.0
@@ -28,37 +28,37 @@ def four_flows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_a_small_case_by_hand() -> None:
-    fabric = xgft(2, [4, 2], [1, 2])
-    found = milp.optimise(fabric, four_flows(), UNLIMITED_S)
+    fabric = build_xgft(2, [4, 2], [1, 2])
+    found = milp.optimise_with_highs(fabric, four_flows(), UNLIMITED_S)
     assert found.proven and found.z == pytest.approx(3)
-    assert check(fabric, found.ports).valid
+    assert check_routes(fabric, found.ports).valid
 
 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tuple, seed: int) -> None:
-    fabric = xgft(*tree)
+    fabric = build_xgft(*tree)
     rng = np.random.default_rng(seed)
     n = len(fabric.endpoints)
     demand = rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), rng.integers(1, 20, 2 * n).astype(float)
-    exact = milp.optimise(fabric, demand, UNLIMITED_S)
-    assert exact.proven and check(fabric, exact.ports).valid
-    known = bounds(fabric, demand)
+    exact = milp.optimise_with_highs(fabric, demand, UNLIMITED_S)
+    assert exact.proven and check_routes(fabric, exact.ports).valid
+    known = compute_bounds(fabric, demand)
     assert known.z_ar <= known.fixed * (1 + 1e-6) and known.fixed <= exact.z * (1 + 1e-5)
     near = exact.z * 1.02
-    ours = optimise(fabric, demand, UNLIMITED_S, seed, lambda seconds, largest, moves: largest > near)
+    ours = optimise_routes(fabric, demand, UNLIMITED_S, seed, lambda seconds, largest, moves: largest > near)
     assert exact.z * (1 - 1e-5) <= ours.z <= near
 
 
 @pytest.mark.system("numeric")
 def test_each_better_set_of_routes_is_told_with_its_time() -> None:
-    fabric = xgft(3, [2, 2, 3], [1, 2, 2])
+    fabric = build_xgft(3, [2, 2, 3], [1, 2, 2])
     rng = np.random.default_rng(1)
     n = len(fabric.endpoints)
     demand = rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), rng.integers(1, 20, 4 * n).astype(float)
     for formulation in milp.FORMULATIONS:
-        found = milp.optimise(fabric, demand, UNLIMITED_S, formulation)
+        found = milp.optimise_with_highs(fabric, demand, UNLIMITED_S, formulation)
         loads, seconds = [one.z for one in found.progress], [one.seconds for one in found.progress]
         assert loads == sorted(loads, reverse=True) and seconds == sorted(seconds)
         assert loads[-1] == pytest.approx(found.z) and 0 < seconds[-1] <= found.wall_s
@@ -67,11 +67,11 @@ def test_each_better_set_of_routes_is_told_with_its_time() -> None:
 @pytest.mark.system("numeric")
 def test_it_is_refused_where_it_would_not_end() -> None:
     with pytest.raises(TooCostly, match="binaries"):
-        milp.optimise(quartz1(), traffic("alltoall", 3072, 1))
+        milp.optimise_with_highs(build_quartz1(), load_traffic("alltoall", 3072, 1))
     # Nor does the bully of section 5.4 alone: a thousand nodes in pairs.
     nodes = np.random.default_rng(1).permutation(3072)[:1000]
     with pytest.raises(TooCostly, match="binaries"):
-        milp.optimise(quartz1(), (nodes, nodes.reshape(2, 500)[::-1].ravel(), np.ones(1000)))
+        milp.optimise_with_highs(build_quartz1(), (nodes, nodes.reshape(2, 500)[::-1].ravel(), np.ones(1000)))
 
 
 def test_the_command_tells_what_it_takes() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flitwatch_routing.reconstruction.numbering import numbered, places_among
+from flitwatch_routing.reconstruction.numbering import number_keys, places_among
 
 
 @pytest.mark.parametrize("bound", [50, 1 << 40])
 def test_as_numpy_numbers_them(bound: int) -> None:
     key = np.random.default_rng(1).integers(0, 50, 30)
-    distinct, of = numbered(key, bound)
+    distinct, of = number_keys(key, bound)
     expected, inverse = np.unique(key, return_inverse=True)
     assert (distinct == expected).all() and (of == inverse).all()
 

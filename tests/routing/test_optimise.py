@@ -15,21 +15,21 @@ from routing.broken import keeping, without
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
-from flitwatch_domain.generators import quartz1, torus, xgft
+from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds, gap
-from flitwatch_routing.compared import busiest
-from flitwatch_routing.deadlock import dependencies
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import Routes, optimise
-from flitwatch_routing.patterns import read_csv, traffic
+from flitwatch_routing.bounds import compute_bounds, relative_gap
+from flitwatch_routing.compared import compare_baselines
+from flitwatch_routing.deadlock import find_dependencies
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import Routes, optimise_routes
+from flitwatch_routing.patterns import load_traffic, read_csv
 from flitwatch_routing.tree import as_tree
 
 
 def ftree_load(fabric: Fabric, demand: tuple) -> float:
-    return float(check(fabric, ftree_tables(fabric), demand).load[fabric.router_links()].max(initial=0))
+    return float(check_routes(fabric, ftree_tables(fabric), demand).load[fabric.router_links()].max(initial=0))
 
 
 @pytest.mark.system("numeric")
@@ -38,26 +38,26 @@ def ftree_load(fabric: Fabric, demand: tuple) -> float:
 )
 def test_published_patterns_reach_the_bound_and_ftree_its_published_gap(pattern: str, ftree_gap: float) -> None:
     """Taffet 2021, table 3.3: 0 % for the optimiser; ftree 0 %, 0 %, 250 % (an instance; 300 % in table 5.1's), 0 %."""
-    fabric = quartz1()
-    demand = traffic(pattern, 3072, seed=3)
-    found = optimise(fabric, demand, time_limit_s=20)
+    fabric = build_quartz1()
+    demand = load_traffic(pattern, 3072, seed=3)
+    found = optimise_routes(fabric, demand, time_limit_s=20)
     assert found.proven
     assert found.ar_gap == pytest.approx(0, abs=1e-9)
     assert ftree_load(fabric, demand) / found.z_ar - 1 == pytest.approx(ftree_gap, abs=1.01 if ftree_gap else 1e-6)
-    assert check(fabric, found.ports).valid
+    assert check_routes(fabric, found.ports).valid
 
 
 def within(fabric: Fabric, demand: tuple, share: float, seed: int) -> Routes:
     """Routes, ended as soon as they are so close to the bound: a slow machine takes longer for the same."""
-    enough = bounds(fabric, demand).fixed * (1 + share)
-    return optimise(fabric, demand, 240.0, seed, lambda seconds, largest, moves: largest > enough)
+    enough = compute_bounds(fabric, demand).fixed * (1 + share)
+    return optimise_routes(fabric, demand, 240.0, seed, lambda seconds, largest, moves: largest > enough)
 
 
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 4, 11])
 def test_noise_costs_what_it_must(seed: int) -> None:
     """Taffet 2021, table 3.3: 1.83 % above z_AR. Two entries share a port, and the best pairs are about 1.05 % above: nobody can do better."""
-    fabric, demand = quartz1(), traffic("noisy-shuffle", 3072, seed)
+    fabric, demand = build_quartz1(), load_traffic("noisy-shuffle", 3072, seed)
     found = within(fabric, demand, 0.0015, seed)
     assert found.fixed_bound > found.z_ar
     assert found.bound_gap is not None and found.bound_gap < 0.0015
@@ -66,17 +66,17 @@ def test_noise_costs_what_it_must(seed: int) -> None:
 
 @pytest.mark.system("numeric")
 def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     rng = np.random.default_rng(5)
     nodes, parts, first = rng.permutation(3072), [], 0
     for name in ("lulesh-512", "partisn-168", "amg-1728"):
-        src, dst, size = traffic(name, 3072, seed=5)
+        src, dst, size = load_traffic(name, 3072, seed=5)
         parts.append((nodes[first + src], nodes[first + dst], size / np.bincount(src, size).max()))
         first += max(src.max(), dst.max()) + 1
     src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     found = within(fabric, (src, dst, size), 0.01, seed=5)
     assert found.bound_gap is not None and found.bound_gap < 0.01
-    assert ftree_load(fabric, (src, dst, size)) / found.z > 1.1 and check(fabric, found.ports).valid
+    assert ftree_load(fabric, (src, dst, size)) / found.z > 1.1 and check_routes(fabric, found.ports).valid
 
 
 @settings(max_examples=30, deadline=None)
@@ -95,11 +95,11 @@ def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
 )
 def test_loads_are_those_of_the_tables_on_any_tree(tree: tuple, seed: int, flows: int) -> None:
     """What stages lay and moves relieve is one set of valid tables; the largest load is the one that its own check finds, and no bound is passed."""
-    fabric, rng = xgft(*tree), np.random.default_rng(seed)
+    fabric, rng = build_xgft(*tree), np.random.default_rng(seed)
     n = len(fabric.endpoints)
     demand = rng.integers(0, n, flows), rng.integers(0, n, flows), rng.choice([1.0, 1.1, 2.0, 3.5], flows)
-    found = optimise(fabric, demand, time_limit_s=0.2, seed=seed)
-    checked = check(fabric, found.ports, demand)
+    found = optimise_routes(fabric, demand, time_limit_s=0.2, seed=seed)
+    checked = check_routes(fabric, found.ports, demand)
     assert checked.valid and found.z == checked.load[fabric.router_links()].max()
     assert found.z_ar * (1 - 1e-6) <= found.fixed_bound <= found.z
     assert found.z <= ftree_load(fabric, demand) * (1 + 1e-6)
@@ -108,45 +108,45 @@ def test_loads_are_those_of_the_tables_on_any_tree(tree: tuple, seed: int, flows
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 31))
 def test_tables_of_a_broken_tree_are_valid(seed: int, cables: int) -> None:
-    fabric = without(xgft(3, [8, 6, 4], [1, 6, 6]), min(cables, 12), seed)
+    fabric = without(build_xgft(3, [8, 6, 4], [1, 6, 6]), min(cables, 12), seed)
     rng = np.random.default_rng(seed)
     n = len(fabric.endpoints.router)
     demand = np.arange(n, dtype=np.int32), rng.permutation(n).astype(np.int32), rng.uniform(1, 2, n)
-    found = optimise(fabric, demand, time_limit_s=0.5, seed=seed)
-    checked = check(fabric, found.ports, demand)
+    found = optimise_routes(fabric, demand, time_limit_s=0.5, seed=seed)
+    checked = check_routes(fabric, found.ports, demand)
     assert checked.valid
     assert found.z >= found.z_ar * (1 - 1e-9)
 
 
 def test_bytes_are_conserved_over_levels() -> None:
-    fabric = xgft(3, [8, 6, 4], [1, 6, 6])
-    src, dst, size = traffic("noisy-shuffle", len(fabric.endpoints.router), seed=2)
-    found = optimise(fabric, (src, dst, size), time_limit_s=0.5)
-    load = check(fabric, found.ports, (src, dst, size)).load
+    fabric = build_xgft(3, [8, 6, 4], [1, 6, 6])
+    src, dst, size = load_traffic("noisy-shuffle", len(fabric.endpoints.router), seed=2)
+    found = optimise_routes(fabric, (src, dst, size), time_limit_s=0.5)
+    load = check_routes(fabric, found.ports, (src, dst, size)).load
     into = np.bincount(fabric.links.dst, load)[len(fabric.routers.name) :]
     assert np.allclose(into[: len(np.bincount(dst, size))], np.bincount(dst, size, minlength=len(into)))
 
 
 def test_a_dump_reads_back_equal(tmp_path) -> None:
-    fabric = xgft(2, [12, 12], [1, 6])
-    found = optimise(fabric, traffic("bisection", 144, 1), time_limit_s=0.2)
-    lft.write(tmp_path / "routes.lfts", fabric, found.ports)
-    assert (lft.read(tmp_path / "routes.lfts", fabric) == found.ports).all()
+    fabric = build_xgft(2, [12, 12], [1, 6])
+    found = optimise_routes(fabric, load_traffic("bisection", 144, 1), time_limit_s=0.2)
+    lft.write_dump(tmp_path / "routes.lfts", fabric, found.ports)
+    assert (lft.read_ports(tmp_path / "routes.lfts", fabric) == found.ports).all()
 
 
 def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
-    fabric = xgft(2, [4, 4], [1, 4])
-    ports = optimise(fabric, traffic("bisection", 16, 1), time_limit_s=0.2).ports
+    fabric = build_xgft(2, [4, 4], [1, 4])
+    ports = optimise_routes(fabric, load_traffic("bisection", 16, 1), time_limit_s=0.2).ports
     holed = ports.copy()
     holed[0, 15] = -1
-    assert check(fabric, holed).holes == 1
+    assert check_routes(fabric, holed).holes == 1
     spine = 4
     looped = ports.copy()
     looped[spine:, 15] = looped[spine:, 0]  # every spine sends the last endpoint's traffic to the first leaf
-    assert check(fabric, looped).loops > 0
+    assert check_routes(fabric, looped).loops > 0
     strange = ports.copy()
     strange[0, 15] = 77
-    found = check(fabric, strange)
+    found = check_routes(fabric, strange)
     assert found.holes == 1 and not found.valid
     assert "leaf0" in found.where[0] and "port 77, which has no cable" in found.where[0]
 
@@ -156,12 +156,12 @@ def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
     [((2, [4, 4], [1, 4]), "parts that nothing joins"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no way")],
 )
 def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
-    fabric = xgft(*tree)
+    fabric = build_xgft(*tree)
     links, routers = fabric.links, len(fabric.routers)
     keep = ~(((links.src == 0) & (links.dst < routers)) | ((links.dst == 0) & (links.src < routers)))
     parted = keeping(fabric, keep)
     with pytest.raises(BadInput, match=words):
-        optimise(parted, traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
+        optimise_routes(parted, load_traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
 
 
 def with_units(fabric: Fabric) -> Fabric:
@@ -192,26 +192,26 @@ def with_units(fabric: Fabric) -> Fabric:
 
 @pytest.mark.parametrize("shape", [(2, [4, 4], [1, 4]), (3, [4, 4, 4], [1, 2, 4])])
 def test_aggregation_units_of_spines_and_cores_are_reached_and_change_no_routes_of_hosts(shape: tuple) -> None:
-    bare = xgft(*shape)
+    bare = build_xgft(*shape)
     fabric, hosts = with_units(bare), len(bare.endpoints)
-    demand = traffic("bisection-shuffle", hosts, 1)
-    found = optimise(fabric, demand, time_limit_s=2)
-    assert found.proven and found.z == optimise(bare, demand, time_limit_s=2).z and not found.detours
+    demand = load_traffic("bisection-shuffle", hosts, 1)
+    found = optimise_routes(fabric, demand, time_limit_s=2)
+    assert found.proven and found.z == optimise_routes(bare, demand, time_limit_s=2).z and not found.detours
     assert (ftree_tables(fabric)[:, :hosts] == ftree_tables(bare)).all()
-    assert check(fabric, found.ports).valid
-    assert not dependencies(fabric, found.ports[:, :hosts]).cycle
-    everyone = traffic("alltoall", len(fabric.endpoints), 1)
-    measured = check(fabric, optimise(fabric, everyone, time_limit_s=1).ports, everyone)
+    assert check_routes(fabric, found.ports).valid
+    assert not find_dependencies(fabric, found.ports[:, :hosts]).cycle
+    everyone = load_traffic("alltoall", len(fabric.endpoints), 1)
+    measured = check_routes(fabric, optimise_routes(fabric, everyone, time_limit_s=1).ports, everyone)
     assert not measured.lost
-    assert bounds(fabric, demand) == bounds(bare, demand)
-    kept = optimise(fabric, demand, time_limit_s=1, lmc=1, loaded=np.repeat(found.ports, 2, axis=1))
-    assert check(fabric, kept.ports, lmc=1).valid
-    assert None not in busiest(fabric, [everyone], 1).values()
+    assert compute_bounds(fabric, demand) == compute_bounds(bare, demand)
+    kept = optimise_routes(fabric, demand, time_limit_s=1, lmc=1, loaded=np.repeat(found.ports, 2, axis=1))
+    assert check_routes(fabric, kept.ports, lmc=1).valid
+    assert None not in compare_baselines(fabric, [everyone], 1).values()
 
 
 def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_told() -> None:
     """Two leaves whose spines belong to different groups of cores: down and up again over a third leaf."""
-    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     links, leaf = fabric.links, fabric.endpoints.router
     spines = [links.dst[(links.src == one) & (links.dst < len(fabric.routers))] for one in (leaf[0], leaf[-1])]
     gone = [(leaf[0], spines[0][0]), (leaf[-1], spines[1][1])]
@@ -219,16 +219,16 @@ def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_told() -> None:
     for a, b in gone:
         keep &= ~(((links.src == a) & (links.dst == b)) | ((links.src == b) & (links.dst == a)))
     broken = keeping(fabric, keep)
-    demand = traffic("alltoall", len(fabric.endpoints), 1)
-    found = optimise(broken, demand, time_limit_s=1)
+    demand = load_traffic("alltoall", len(fabric.endpoints), 1)
+    found = optimise_routes(broken, demand, time_limit_s=1)
     assert found.detours == 2 * 4
-    checked = check(broken, found.ports, demand)
+    checked = check_routes(broken, found.ports, demand)
     assert checked.valid and not checked.lost and found.z == checked.load[broken.router_links()].max()
-    assert bounds(broken, demand).z_ar == np.inf and gap(1.0, np.inf) is None
+    assert compute_bounds(broken, demand).z_ar == np.inf and relative_gap(1.0, np.inf) is None
 
 
 def test_a_spine_without_a_core_is_named() -> None:
-    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     links, routers = fabric.links, len(fabric.routers)
     leaves = set(fabric.endpoints.router.tolist())
     spine = next(b for a, b in zip(links.src.tolist(), links.dst.tolist(), strict=True) if a in leaves and b < routers)
@@ -242,12 +242,12 @@ def test_a_spine_without_a_core_is_named() -> None:
 
 @pytest.mark.system("numeric")
 def test_routes_that_lead_nowhere_end_with_a_status(tmp_path, capsys) -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     ports = ftree_tables(fabric)
     for status, holes in ((0, 0), (1, 1)):
         if holes:
             ports[0, -1] = -1
-        lft.write(tmp_path / "routes.lfts", fabric, ports)
+        lft.write_dump(tmp_path / "routes.lfts", fabric, ports)
         with pytest.raises(SystemExit) if status else contextlib.nullcontext() as left:
             main(["routes", "check", str(tmp_path / "routes.lfts"), "--topology", "quartz1", "--json"])
         assert not status or left.value.code == status
@@ -263,15 +263,15 @@ def test_more_bytes_than_can_be_counted_are_refused(tmp_path) -> None:
 def test_traffic_within_switches_alone_has_no_gap() -> None:
     """Nothing crosses a link between switches: no routes are better, and there is nothing to compare with."""
     one = np.array([0]), np.array([1]), np.array([5.0])
-    found = optimise(xgft(2, [4, 4], [1, 4]), one, time_limit_s=0.1)
+    found = optimise_routes(build_xgft(2, [4, 4], [1, 4]), one, time_limit_s=0.1)
     assert (found.z, found.z_ar, found.worst_links) == (0, 0, 0)
     assert found.ar_gap is None and found.bound_gap is None
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-45, 3e-9, 1.0, 1e18])
 def test_gaps_do_not_depend_on_the_unit_of_bytes(unit: float) -> None:
-    fabric, (src, dst, size) = xgft(2, [4, 4], [1, 3]), traffic("bisection-shuffle", 16, 3)
-    found = optimise(fabric, (src, dst, size * unit), time_limit_s=0.2)
+    fabric, (src, dst, size) = build_xgft(2, [4, 4], [1, 3]), load_traffic("bisection-shuffle", 16, 3)
+    found = optimise_routes(fabric, (src, dst, size * unit), time_limit_s=0.2)
     assert found.z_ar == pytest.approx(4 / 3 * unit, rel=1e-6)
     assert found.z == pytest.approx(2 * unit, rel=1e-6) and found.proven
 
@@ -279,36 +279,36 @@ def test_gaps_do_not_depend_on_the_unit_of_bytes(unit: float) -> None:
 @pytest.mark.parametrize("limit_s", [float("nan"), float("inf"), 0.0, -1.0])
 def test_a_time_limit_is_a_number_above_zero(limit_s: float) -> None:
     with pytest.raises(BadRequest, match="time limit"):
-        optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 16, 1), time_limit_s=limit_s)
+        optimise_routes(build_xgft(2, [4, 4], [1, 4]), load_traffic("bisection", 16, 1), time_limit_s=limit_s)
 
 
 def test_traffic_of_other_sizes_is_refused() -> None:
     with pytest.raises(BadInput, match="outside 0 to 15"):
-        optimise(xgft(2, [4, 4], [1, 4]), traffic("bisection", 32, 1), time_limit_s=0.1)
+        optimise_routes(build_xgft(2, [4, 4], [1, 4]), load_traffic("bisection", 32, 1), time_limit_s=0.1)
 
 
 def test_what_is_no_tree_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInput):
-        as_tree(torus((4, 4)))
+        as_tree(build_torus((4, 4)))
     with pytest.raises(BadInput, match="no cable joins two switches"):
-        as_tree(xgft(1, [8], [1]))
+        as_tree(build_xgft(1, [8], [1]))
     monkeypatch.setattr(tree, "MOST_ENTRIES", 100)
     with pytest.raises(TooCostly, match="tables of 8 switches for 16 endpoints"):
-        as_tree(xgft(2, [4, 4], [1, 4]))
+        as_tree(build_xgft(2, [4, 4], [1, 4]))
 
 
 def test_a_tree_of_more_cables_than_any_machine_has_is_refused_before_it_is_built() -> None:
     with pytest.raises(TooCostly, match=r"1e\+09 cables"):
-        xgft(3, [1000, 1000, 1000], [1, 1, 1])
+        build_xgft(3, [1000, 1000, 1000], [1, 1, 1])
 
 
 def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
     path = tmp_path / "graph.txt"
     path.write_text("--- Graph ---\n0 , 5 = 200\n3 , 3 = 40\n")
-    src, dst, size = traffic(LocalText(path), 16, 1)
+    src, dst, size = load_traffic(LocalText(path), 16, 1)
     assert sorted(zip(src.tolist(), dst.tolist(), size.tolist(), strict=True)) == [(0, 5, 100), (5, 0, 100)]
     with pytest.raises(BadInput, match=r"graph\.txt: 6 ranks; the topology has 4 endpoints"):
-        traffic(LocalText(path), 4, 1)
+        load_traffic(LocalText(path), 4, 1)
 
 
 @pytest.mark.parametrize(
@@ -348,6 +348,7 @@ def test_what_reconstruct_writes_is_traffic(tmp_path) -> None:
 def test_table_3_1_pairs_of_the_synthetic_patterns() -> None:
     """Taffet 2021, table 3.1: numbers of communicating pairs."""
     pairs = {
-        name: len(traffic(name, 3072, 1)[0]) for name in ("stencil3d", "bisection", "bisection-shuffle", "alltoall")
+        name: len(load_traffic(name, 3072, 1)[0])
+        for name in ("stencil3d", "bisection", "bisection-shuffle", "alltoall")
     }
     assert pairs == {"stencil3d": 17_152, "bisection": 3_072, "bisection-shuffle": 3_072, "alltoall": 9_434_112}

@@ -7,14 +7,14 @@ import re
 import numpy as np
 import pytest
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.port_groups import PortGroups, groups_of, lines, loads
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.port_groups import PortGroups, format_port_groups, groups_of, port_group_loads
 
-TREE = xgft(2, [4, 4], [1, 2])
-DEEP = xgft(3, [3, 3, 3], [1, 2, 2])
+TREE = build_xgft(2, [4, 4], [1, 2])
+DEEP = build_xgft(3, [3, 3, 3], [1, 2, 2])
 
 
 def random_traffic(fabric, seed: int):  # type: ignore[no-untyped-def]
@@ -29,11 +29,11 @@ def random_traffic(fabric, seed: int):  # type: ignore[no-untyped-def]
 def test_links_carry_what_the_ways_carry(fabric, lmc: int) -> None:  # type: ignore[no-untyped-def]
     """An oracle of its own: splits followed from switch to switch, against the tables followed LID by LID."""
     traffic = random_traffic(fabric, lmc)
-    found = optimise(fabric, traffic, 0.3, lmc=lmc)
+    found = optimise_routes(fabric, traffic, 0.3, lmc=lmc)
     groups = groups_of(fabric, found.ports, traffic, lmc)
-    load, lost = loads(fabric, groups, traffic)
+    load, lost = port_group_loads(fabric, groups, traffic)
     assert lost == pytest.approx(0, abs=1e-6)
-    assert load == pytest.approx(check(fabric, found.ports, traffic, lmc=lmc).load, abs=1e-6)
+    assert load == pytest.approx(check_routes(fabric, found.ports, traffic, lmc=lmc).load, abs=1e-6)
     entry = groups.switch * len(fabric.endpoints) + groups.endpoint
     assert np.bincount(entry, groups.share)[np.unique(entry)] == pytest.approx(1)
     assert groups.sizes().max() <= 2**lmc
@@ -43,9 +43,9 @@ def test_one_large_flow_needs_two_ports() -> None:
     """One pair between two leaves of two spines: any table sends all of it over one link, a group half over each."""
     flow = np.array([0]), np.array([15]), np.array([8.0])
     between = TREE.router_links()
-    assert optimise(TREE, flow, 0.3).z == 8
-    found = optimise(TREE, flow, 0.3, lmc=1)
-    load, _ = loads(TREE, groups_of(TREE, found.ports, flow, 1), flow)
+    assert optimise_routes(TREE, flow, 0.3).z == 8
+    found = optimise_routes(TREE, flow, 0.3, lmc=1)
+    load, _ = port_group_loads(TREE, groups_of(TREE, found.ports, flow, 1), flow)
     assert load[between].max() == pytest.approx(4)
 
 
@@ -56,17 +56,17 @@ def test_splits_that_lead_nowhere_lose_their_bytes() -> None:
     leaf = int(TREE.endpoints.router[0])
     gone = ~((groups.switch == leaf) & (groups.endpoint == 15))
     less = PortGroups(groups.switch[gone], groups.endpoint[gone], groups.port[gone], groups.share[gone])
-    assert loads(TREE, less, flow)[1] == 8
+    assert port_group_loads(TREE, less, flow)[1] == 8
     astray = PortGroups(groups.switch, groups.endpoint, np.where(gone, groups.port, ports[leaf, 1]), groups.share)
-    assert loads(TREE, astray, flow)[1] == 8
+    assert port_group_loads(TREE, astray, flow)[1] == 8
 
 
 def test_the_file_says_who_cannot_load_it_and_names_every_destination() -> None:
     traffic = random_traffic(TREE, 5)
-    found = optimise(TREE, traffic, 0.3, lmc=1)
+    found = optimise_routes(TREE, traffic, 0.3, lmc=1)
     groups = groups_of(TREE, found.ports, traffic, 1)
     static = ftree_tables(TREE)
-    text = list(lines(TREE, groups, static, ["busiest link 5 bytes"]))
+    text = list(format_port_groups(TREE, groups, static, ["busiest link 5 bytes"]))
     assert "No program loads this file" in text[0] and text[1] == "# busiest link 5 bytes"
     assert sum(line.startswith("switch ") for line in text) == len(TREE.routers)
     assert sum(line.startswith("lid ") for line in text) == int((found.ports[:, ::2] >= 0).sum())

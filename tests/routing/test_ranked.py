@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.ranked import ranking, told_error
-from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct
+from flitwatch_routing.reconstruction.ranked import rank_pairs, told_error
+from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct_matrix
 
-TREE = xgft(2, [4, 4], [1, 2])
+TREE = build_xgft(2, [4, 4], [1, 2])
 PORTS = ftree_tables(TREE)
 
 
@@ -31,7 +31,7 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
     size[chosen[large : large + small]] = rng.uniform(1e5, 1e6, small)
     lanes = [random_lanes(TREE, 4, 4, rng) for _ in range(2)]
     counted = counters_of(TREE, PORTS, lanes, pairs, size)
-    made = reconstruct(TREE, PORTS, lanes, pairs, counted, Options("od", time_limit_s=20))
+    made = reconstruct_matrix(TREE, PORTS, lanes, pairs, counted, Options("od", time_limit_s=20))
     sent = {(a, b): s for a, b, s in zip(pairs.src.tolist(), pairs.dst.tolist(), size.tolist(), strict=True)}
     return made, sent
 
@@ -40,7 +40,7 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_largest_come_first_and_their_intervals_hold_what_was_sent(seed: int) -> None:
     made, sent = found(seed, 6, 120)
-    told = ranking(TREE, made, 6)
+    told = rank_pairs(TREE, made, 6)
     number = {str(name): n for n, name in enumerate(TREE.endpoints.node)}
     sizes = [pair["bytes"] for pair in told["largest"]]
     assert sizes == sorted(sizes, reverse=True) and len(sizes) == 6
@@ -63,6 +63,6 @@ def test_an_error_of_everything_guides_nobody() -> None:
 def test_unknown_intervals_are_unknown() -> None:
     made, _ = found(1, 3, 0)
     nothing = np.full(len(made.size), np.nan)
-    told = ranking(TREE, replace(made, low=nothing, high=nothing), 2)
+    told = rank_pairs(TREE, replace(made, low=nothing, high=nothing), 2)
     assert [(pair["low"], pair["high"]) for pair in told["largest"]] == [(None, None)] * 2
     assert told["certain_pairs"] is None and told["certain_share"] is None

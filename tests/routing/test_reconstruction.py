@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction import files, sparsity
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
 from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
-from flitwatch_routing.reconstruction.study import Study, relative_error, study
+from flitwatch_routing.reconstruction.study import Study, build_study, relative_error
 
 
 def small_tree() -> Fabric:
-    return xgft(3, [4, 4, 2], [1, 2, 2])
+    return build_xgft(3, [4, 4, 2], [1, 2, 2])
 
 
 def measured(
@@ -37,14 +37,14 @@ def measured(
     ports = ftree_tables(fabric)
     file = tmp_path / "t.csv"
     file.write_text("src,dst,bytes\n" + "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True)))
-    return fabric, ports, study(fabric, ports, LocalText(file), 4, 4, epochs, seed=2)
+    return fabric, ports, build_study(fabric, ports, LocalText(file), 4, 4, epochs, seed=2)
 
 
 def solve(fabric: Fabric, ports: np.ndarray, known: Study, **options: object):  # type: ignore[no-untyped-def]
     """With a clock on which every reading lasts a second, about one an iteration."""
     m = known.measured
     chosen = Options(**{"time_limit_s": 30_000.0, **options})  # type: ignore[arg-type]
-    return reconstruct(fabric, ports, m.lanes, m.pairs, m.counters, chosen, clock=itertools.count().__next__)
+    return reconstruct_matrix(fabric, ports, m.lanes, m.pairs, m.counters, chosen, clock=itertools.count().__next__)
 
 
 @settings(max_examples=20, deadline=None)
@@ -228,11 +228,11 @@ def test_coefficients_give_the_matrix_back_and_the_threshold_is_the_highest(seed
     key = np.array([k for k in range(80) if (k // 8 != k % 8 if k < 64 else (k - 64) // 4 != (k - 64) % 4)])
     basis, x = Basis(name, sizes, key).double(), torch.from_numpy(rng.random(len(key)) * (rng.random(len(key)) < 0.5))
     y = basis(x)
-    assert torch.allclose(sparsity.restored(basis, y), x, atol=1e-12)
-    _, by_error, by_power = sparsity.counted(basis, x)
+    assert torch.allclose(sparsity.restore_matrix(basis, y), x, atol=1e-12)
+    _, by_error, by_power = sparsity.count_coefficients(basis, x)
     size, norm = np.sort(y.abs().numpy())[::-1], float(x.norm())
     for count, holds in (
-        (by_error, lambda kept: float((x - sparsity.restored(basis, kept)).norm()) <= 0.1 * norm),
+        (by_error, lambda kept: float((x - sparsity.restore_matrix(basis, kept)).norm()) <= 0.1 * norm),
         (by_power, lambda kept: float(kept.norm()) >= 0.9 * float(y.norm())),
     ):
         least = size[count - 1] if count else 0.0

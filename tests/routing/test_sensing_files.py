@@ -11,25 +11,25 @@ import pytest
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, number_finder
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.consistency import management_bytes, noise_of
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import Study, study
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import Study, build_study
 
 
 @pytest.fixture
 def fabric() -> Fabric:
-    return xgft(2, [4, 4], [1, 4])
+    return build_xgft(2, [4, 4], [1, 4])
 
 
 @pytest.fixture
 def known(fabric: Fabric, tmp_path: Path) -> Study:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{(a + 8) % 16},100\n" for a in range(16)))
-    found = study(fabric, ftree_tables(fabric), LocalText(tmp_path / "t.csv"), 3, 3, 1, seed=1)
+    found = build_study(fabric, ftree_tables(fabric), LocalText(tmp_path / "t.csv"), 3, 3, 1, seed=1)
     files.write_counters(tmp_path / "counters.csv", fabric, found.measured.counters[0])
     files.write_lanes(tmp_path / "sl2vl.csv", fabric, found.measured.lanes[0])
     files.write_pairs(tmp_path / "pair_sl.csv", found.measured.pairs)
@@ -45,7 +45,7 @@ def solved(fabric: Fabric, folder: Path) -> None:
     (lanes,) = files.read_lanes([folder / "sl2vl.csv"], fabric)
     pairs = pairs_of([np.arange(16)], files.read_pairs(folder / "pair_sl.csv", 16))
     counted = files.read_counters(folder / "counters.csv", fabric, lanes.vls)
-    reconstruct(fabric, ftree_tables(fabric), [lanes], pairs, [counted], Options(time_limit_s=1, estimate=False))
+    reconstruct_matrix(fabric, ftree_tables(fabric), [lanes], pairs, [counted], Options(time_limit_s=1, estimate=False))
 
 
 def test_a_row_that_traffic_needs_is_named(fabric: Fabric, known: Study, tmp_path: Path) -> None:
@@ -98,13 +98,15 @@ def test_other_tables_are_found_where_more_was_counted_than_managers_send(
 ) -> None:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{(a + 8) % 16},{size}\n" for a in range(16)))
     ports = ftree_tables(fabric)
-    m = study(fabric, ports, LocalText(tmp_path / "t.csv"), 1, 1, 1, seed=1).measured
+    m = build_study(fabric, ports, LocalText(tmp_path / "t.csv"), 1, 1, 1, seed=1).measured
     other, leaf = ports.copy(), int(fabric.endpoints.router[0])
     other[leaf, 8] = 5 + (other[leaf, 8] - 4) % 4
     levels = np.full((16, 16), -1, np.int8)
     levels[np.arange(16), (np.arange(16) + 8) % 16] = 0
     with pytest.raises(BadInput, match=said):
-        reconstruct(fabric, other, m.lanes, pairs_of([np.arange(16)], levels), m.counters, Options(time_limit_s=5))
+        reconstruct_matrix(
+            fabric, other, m.lanes, pairs_of([np.arange(16)], levels), m.counters, Options(time_limit_s=5)
+        )
 
 
 def test_what_managers_send_unbalances_no_switch(fabric: Fabric) -> None:

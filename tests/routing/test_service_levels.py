@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.generators import xgft
-from flitwatch_routing.lft import guids
-from flitwatch_routing.service_levels import Levels, levels_of, loaded_lanes, policy
+from flitwatch_domain.generators import build_xgft
+from flitwatch_routing.lft import list_guids
+from flitwatch_routing.service_levels import Levels, format_policy, levels_of, loaded_lanes
 
-TREE = xgft(2, [4, 4], [1, 2])
+TREE = build_xgft(2, [4, 4], [1, 2])
 
 
 def followed(text: list[str]) -> np.ndarray:
     """The level of each pair (source, destination) as OpenSM finds it: the first rule whose groups have both ports."""
-    where = {guid: at for at, guid in enumerate(guids(TREE)[1])}
+    where = {guid: at for at, guid in enumerate(list_guids(TREE)[1])}
     groups: dict[str, set[int]] = {}
     levels: dict[str, int] = {}
     rules: list[list[str]] = []
@@ -42,7 +42,7 @@ def test_the_policy_gives_each_pair_its_level() -> None:
     levels = levels_of(TREE, 5, 3, seed=2)
     ends = np.arange(len(TREE.endpoints))
     wanted = levels.of(ends[:, None], ends[None, :])
-    assert (followed(list(policy(TREE, levels))) == wanted).all()
+    assert (followed(list(format_policy(TREE, levels))) == wanted).all()
     for pairs in (wanted, wanted.T):
         of_one = [np.bincount(row, minlength=5) for row in pairs]
         assert np.ptp(of_one, axis=1).max() <= 1, "a sender's pairs are spread over all levels, and a receiver's"

@@ -10,18 +10,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.pairs import pairs_of
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
 from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
-from flitwatch_routing.reconstruction.settle import counter_matrix, synthesis
-from flitwatch_routing.reconstruction.study import Study, relative_error, study
+from flitwatch_routing.reconstruction.settle import counter_matrix, synthesis_matrix
+from flitwatch_routing.reconstruction.study import Study, build_study, relative_error
 
-FABRIC = xgft(3, [4, 4, 4], [1, 2, 2])
+FABRIC = build_xgft(3, [4, 4, 4], [1, 2, 2])
 
 
 @pytest.mark.parametrize("name", sorted(BASES))
@@ -30,7 +30,7 @@ def test_synthesis_undoes_the_basis(name: str) -> None:
     key = np.array([k for k in range(n * n) if k // n != k % n] + [n * n + k for k in range(64) if k // 8 != k % 8])
     basis = Basis(name, np.array([n, 8]), key).double()
     chosen = np.sort(np.random.default_rng(3).choice(len(key), 40, replace=False))
-    for column, place in zip(synthesis(basis, chosen).toarray().T, chosen.tolist(), strict=True):
+    for column, place in zip(synthesis_matrix(basis, chosen).toarray().T, chosen.tolist(), strict=True):
         one = torch.zeros(len(key), dtype=torch.float64)
         one[place] = 1
         assert torch.allclose(basis(torch.from_numpy(column)), one, atol=1e-12)
@@ -51,13 +51,13 @@ def _known(folder: Path, src: np.ndarray, dst: np.ndarray, size: np.ndarray, lan
     file = folder / "t.csv"
     rows = "".join(f"{a},{b},{s}\n" for a, b, s in zip(src, dst, size, strict=True))
     file.write_text("src,dst,bytes\n" + rows)
-    return study(FABRIC, ftree_tables(FABRIC), LocalText(file), lanes, lanes, 1, seed=2)
+    return build_study(FABRIC, ftree_tables(FABRIC), LocalText(file), lanes, lanes, 1, seed=2)
 
 
 def _solved(known: Study, **options: object):  # type: ignore[no-untyped-def]
     m = known.measured
     chosen = Options(time_limit_s=20, **options)  # type: ignore[arg-type]
-    return reconstruct(FABRIC, ftree_tables(FABRIC), m.lanes, m.pairs, m.counters, chosen)
+    return reconstruct_matrix(FABRIC, ftree_tables(FABRIC), m.lanes, m.pairs, m.counters, chosen)
 
 
 def test_a_regular_pattern_ends_exact_long_before_the_last_digits(tmp_path: Path) -> None:

@@ -14,18 +14,18 @@ from routing.broken import without
 
 from flitwatch.main import main
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
 
 Traffic = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def busiest(fabric: Fabric, ports: np.ndarray, slots: list[Traffic]) -> list[float]:
     between = fabric.router_links()
-    return [float(check(fabric, ports, one).load[between].max(initial=0)) for one in slots]
+    return [float(check_routes(fabric, ports, one).load[between].max(initial=0)) for one in slots]
 
 
 def random_slots(fabric: Fabric, rng: np.random.Generator, flows: list[int]) -> list[Traffic]:
@@ -38,7 +38,7 @@ def random_slots(fabric: Fabric, rng: np.random.Generator, flows: list[int]) -> 
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 6), min_size=2, max_size=3))
 def test_no_tables_of_a_small_tree_are_better(seed: int, flows: list[int]) -> None:
     """Four leaves of one host under two spines: all 2^12 choices of a spine for a leaf and a destination."""
-    fabric = xgft(2, [1, 4], [1, 2])
+    fabric = build_xgft(2, [1, 4], [1, 2])
     slots = random_slots(fabric, np.random.default_rng(seed), flows)
     least = np.inf
     pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
@@ -51,7 +51,9 @@ def test_no_tables_of_a_small_tree_are_better(seed: int, flows: list[int]) -> No
             load[:, 0, spine, a] += weight[:, a, b]
             load[:, 1, spine, b] += weight[:, a, b]
         least = min(least, float(load.max(axis=(1, 2, 3)).sum()))
-    found = optimise(fabric, slots[0], 240.0, 1, lambda seconds, z, moves: z > least * (1 + 1e-6), later=slots[1:])
+    found = optimise_routes(
+        fabric, slots[0], 240.0, 1, lambda seconds, z, moves: z > least * (1 + 1e-6), later=slots[1:]
+    )
     assert found.z == pytest.approx(least)
     assert found.fixed_bound <= least * (1 + 1e-9)
 
@@ -64,10 +66,12 @@ def test_no_tables_of_a_small_tree_are_better(seed: int, flows: list[int]) -> No
     st.integers(0, 4),
 )
 def test_loads_of_slots_are_those_of_the_tables(tree: tuple, seed: int, flows: list[int], cables: int) -> None:
-    fabric = without(xgft(*tree), cables, seed) if tree[1][0] == 8 else xgft(*tree)  # smaller ones fall apart
+    fabric = (
+        without(build_xgft(*tree), cables, seed) if tree[1][0] == 8 else build_xgft(*tree)
+    )  # smaller ones fall apart
     slots = random_slots(fabric, np.random.default_rng(seed), flows)
-    found = optimise(fabric, slots[0], time_limit_s=0.3, seed=seed, later=slots[1:])
-    assert check(fabric, found.ports).valid
+    found = optimise_routes(fabric, slots[0], time_limit_s=0.3, seed=seed, later=slots[1:])
+    assert check_routes(fabric, found.ports).valid
     assert [one.z for one in found.slots] == pytest.approx(busiest(fabric, found.ports, slots))
     assert found.z == pytest.approx(sum(one.z for one in found.slots))
     assert found.z_ar * (1 - 1e-6) <= found.fixed_bound <= found.z * (1 + 1e-9)
@@ -77,39 +81,39 @@ def test_loads_of_slots_are_those_of_the_tables(tree: tuple, seed: int, flows: l
 
 @pytest.mark.parametrize("seed", [2, 8, 14, 20, 25])
 def test_a_search_without_time_is_no_worse_than_ftree(seed: int) -> None:
-    fabric = without(xgft(3, [8, 6, 4], [1, 6, 6]), 2, seed)
+    fabric = without(build_xgft(3, [8, 6, 4], [1, 6, 6]), 2, seed)
     slots = random_slots(fabric, np.random.default_rng(seed), [37, 12])
-    found = optimise(fabric, slots[0], time_limit_s=1e-3, seed=seed, later=slots[1:])
+    found = optimise_routes(fabric, slots[0], time_limit_s=1e-3, seed=seed, later=slots[1:])
     assert found.z <= sum(busiest(fabric, ftree_tables(fabric), slots)) * (1 + 1e-6)
     assert [one.z for one in found.slots] == pytest.approx(busiest(fabric, found.ports, slots))
 
 
 def test_phases_that_one_matrix_hides_are_each_balanced() -> None:
     """Section 5.3 (Taffet 2021): routes for the sum put many of a phase's flows on few links; routes for the phases need not, here not at all."""
-    fabric = quartz1()
-    slots = [traffic("bisection-shuffle", 3072, seed) for seed in (1, 2, 3)]
+    fabric = build_quartz1()
+    slots = [load_traffic("bisection-shuffle", 3072, seed) for seed in (1, 2, 3)]
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
-    hidden = optimise(fabric, (src, dst, size), time_limit_s=10)
-    found = optimise(fabric, slots[0], time_limit_s=240, later=slots[1:])
+    hidden = optimise_routes(fabric, (src, dst, size), time_limit_s=10)
+    found = optimise_routes(fabric, slots[0], time_limit_s=240, later=slots[1:])
     assert found.proven and found.ar_gap == pytest.approx(0, abs=1e-9)
     assert sum(busiest(fabric, hidden.ports, slots)) > 2 * found.z
 
 
 def test_a_slot_without_traffic_between_switches_changes_nothing() -> None:
-    fabric = xgft(2, [4, 4], [1, 4])
-    slot = traffic("bisection", 16, 1)
+    fabric = build_xgft(2, [4, 4], [1, 4])
+    slot = load_traffic("bisection", 16, 1)
     inside = np.array([0, 1]), np.array([1, 0]), np.array([5.0, 5.0])
-    alone = optimise(fabric, slot, time_limit_s=60)
-    beside = optimise(fabric, inside, time_limit_s=60, later=[slot])
+    alone = optimise_routes(fabric, slot, time_limit_s=60)
+    beside = optimise_routes(fabric, inside, time_limit_s=60, later=[slot])
     assert alone.proven and beside.proven and (beside.ports == alone.ports).all()
     assert beside.slots[0].z == 0 and beside.slots[0].ar_gap is None
 
 
 def test_slots_keep_loaded_tables_that_are_good_for_each() -> None:
-    fabric = xgft(3, [8, 6, 4], [1, 6, 6])
+    fabric = build_xgft(3, [8, 6, 4], [1, 6, 6])
     slots = random_slots(fabric, np.random.default_rng(3), [60, 60])
-    good = optimise(fabric, slots[0], time_limit_s=3, later=slots[1:])
-    again = optimise(fabric, slots[0], time_limit_s=1, later=slots[1:], loaded=good.ports, within=1.0)
+    good = optimise_routes(fabric, slots[0], time_limit_s=3, later=slots[1:])
+    again = optimise_routes(fabric, slots[0], time_limit_s=1, later=slots[1:], loaded=good.ports, within=1.0)
     assert (again.ports == good.ports).all() and again.z == good.z
 
 
@@ -131,7 +135,7 @@ def test_the_command_takes_traffic_for_every_slot(tmp_path: Path, capsys: pytest
 @pytest.mark.system("numeric")
 def test_a_slot_that_cannot_come_near_is_paid_for_by_the_others() -> None:
     """Three destinations of a leaf in pairs, two spines: one slot must carry twice its bound, and the others can carry theirs."""
-    fabric = xgft(2, [4, 4], [1, 2])
+    fabric = build_xgft(2, [4, 4], [1, 2])
     slots = [
         (np.array([0, 1, 4, 5]), np.array(to), np.array([100.0, 100.0, 65.0, 65.0]))
         for to in ([4, 8, 13, 15], [4, 12, 9, 11], [8, 12, 5, 7])
@@ -139,7 +143,7 @@ def test_a_slot_that_cannot_come_near_is_paid_for_by_the_others() -> None:
     slots[2] = (np.array([0, 1, 8, 9]), *slots[2][1:])
     enough = 300 * 1.34
     loaded = ftree_tables(fabric)
-    found = optimise(
+    found = optimise_routes(
         fabric, slots[0], 240.0, 1, lambda seconds, z, moves: z > enough, later=slots[1:], loaded=loaded, within=0.34
     )
     assert found.z == pytest.approx(400) == sum(busiest(fabric, found.ports, slots))

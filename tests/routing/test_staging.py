@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from flitwatch_domain.errors import BadInput, Conflict, Forbidden
-from flitwatch_domain.generators import xgft
-from flitwatch_routing.service_levels import levels_of, policy
+from flitwatch_domain.generators import build_xgft
+from flitwatch_routing.service_levels import format_policy, levels_of
 from flitwatch_routing.staging import Change, OpensmFolder
 
 OLD = b"# the site's own\r\nrouting_engine minhop\n\nlfts_file (null)\nlmc 0\nlog_flags 0x43".replace(b"\r", b"")
@@ -218,9 +218,9 @@ def test_what_is_no_configuration_is_left_alone(folder: Path, text: bytes) -> No
     assert conf(folder) == text
 
 
-TREE = xgft(2, [4, 4], [1, 2])
+TREE = build_xgft(2, [4, 4], [1, 2])
 LEVELS = levels_of(TREE, 4, 2, seed=1)
-POLICY = "".join(line + "\n" for line in policy(TREE, LEVELS)).encode()
+POLICY = "".join(line + "\n" for line in format_policy(TREE, LEVELS)).encode()
 WITH_LEVELS = Change(TABLES, 1, LEVELS, POLICY)
 
 

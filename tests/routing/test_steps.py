@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import random_tables
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
@@ -17,7 +17,7 @@ from flitwatch_routing.reconstruction.program import Program
 from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
 from flitwatch_routing.reconstruction.steps import CoreSteps, TorchSteps
 
-FABRIC = xgft(3, [4, 4, 2], [1, 2, 2])
+FABRIC = build_xgft(3, [4, 4, 2], [1, 2, 2])
 
 
 def program_of(seed: int, bases: tuple[str, ...], everywhere: bool, dtype: torch.dtype) -> Program:

@@ -14,13 +14,13 @@ from routing.broken import keeping, without
 
 from flitwatch.main import main
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import quartz1, torus, xgft
+from flitwatch_domain.generators import build_quartz1, build_torus, build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import links_by_port
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
-from flitwatch_routing.switch_lids import repaired, towards_switches, unreached
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
+from flitwatch_routing.switch_lids import find_unreached, repair_tables, towards_switches
 
 
 def walk(fabric: Fabric, ports: np.ndarray, at: int, to: int) -> list[int]:
@@ -47,7 +47,12 @@ def connected(fabric: Fabric, at: int) -> set[int]:
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(
-        [xgft(2, [3, 4], [1, 3]), xgft(3, [2, 3, 3], [1, 2, 2]), xgft(2, [2, 4], [1, 2], [1, 2]), torus((3, 4))]
+        [
+            build_xgft(2, [3, 4], [1, 3]),
+            build_xgft(3, [2, 3, 3], [1, 2, 2]),
+            build_xgft(2, [2, 4], [1, 2], [1, 2]),
+            build_torus((3, 4)),
+        ]
     ),
     st.integers(0, 8),
     st.integers(0, 10_000),
@@ -59,11 +64,11 @@ def test_every_switch_reaches_every_switch_that_cables_join(whole: Fabric, broke
         reach = connected(fabric, at)
         for to in range(len(fabric.routers)):
             assert (walk(fabric, ports, at, to)[-1] == to) == (to in reach)
-    assert len(unreached(fabric, ports)) == 0
+    assert len(find_unreached(fabric, ports)) == 0
 
 
 def test_ways_between_switches_of_a_tree_go_up_and_then_down() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     ports, leaves = towards_switches(fabric), np.unique(fabric.endpoints.router)
     height = np.ones(len(fabric.routers))
     height[leaves] = 0
@@ -77,12 +82,12 @@ def test_ways_between_switches_of_a_tree_go_up_and_then_down() -> None:
 
 def test_a_leaf_without_hosts_is_a_leaf() -> None:
     """Its table has no hole, and the tree keeps its levels."""
-    whole = xgft(2, [4, 4], [1, 3])
+    whole = build_xgft(2, [4, 4], [1, 3])
     bare = int(whole.endpoints.router[0])
     fabric = unplugged(whole, bare)
-    found = optimise(fabric, traffic("bisection-shuffle", 12, 1), time_limit_s=0.3)
+    found = optimise_routes(fabric, load_traffic("bisection-shuffle", 12, 1), time_limit_s=0.3)
     assert (found.ports[bare] >= 0).all()
-    assert len(unreached(fabric, towards_switches(fabric))) == 0
+    assert len(find_unreached(fabric, towards_switches(fabric))) == 0
 
 
 def unplugged(fabric: Fabric, leaf: int) -> Fabric:
@@ -100,19 +105,19 @@ def unplugged(fabric: Fabric, leaf: int) -> Fabric:
 
 
 def test_a_spine_that_lost_a_leaf_still_has_an_entry_for_its_hosts() -> None:
-    fabric = xgft(3, [2, 2, 2], [1, 2, 2])
+    fabric = build_xgft(3, [2, 2, 2], [1, 2, 2])
     links, leaf = fabric.links, 0
     spine = int(links.dst[np.flatnonzero((links.src == leaf) & (links.dst < len(fabric.routers)))[0]])
     broken = keeping(fabric, ~(np.isin(links.src, [leaf, spine]) & np.isin(links.dst, [leaf, spine])))
     assert (ftree_tables(broken)[spine, broken.endpoints.router == leaf] == -1).all()
-    found = optimise(broken, traffic("bisection-shuffle", 8, 1), time_limit_s=0.3)
+    found = optimise_routes(broken, load_traffic("bisection-shuffle", 8, 1), time_limit_s=0.3)
     cabled = np.unique(broken.links.src[broken.links.src < len(broken.routers)])
     assert (found.ports[cabled] >= 0).all()
 
 
 def test_dumps_without_switches_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree, full, stripped = "xgft:2;4,4;1,4", tmp_path / "full", tmp_path / "stripped"
-    lft.write(full, xgft(2, [4, 4], [1, 4]), ftree_tables(xgft(2, [4, 4], [1, 4])))
+    lft.write_dump(full, build_xgft(2, [4, 4], [1, 4]), ftree_tables(build_xgft(2, [4, 4], [1, 4])))
     stripped.write_text("".join(line for line in full.open() if "Switch portguid" not in line))
     main(["routes", "check", str(full), "--topology", tree, "--json"])
     assert json.loads(capsys.readouterr().out)["switch_holes"] == 0
@@ -126,11 +131,11 @@ def test_dumps_without_switches_are_found(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_loaded_entries_for_switches_stay_unless_they_lead_astray() -> None:
-    fabric = xgft(2, [4, 4], [1, 4])
+    fabric = build_xgft(2, [4, 4], [1, 4])
     towards = towards_switches(fabric)
     loaded = towards.copy()
     spare = np.setdiff1d(ftree_tables(fabric)[0, fabric.endpoints.router != 0], towards[0, 1])[0]
     loaded[0, 1] = spare  # another way to the same switch
     loaded[2, 3] = -1
-    kept = repaired(fabric, loaded, towards)
-    assert kept[0, 1] == spare and kept[2, 3] == towards[2, 3] and len(unreached(fabric, kept)) == 0
+    kept = repair_tables(fabric, loaded, towards)
+    assert kept[0, 1] == spare and kept[2, 3] == towards[2, 3] and len(find_unreached(fabric, kept)) == 0

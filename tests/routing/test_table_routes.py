@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly, quartz1, xgft
+from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_xgft
 from flitwatch_domain.importers.read import read_fabric
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 from flitwatch_domain.routes import routes_of
@@ -29,7 +29,9 @@ def between(fabric: Fabric) -> np.ndarray:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["endpoints", "switches"])
-@pytest.mark.parametrize("fabric", [xgft(2, [4, 4], [1, 4]), xgft(3, [4, 4, 3], [1, 4, 4]), quartz1()])
+@pytest.mark.parametrize(
+    "fabric", [build_xgft(2, [4, 4], [1, 4]), build_xgft(3, [4, 4, 3], [1, 4, 4]), build_quartz1()]
+)
 def test_where_all_send_to_all_tables_that_are_even_load_links_as_an_even_spread_does(
     fabric: Fabric, known: bool
 ) -> None:
@@ -47,7 +49,7 @@ def test_where_all_send_to_all_tables_that_are_even_load_links_as_an_even_spread
 
 
 def test_one_pair_takes_the_way_of_the_tables_and_every_switch_passes_on_what_it_gets() -> None:
-    fabric = quartz1()
+    fabric = build_quartz1()
     ports, links = ftree_tables(fabric), fabric.links
     routes = TableRoutes(fabric, ports)
     pair = np.array([5, 2900])
@@ -63,12 +65,12 @@ def test_one_pair_takes_the_way_of_the_tables_and_every_switch_passes_on_what_it
 
 
 def test_tables_that_do_not_fit_or_go_in_circles_are_no_trouble() -> None:
-    fabric = xgft(2, [4, 4], [1, 2])
+    fabric = build_xgft(2, [4, 4], [1, 2])
     ports = ftree_tables(fabric)
     assert TableRoutes(fabric, ports[:, :-1]).reason == OTHER_FABRIC
     assert isinstance(routes_of(fabric, ports[:, :-1]), TreeRoutes)
     assert isinstance(routes_of(fabric, ports), TableRoutes)
-    assert isinstance(routes_of(dragonfly(3, blue_routers=12), ports), DragonflyRoutes)
+    assert isinstance(routes_of(build_dragonfly(3, blue_routers=12), ports), DragonflyRoutes)
     holes = ports.copy()
     holes[0, 9] = -1
     assert TableRoutes(fabric, holes).reason == HOLES
@@ -95,6 +97,6 @@ def test_the_tables_that_a_real_opensm_dumped_spread_traffic_as_a_tree_does(shar
 
 @pytest.mark.shared
 def test_quartz1_as_opensm_saw_it_has_the_loads_of_the_generated_one(shared: Path) -> None:
-    real, made = read_fabric(shared / "samples" / "opensm" / "quartz1.topo"), quartz1()
+    real, made = read_fabric(shared / "samples" / "opensm" / "quartz1.topo"), build_quartz1()
     found, want = (np.sort(TreeRoutes(one).loads([everyone(one)], between(one), 0.0)[:, 0]) for one in (real, made))
     np.testing.assert_allclose(found, want, rtol=1e-9)

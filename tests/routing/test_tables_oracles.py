@@ -11,17 +11,17 @@ from routing.channel_graph import graph
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import random_tables
-from flitwatch_routing.deadlock import dependencies
-from flitwatch_routing.difference import Difference, difference
+from flitwatch_routing.deadlock import find_dependencies
+from flitwatch_routing.difference import Difference, compare_tables
 from flitwatch_routing.lft import Dump
 
 
 def small() -> Fabric:
     """Two leaves with two nodes each below two spines."""
-    return xgft(2, [2, 2], [1, 2])
+    return build_xgft(2, [2, 2], [1, 2])
 
 
 def test_a_dump_reads_line_by_line_as_opensm_writes_it() -> None:
@@ -29,8 +29,8 @@ def test_a_dump_reads_line_by_line_as_opensm_writes_it() -> None:
     ports[0] = [0, 7, -1, 12]
     between = np.full((4, 4), -1)
     between[0, 0], between[0, 2] = 0, 3
-    guid, end = lft.guids(fabric)
-    assert list(lft.dump(fabric, ports, 0, between))[:7] == [
+    guid, end = lft.list_guids(fabric)
+    assert list(lft.format_dump(fabric, ports, 0, between))[:7] == [
         f"Unicast lids [0-8] of switch Lid 1 guid 0x{guid[0]:016x} ('{fabric.routers.name[0]}'):",
         f"0x0001 000 # Switch portguid 0x{guid[0]:016x}: '{fabric.routers.name[0]}'",
         f"0x0003 003 # Switch portguid 0x{guid[2]:016x}: '{fabric.routers.name[2]}'",
@@ -39,7 +39,7 @@ def test_a_dump_reads_line_by_line_as_opensm_writes_it() -> None:
         f"0x0008 012 # Channel Adapter portguid 0x{end[3]:016x}: '{fabric.endpoints.node[3]}'",
         "5 lids dumped ",
     ]
-    doubled = list(lft.dump(fabric, np.repeat(ports, 2, axis=1), 1, between))
+    doubled = list(lft.format_dump(fabric, np.repeat(ports, 2, axis=1), 1, between))
     # With LMC 1 endpoints begin at the next multiple of two, 6, and have two LIDs each.
     assert doubled[0].startswith("Unicast lids [0-13]") and [line[:10] for line in doubled[3:9]] == [
         "0x0006 000", "0x0007 000", "0x0008 007", "0x0009 007", "0x000c 012", "0x000d 012",
@@ -55,7 +55,7 @@ def test_what_is_written_is_read_with_port_0_and_holes(tmp_path: Path, lmc: int)
         ports[0, :: lft.lids_each(lmc)] = 0
         between = rng.integers(-1, 6, (4, 4))
         between[0, 0] = 0
-        lft.write(file, fabric, ports, lmc, between)
+        lft.write_dump(file, fabric, ports, lmc, between)
         found = lft.read_dump(file, fabric, lmc)
         assert (found.ports == ports).all() and not found.unknown.any()
         assert found.switch_ports is not None and (found.switch_ports == between).all()
@@ -63,20 +63,20 @@ def test_what_is_written_is_read_with_port_0_and_holes(tmp_path: Path, lmc: int)
 
 def test_an_lmc_that_the_dump_was_not_made_with_is_refused(tmp_path: Path) -> None:
     fabric, file = small(), tmp_path / "tables.lfts"
-    lft.write(file, fabric, np.ones((4, 8), np.int64), 1)
-    assert lft.read(file, fabric, 1).shape == (4, 8)
+    lft.write_dump(file, fabric, np.ones((4, 8), np.int64), 1)
+    assert lft.read_ports(file, fabric, 1).shape == (4, 8)
     with pytest.raises(BadInput, match=r"with LMC 2 an endpoint has 4 LIDs of its own, from a multiple of 4; endpoint"):
-        lft.read(file, fabric, 2)
+        lft.read_ports(file, fabric, 2)
     # One LID each says nothing of an LMC.
-    lft.write(file, fabric, np.ones((4, 4), np.int64))
+    lft.write_dump(file, fabric, np.ones((4, 4), np.int64))
     with pytest.raises(BadInput, match="with LMC 1"):
-        lft.read(file, fabric, 1)
+        lft.read_ports(file, fabric, 1)
 
 
 def test_a_digest_tells_shapes_and_entries_apart() -> None:
     ports = np.arange(12).reshape(3, 4)
-    digests = {lft.digest(ports), lft.digest(ports.reshape(4, 3)), lft.digest(ports + 1)}
-    assert len(digests) == 3 and lft.digest(ports) == lft.digest(ports.astype(np.int32))
+    digests = {lft.digest_ports(ports), lft.digest_ports(ports.reshape(4, 3)), lft.digest_ports(ports + 1)}
+    assert len(digests) == 3 and lft.digest_ports(ports) == lft.digest_ports(ports.astype(np.int32))
 
 
 def plain(fabric: Fabric, before: Dump, after: Dump) -> Difference:
@@ -113,7 +113,7 @@ def plain(fabric: Fabric, before: Dump, after: Dump) -> Difference:
 @pytest.mark.parametrize("each", [1, 2])
 def test_a_difference_is_that_of_the_entries(each: int) -> None:
     rng = np.random.default_rng(6)
-    fabric = xgft(2, [3, 8], [1, 6])
+    fabric = build_xgft(2, [3, 8], [1, 6])
     routers, ends = len(fabric.routers), len(fabric.endpoints)
 
     def drawn(first: Dump | None) -> Dump:
@@ -128,18 +128,18 @@ def test_a_difference_is_that_of_the_entries(each: int) -> None:
         before = drawn(None)
         after = drawn(before)
         for one, other in ((before, after), (before, before), (before, replace(after, switch_ports=None)), (replace(before, switch_ports=None), after)):  # fmt: skip
-            assert difference(fabric, one, other) == plain(fabric, one, other)
+            assert compare_tables(fabric, one, other) == plain(fabric, one, other)
 
 
 def test_dependencies_are_those_of_every_way_followed_link_by_link() -> None:
     rng = np.random.default_rng(7)
-    for fabric in (xgft(2, [2, 3], [1, 3]), xgft(3, [2, 2, 2], [1, 2, 2])):
+    for fabric in (build_xgft(2, [2, 3], [1, 3]), build_xgft(3, [2, 2, 2], [1, 2, 2])):
         for seed in range(6):
             ports = random_tables(fabric, seed)
             # Holes, entries that lead nowhere, and port 0, which is the switch itself.
             ports = np.where(rng.random(ports.shape) < 0.1, rng.integers(-1, 4, ports.shape), ports)
-            assert dependencies(fabric, ports).pairs == graph(fabric, ports).number_of_edges()
-    assert dependencies(quartz1(), random_tables(quartz1(), 1)).pairs > 0
+            assert find_dependencies(fabric, ports).pairs == graph(fabric, ports).number_of_edges()
+    assert find_dependencies(build_quartz1(), random_tables(build_quartz1(), 1)).pairs > 0
 
 
 def adapters(fabric: Fabric, number: int) -> Fabric:
@@ -155,22 +155,22 @@ def adapters(fabric: Fabric, number: int) -> Fabric:
 def test_a_ports_guid_is_its_adapters_plus_its_number(tmp_path: Path, number: int) -> None:
     fabric, file = adapters(small(), number), tmp_path / "tables.lfts"
     ports = np.arange(16).reshape(4, 4)
-    lft.write(file, fabric, ports)
-    ends = lft.guids(fabric)[1]
+    lft.write_dump(file, fabric, ports)
+    ends = lft.list_guids(fabric)[1]
     text = file.read_text()
     for end in ends:
         text = text.replace(f"Adapter portguid 0x{end:016x}", f"Adapter portguid 0x{end + number:016x}")
     file.write_text(text)
-    assert (lft.read(file, fabric) == ports).all()
+    assert (lft.read_ports(file, fabric) == ports).all()
 
 
 def test_a_block_of_lids_ends_where_the_next_begins(tmp_path: Path) -> None:
     fabric, file = small(), tmp_path / "tables.lfts"
-    lft.write(file, fabric, np.ones((4, 8), np.int64), 1)
+    lft.write_dump(file, fabric, np.ones((4, 8), np.int64), 1)
     # The first endpoint's second LID, 7, becomes 8: the first of the next one's block, which is left without it.
     lines = [line for line in file.read_text().splitlines() if not line.startswith("0x0008")]
     file.write_text("\n".join(line.replace("0x0007", "0x0008") for line in lines))
     with pytest.raises(
         BadInput, match=r"has 2 LIDs of its own, from a multiple of 2; endpoint 0 \(.*\) has 0x0006 to 0x0008"
     ):
-        lft.read(file, fabric, 1)
+        lft.read_ports(file, fabric, 1)

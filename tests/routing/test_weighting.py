@@ -12,22 +12,22 @@ import pytest
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds
-from flitwatch_routing.patterns import read_csv, traffic
+from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.patterns import load_traffic, read_csv
 from flitwatch_routing.reconstruction import files
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import Study, study
-from flitwatch_routing.weighting import mixed
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import Study, build_study
+from flitwatch_routing.weighting import weighted_bytes
 
 TREE = "xgft:2;4,4;1,4"
 MTU = 4096
 
 
 def tree() -> Fabric:
-    return xgft(2, [4, 4], [1, 4])
+    return build_xgft(2, [4, 4], [1, 4])
 
 
 def written(path: Path, rows: list[tuple[int, int, int, int]]) -> Path:
@@ -45,13 +45,13 @@ def barrier_beside_bully(path: Path) -> Path:
 def test_full_packets_weigh_their_bytes(tmp_path: Path) -> None:
     rows = [(a, (a + 8) % 16, sent * MTU, sent) for a, sent in enumerate(range(1, 17))]
     file = LocalText(written(tmp_path / "t.csv", rows))
-    assert (traffic(file, 16, 1, MTU)[2] == traffic(file, 16, 1)[2]).all()
-    assert (traffic(file, 16, 1, 2 * MTU)[2] == 1.5 * traffic(file, 16, 1)[2]).all()
+    assert (load_traffic(file, 16, 1, MTU)[2] == load_traffic(file, 16, 1)[2]).all()
+    assert (load_traffic(file, 16, 1, 2 * MTU)[2] == 1.5 * load_traffic(file, 16, 1)[2]).all()
 
 
 def test_mixed_weighting_narrows_what_lies_between_a_barrier_and_a_bully(tmp_path: Path) -> None:
     file = LocalText(barrier_beside_bully(tmp_path / "t.csv"))
-    by_bytes, both = traffic(file, 16, 1)[2], traffic(file, 16, 1, MTU)[2]
+    by_bytes, both = load_traffic(file, 16, 1)[2], load_traffic(file, 16, 1, MTU)[2]
     narrowed = (by_bytes.max() / by_bytes.min()) / (both.max() / both.min())
     assert narrowed == pytest.approx((MTU / 2 + 4) / 8)
 
@@ -61,9 +61,9 @@ def test_the_bound_by_bytes_is_the_bullys_and_the_mixed_one_the_small_messages(t
     loud = [(k, to, 100 * MTU, 100) for k, to in enumerate((4, 8, 12, 5))]
     quiet = [(4 + k, 8 + k, 8 * 500, 500) for k in range(4)]
     file = LocalText(written(tmp_path / "t.csv", loud + quiet))
-    assert bounds(tree(), traffic(file, 16, 1)).z_ar == pytest.approx(100 * MTU)
+    assert compute_bounds(tree(), load_traffic(file, 16, 1)).z_ar == pytest.approx(100 * MTU)
     small = 500 * (MTU / 2 + 4)
-    assert bounds(tree(), traffic(file, 16, 1, MTU)).z_ar == pytest.approx(small + 25 * MTU)
+    assert compute_bounds(tree(), load_traffic(file, 16, 1, MTU)).z_ar == pytest.approx(small + 25 * MTU)
 
 
 def test_the_commands_say_what_they_weighed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,13 +103,15 @@ def test_packets_are_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n0,5,100\n")
     for name in ("bisection", LocalText(tmp_path / "t.csv")):
         with pytest.raises(BadRequest, match=r"needs packets, and .* holds bytes alone"):
-            traffic(name, 16, 1, MTU)
+            load_traffic(name, 16, 1, MTU)
         with pytest.raises(BadRequest, match="needs packets"):
-            study(tree(), ftree_tables(tree()), name, 3, 3, 1, seed=1).weighted(MTU)
+            build_study(tree(), ftree_tables(tree()), name, 3, 3, 1, seed=1).weighted(MTU)
 
 
 def measured(tmp_path: Path) -> Study:
-    return study(tree(), ftree_tables(tree()), LocalText(barrier_beside_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2)
+    return build_study(
+        tree(), ftree_tables(tree()), LocalText(barrier_beside_bully(tmp_path / "t.csv")), 4, 4, 1, seed=2
+    )
 
 
 def test_counters_carry_packets_and_mix_as_their_traffic_does(tmp_path: Path) -> None:
@@ -117,8 +119,8 @@ def test_counters_carry_packets_and_mix_as_their_traffic_does(tmp_path: Path) ->
     size, packets = known.measured.counters[0], (known.measured.packets or [])[0]
     files.write_counters(file, fabric, size, packets)
     assert (files.read_counters(file, fabric, 4) == size).all()
-    assert (files.read_counters(file, fabric, 4, MTU) == mixed(size, packets, MTU)).all()
-    assert (known.weighted(MTU).measured.counters[0] == mixed(size, packets, MTU)).all()
+    assert (files.read_counters(file, fabric, 4, MTU) == weighted_bytes(size, packets, MTU)).all()
+    assert (known.weighted(MTU).measured.counters[0] == weighted_bytes(size, packets, MTU)).all()
     whole = file.read_text()
     lines = whole.splitlines()
     file.write_text("\n".join([*lines[:4], lines[4].rsplit(",", 1)[0] + ",many", *lines[5:]]))
@@ -133,7 +135,7 @@ def barrier_error(fabric: Fabric, known: Study) -> float:
     """Relative error of what even endpoints sent, with a clock on which every reading lasts a second."""
     m = known.measured
     options = Options(time_limit_s=30_000.0, estimate=False)
-    found = reconstruct(
+    found = reconstruct_matrix(
         fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, options, clock=itertools.count().__next__
     )
     size = np.zeros(len(known.size))
@@ -146,11 +148,11 @@ def barrier_error(fabric: Fabric, known: Study) -> float:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path, seed: int) -> None:
     """5 million times the bytes of a pair of the barrier, 20,000 times its weight (the paper recovers 4,000 times with an error of 8.2 %)."""
-    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    fabric = build_xgft(3, [4, 4, 2], [1, 2, 2])
     quiet = [(2 * r, 2 * ((r + step) % 16), 800, 100) for r in range(16) for step in (1, 2, 4, 8)]
     loud = [(a, (a + 16) % 32, 10**6 * MTU, 10**6) for a in range(1, 32, 2)]
     file = LocalText(written(tmp_path / "t.csv", quiet + loud))
-    known = study(fabric, ftree_tables(fabric), file, 4, 4, 1, seed)
+    known = build_study(fabric, ftree_tables(fabric), file, 4, 4, 1, seed)
     assert barrier_error(fabric, known.weighted(MTU)) < 0.1
     assert barrier_error(fabric, known) > 0.9
 

@@ -12,7 +12,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log, worlds
 from flitwatch_research.advice_value.backfill import AGE_WEIGHT, OLDEST_S, SIZE_WEIGHT
 from flitwatch_research.advice_value.closed_loop import Loop
-from flitwatch_research.advice_value.pieces import JobsFile, Piece, row, simulated
+from flitwatch_research.advice_value.pieces import JobsFile, Piece, simulate_month, summarize_month
 from flitwatch_research.advice_value.worlds import QUIET, make_month, small_machine
 
 TICK_S = 300.0
@@ -86,7 +86,7 @@ def easy(jobs: list[job_log.LoggedJob], nodes: int) -> list[float]:
 def test_waits_are_those_of_an_independent_backfill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr(worlds, "FEELING_SHARE", 0.0)
     nodes = small_machine().nodes
-    log = job_log.read(random_log(tmp_path / "log.swf", seed, nodes))
+    log = job_log.read_log(random_log(tmp_path / "log.swf", seed, nodes))
     month = make_month(QUIET, 1, 3, TICK_S, log)
     assert [(job.submit_s, job.nodes, job.limit_s) for job in month.jobs] == [
         (one.submit_s, one.nodes, one.limit_s) for one in log.jobs
@@ -107,7 +107,7 @@ def test_a_log_is_read_as_it_is(tmp_path: Path) -> None:
         line(4, 80, 900, 16, 800),
         "5 90 1\n",
     ]
-    log = job_log.read(written(tmp_path / "log.swf", rows, 16))
+    log = job_log.read_log(written(tmp_path / "log.swf", rows, 16))
     assert log.nodes == 16 and log.rejected == 1
     assert log.jobs == (
         job_log.LoggedJob(0.0, 8, 600.0, 1200.0, "3"),
@@ -116,20 +116,20 @@ def test_a_log_is_read_as_it_is(tmp_path: Path) -> None:
     )
     packed = tmp_path / "log.swf.gz"
     packed.write_bytes(gzip.compress((tmp_path / "log.swf").read_bytes()))
-    assert job_log.read(packed).jobs == log.jobs and JobsFile.of(packed).digest == log.digest
+    assert job_log.read_log(packed).jobs == log.jobs and JobsFile.of(packed).digest == log.digest
     # Times that count from 1970, under a begin of 0.
     old = written(tmp_path / "old.swf", [line(1, 1_641_021_254, 600, 8, 1200)], 16, begin=0)
-    assert job_log.read(old).jobs == (job_log.LoggedJob(0.0, 8, 600.0, 1200.0, "1"),)
+    assert job_log.read_log(old).jobs == (job_log.LoggedJob(0.0, 8, 600.0, 1200.0, "1"),)
     for name, text, said in (("none.swf", "; UnixStartTime: 0\n", "no job"), ("gone.swf", None, "cannot be read")):
         if text is not None:
             (tmp_path / name).write_text(text)
         with pytest.raises(BadRequest, match=said):
-            job_log.read(tmp_path / name)
+            job_log.read_log(tmp_path / name)
 
 
 def test_sizes_are_shares_of_the_machine_and_a_seed_draws_the_days(tmp_path: Path) -> None:
     rows = [line(day + 1, day * 86_400 + 5, 600, 1 + day % 16, 1200) for day in range(40)]
-    log = job_log.read(written(tmp_path / "log.swf", rows, 16))
+    log = job_log.read_log(written(tmp_path / "log.swf", rows, 16))
     windows = [log.window(np.random.default_rng(seed), 5, 1472) for seed in range(12)]
     assert all(len(one) == 5 and one[0].submit_s >= 0 and one[-1].submit_s < 5 * 86_400 for one in windows)
     assert len({one[0].nodes for one in windows}) > 4
@@ -138,7 +138,7 @@ def test_sizes_are_shares_of_the_machine_and_a_seed_draws_the_days(tmp_path: Pat
 
 def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> None:
     nodes = small_machine().nodes
-    log = job_log.read(random_log(tmp_path / "log.swf", 3, nodes))
+    log = job_log.read_log(random_log(tmp_path / "log.swf", 3, nodes))
     month = make_month("plain", 1, 2, TICK_S, log)
     feeling = [job for job in month.jobs if job.application]
     assert feeling and {job.application for job in feeling} <= set(worlds.FEELING)
@@ -146,7 +146,7 @@ def test_jobs_that_feel_the_network_take_the_place_of_others(tmp_path: Path) -> 
     left = sum(job.nodes * job.alone_s for job in month.jobs if not job.application)
     assert left == pytest.approx((1 - worlds.FEELING_SHARE) * work, rel=0.25)
     assert all(job.limit_s >= job.alone_s for job in month.jobs)
-    served = [row(month, policy, simulated(month, policy)) for policy in ("none", "all")]
+    served = [summarize_month(month, policy, simulate_month(month, policy)) for policy in ("none", "all")]
     assert served[0]["jobs"] == served[1]["jobs"] and served[1]["asked"] > 0
 
 
@@ -158,7 +158,7 @@ def test_a_kept_piece_belongs_to_its_log(tmp_path: Path) -> None:
 
 
 def test_drawn_jobs_are_as_the_published_figures_say() -> None:
-    published, rng = job_log.theta(), np.random.default_rng(1)
+    published, rng = job_log.load_theta_figures(), np.random.default_rng(1)
     span = 400 * 86_400.0
     jobs = job_log.drawn_as_theta(rng, 4360, 0.5, span)
     work = sum(one.nodes * one.run_s for one in jobs)
@@ -181,4 +181,4 @@ def test_the_world_with_jobs_as_on_theta_asks_for_its_share_of_the_machine() -> 
     usual = sum(
         job.nodes * job.alone_s * (worlds.USUAL_OVER_ALONE if job.application else 1.0) for job in month.jobs
     ) / (month.machine.nodes * month.span_s)
-    assert usual == pytest.approx(job_log.theta()["utilisation"], abs=0.05)
+    assert usual == pytest.approx(job_log.load_theta_figures()["utilisation"], abs=0.05)

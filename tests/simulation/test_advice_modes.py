@@ -11,10 +11,10 @@ from flitwatch_api.advice.parts import Parts
 from flitwatch_research.advice_value import modes, network
 from flitwatch_research.advice_value.advisers import Question, Served
 from flitwatch_research.advice_value.closed_loop import Loop
-from flitwatch_research.advice_value.mode_fit import PATTERNS, measured
-from flitwatch_research.advice_value.modes import ALTERNATE, HIGH_BIAS, PLACINGS, Effect, effects
+from flitwatch_research.advice_value.mode_fit import PATTERNS, measure_case
+from flitwatch_research.advice_value.modes import ALTERNATE, HIGH_BIAS, PLACINGS, Effect, load_effects
 from flitwatch_research.advice_value.network import Network
-from flitwatch_research.advice_value.pieces import row, simulated
+from flitwatch_research.advice_value.pieces import simulate_month, summarize_month
 from flitwatch_research.advice_value.worlds import GROUPS, QUIET, make_month, small_machine
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.users import Exchange
@@ -41,7 +41,7 @@ def planted(time: float, latency: float) -> dict[tuple[int, int, str, str], Effe
 def plant(monkeypatch: pytest.MonkeyPatch):
     def plant(time: float, latency: float) -> None:
         table = planted(time, latency)
-        monkeypatch.setattr(modes, "effects", lambda: table)
+        monkeypatch.setattr(modes, "load_effects", lambda: table)
 
     return plant
 
@@ -49,7 +49,8 @@ def plant(monkeypatch: pytest.MonkeyPatch):
 def saved(world: str = "plain") -> float:
     month = make_month(world, 1, 4, TICK_S)
     none, routing = (
-        row(month, policy, simulated(month, policy))["feeling_node_hours"] for policy in ("none", "routing")
+        summarize_month(month, policy, simulate_month(month, policy))["feeling_node_hours"]
+        for policy in ("none", "routing")
     )
     return 1 - routing / none
 
@@ -77,7 +78,9 @@ def test_who_insists_on_a_slow_mode_does_harm(plant) -> None:
     plant(SLOW, FAST)
     month = make_month("plain", 1, 2, TICK_S)
     insists = Insists(Parts.of([]), month.machine.nodes, month.machine.groups)
-    none, biased = (row(month, "x", Loop(month, one).run())["feeling_node_hours"] for one in (None, insists))
+    none, biased = (
+        summarize_month(month, "x", Loop(month, one).run())["feeling_node_hours"] for one in (None, insists)
+    )
     assert biased > 1.1 * none
 
 
@@ -110,8 +113,8 @@ def test_a_mode_changes_nothing_where_nothing_feels_the_network(plant) -> None:
 def test_without_its_part_no_job_is_routed_otherwise(plant) -> None:
     plant(FAST, FAST)
     month = make_month("plain", 1, 2, TICK_S)
-    none, counters = (simulated(month, policy) for policy in ("none", "counters"))
-    hours = [row(month, "x", one)["feeling_node_hours"] for one in (none, counters)]
+    none, counters = (simulate_month(month, policy) for policy in ("none", "counters"))
+    hours = [summarize_month(month, "x", one)["feeling_node_hours"] for one in (none, counters)]
     assert hours[1] > 0.9 * hours[0], "two days have no past: places are all that differ"
 
 
@@ -119,8 +122,8 @@ def test_without_its_part_no_job_is_routed_otherwise(plant) -> None:
 @pytest.mark.parametrize("groups", [1, 4])
 def test_the_packet_engine_says_of_other_nodes_what_the_table_says(groups: int) -> None:
     """Slower within one group, faster over four on scattered nodes, without background and with it; no packet takes a detour."""
-    again = measured(Exchange.NEIGHBOUR, groups, "scattered", (7,))
-    stored = effects()[int(Exchange.NEIGHBOUR), groups, "scattered", HIGH_BIAS]
+    again = measure_case(Exchange.NEIGHBOUR, groups, "scattered", (7,))
+    stored = load_effects()[int(Exchange.NEIGHBOUR), groups, "scattered", HIGH_BIAS]
     for times in (again["modes"][HIGH_BIAS]["time"], stored.time.tolist()):
         assert min(times) > 1.2 if groups == 1 else max(times) < 0.95
     assert again["modes"][HIGH_BIAS]["non_minimal"] == stored.detours == 0.0
@@ -128,14 +131,14 @@ def test_the_packet_engine_says_of_other_nodes_what_the_table_says(groups: int) 
 
 
 def test_the_table_has_every_exchange_of_the_jobs_on_every_number_of_groups() -> None:
-    assert set(effects()) == {
+    assert set(load_effects()) == {
         (int(exchange), groups, placing, mode)
         for exchange in PATTERNS
         for groups in range(1, GROUPS + 1)
         for placing in PLACINGS
         for mode in (DEFAULT_MODE, HIGH_BIAS)
     }
-    for (*_, mode), effect in effects().items():
+    for (*_, mode), effect in load_effects().items():
         assert (np.diff(effect.utilisation) > 0).all()
         if mode == DEFAULT_MODE:
             assert effect.time_at(0.4) == 1.0 and effect.detours == 1.0
@@ -147,10 +150,12 @@ def test_fewer_detours_take_as_much_from_the_load_as_the_twins_law_says() -> Non
     nodes = np.concatenate([np.flatnonzero(machine.group_of[machine.node_router] == group)[:32] for group in (0, 1)])
     usual = made.load(nodes, int(Exchange.NEIGHBOUR), (1, 2), False)
     biased = made.routed(usual, len(nodes), (HIGH_BIAS,))
-    factor = effects()[int(Exchange.NEIGHBOUR), 2, "packed", HIGH_BIAS].detours
-    assert usual.effect(HIGH_BIAS) is effects()[int(Exchange.NEIGHBOUR), 2, "packed", HIGH_BIAS]
+    factor = load_effects()[int(Exchange.NEIGHBOUR), 2, "packed", HIGH_BIAS].detours
+    assert usual.effect(HIGH_BIAS) is load_effects()[int(Exchange.NEIGHBOUR), 2, "packed", HIGH_BIAS]
     scattered = made.load(np.arange(0, 512, 4), int(Exchange.NEIGHBOUR), (1, 2), False)
-    assert scattered.effect(HIGH_BIAS) is effects()[int(Exchange.NEIGHBOUR), scattered.spans, "scattered", HIGH_BIAS]
+    assert (
+        scattered.effect(HIGH_BIAS) is load_effects()[int(Exchange.NEIGHBOUR), scattered.spans, "scattered", HIGH_BIAS]
+    )
     # In the footprint's law (1 + DETOUR) of what leaves a group crosses its global links, and DETOUR of all over all groups.
     out = 32 * 0.5 * 0.35
     change = (usual.global_[0] - biased.global_[0]) * network.GLOBAL

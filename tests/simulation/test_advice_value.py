@@ -10,8 +10,8 @@ import pytest
 from flitwatch_research.advice_value.advisers import Answer, Served
 from flitwatch_research.advice_value.closed_loop import Loop
 from flitwatch_research.advice_value.oracle import Oracle
-from flitwatch_research.advice_value.pieces import POLICIES, adviser, row, simulated
-from flitwatch_research.advice_value.study import compared, interval, verdict
+from flitwatch_research.advice_value.pieces import POLICIES, make_adviser, simulate_month, summarize_month
+from flitwatch_research.advice_value.study import compare_policies, decide_verdict, mean_interval
 from flitwatch_research.advice_value.worlds import QUIET, make_month
 
 TICK_S = 600.0
@@ -29,7 +29,7 @@ def strong():
 
 
 def test_who_knows_a_strong_aggressor_saves_node_hours(strong) -> None:
-    rows = [row(strong, policy, simulated(strong, policy)) for policy in ("none", "oracle")]
+    rows = [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
     none, oracle = (one["feeling_node_hours"] for one in rows)
     assert oracle < 0.99 * none
     assert rows[1]["preferred"] > 10
@@ -38,11 +38,11 @@ def test_who_knows_a_strong_aggressor_saves_node_hours(strong) -> None:
 @pytest.mark.system("numeric")
 def test_where_nothing_interferes_no_policy_saves_anything() -> None:
     month = make_month(QUIET, 1, 2, TICK_S)
-    rows = {policy: row(month, policy, simulated(month, policy)) for policy in POLICIES}
+    rows = {policy: summarize_month(month, policy, simulate_month(month, policy)) for policy in POLICIES}
     hours = [one["node_hours"] for one in rows.values()]
     assert hours == pytest.approx([hours[0]] * len(hours), rel=1e-9)
     # Three copies of a seed: the narrowest interval that there is, and still nothing is claimed.
-    told = compared([one for one in rows.values() for _ in range(3)])
+    told = compare_policies([one for one in rows.values() for _ in range(3)])
     assert {one["verdict"] for policy, one in told.items() if policy != "none"} <= {"cannot tell", "does harm"}
     assert rows["counters"]["asked"] > 100
 
@@ -66,17 +66,17 @@ def test_waiting_that_saves_nothing_is_harm() -> None:
     rows = []
     for seed in (1, 2, 3):
         month = make_month(QUIET, seed, 2, TICK_S)
-        told = (("none", simulated(month, "none")), ("all", Loop(month, Waits()).run()))
-        rows += [row(month, policy, outcome) for policy, outcome in told]
+        told = (("none", simulate_month(month, "none")), ("all", Loop(month, Waits()).run()))
+        rows += [summarize_month(month, policy, outcome) for policy, outcome in told]
         assert rows[-1]["wait_mean_s"] > rows[-2]["wait_mean_s"]
-    found = compared(rows)["all"]
+    found = compare_policies(rows)["all"]
     assert found["verdict"] == "does harm"
     assert found["node_hours_saved_share"]["mean"] == pytest.approx(0.0, abs=1e-9)
     assert found["worst_user"]["wait_change_mean_s"] > 1000
 
 
 def test_every_job_runs_once_and_gives_back_its_nodes(strong) -> None:
-    outcome = simulated(strong, "counters")
+    outcome = simulate_month(strong, "counters")
     submit = np.array([job.submit_s for job in strong.jobs])
     alone = np.array([job.alone_s for job in strong.jobs])
     assert (outcome.start_s >= submit).all()
@@ -120,10 +120,10 @@ class Tape:
 @pytest.mark.system("numeric")
 def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> None:
     month = make_month("plain", 2, 9, TICK_S)
-    tape = Tape(adviser(month, "all"))
+    tape = Tape(make_adviser(month, "all"))
     Loop(month, tape).run()
     _scramble(month)
-    again = adviser(month, "all")
+    again = make_adviser(month, "all")
     answers = [(getattr(again, name)(*arguments), told) for name, arguments, told in tape.calls]
     assert all(one == told for one, told in answers)
     asked = [told for name, _, told in tape.calls if name == "answer"]
@@ -131,7 +131,7 @@ def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> 
     assert again._modes == tape._inner._modes and again._modes, "no job alternated: the test asks nothing"
     assert again._blamed == tape._inner._blamed
     assert again._drivers == tape._inner._drivers and again._drivers, "no driver was found: the test asks nothing"
-    assert again._renewed(1e6).residents == tape._inner._renewed(1e6).residents
+    assert again._renew_basis(1e6).residents == tape._inner._renew_basis(1e6).residents
 
 
 def _scramble(month) -> None:
@@ -152,13 +152,13 @@ def _scramble(month) -> None:
 
 def test_the_scrambled_truth_would_have_changed_the_month() -> None:
     month = make_month("plain", 2, 2, TICK_S)
-    before = simulated(month, "none").end_s
+    before = simulate_month(month, "none").end_s
     _scramble(month)
-    assert not np.allclose(before, simulated(month, "none").end_s)
+    assert not np.allclose(before, simulate_month(month, "none").end_s)
 
 
 def test_the_same_seed_gives_the_same_month() -> None:
-    first, second = (simulated(make_month("everything", 4, 3, TICK_S), "all") for _ in range(2))
+    first, second = (simulate_month(make_month("everything", 4, 3, TICK_S), "all") for _ in range(2))
     assert np.array_equal(first.end_s, second.end_s) and np.array_equal(first.start_s, second.start_s)
     assert first.delayed == second.delayed and first.preferred == second.preferred
 
@@ -168,16 +168,16 @@ def test_the_same_seed_gives_the_same_month() -> None:
 )
 def test_each_new_part_acts_alone_once_it_knows_something(part: str) -> None:
     month = make_month("plain", 2, 9, TICK_S)
-    outcome = simulated(month, part)
+    outcome = simulate_month(month, part)
     assert outcome.asked > 300 and outcome.preferred > 0
 
 
 def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
     made = []
     for policy in ("none", "counters", "oracle"):
-        outcome = simulated(strong, policy)
-        made += [{**row(strong, policy, outcome), "seed": seed} for seed in (1, 2, 3)]
-    found = compared(made)
+        outcome = simulate_month(strong, policy)
+        made += [{**summarize_month(strong, policy, outcome), "seed": seed} for seed in (1, 2, 3)]
+    found = compare_policies(made)
     for policy in ("none", "counters", "oracle"):
         saved, best = (found[name]["node_hours_saved_share"]["mean"] for name in (policy, "oracle"))
         assert found[policy]["regret"]["mean"] == pytest.approx(best - saved)
@@ -185,7 +185,9 @@ def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
 
 
 def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -> None:
-    told = compared([row(strong, policy, simulated(strong, policy)) for policy in ("none", "oracle")])
+    told = compare_policies(
+        [summarize_month(strong, policy, simulate_month(strong, policy)) for policy in ("none", "oracle")]
+    )
     none, oracle = (told[policy]["decisions"] for policy in ("none", "oracle"))
     assert none["count"] == oracle["count"] == sum(bool(job.application) for job in strong.jobs)
     assert oracle["place_as_the_oracle"]["mean"] == oracle["mode_as_the_oracle"]["mean"] == 1.0
@@ -194,25 +196,25 @@ def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -
 
 
 def test_a_judge_changes_nothing(strong) -> None:
-    judged = Loop(strong, adviser(strong, "served"), Oracle()).run()
-    alone = Loop(strong, adviser(strong, "served")).run()
+    judged = Loop(strong, make_adviser(strong, "served"), Oracle()).run()
+    alone = Loop(strong, make_adviser(strong, "served")).run()
     assert np.array_equal(judged.start_s, alone.start_s) and np.array_equal(judged.end_s, alone.end_s)
     assert judged.choices.count > 0 and alone.choices.count == 0
 
 
 def test_of_placement_and_delays_only_one_is_followed(strong) -> None:
-    placement, delays = (simulated(strong, policy) for policy in ("placement", "delays"))
+    placement, delays = (simulate_month(strong, policy) for policy in ("placement", "delays"))
     assert placement.preferred > 0 and placement.delayed == 0
     assert delays.preferred == 0
 
 
 def test_verdicts() -> None:
     def saved(*values):
-        return interval(np.array(values))
+        return mean_interval(np.array(values))
 
     calm = saved(0.0, 1.0, -1.0)
-    assert verdict(saved(0.02, 0.03, 0.025), calm) == "pays"
-    assert verdict(saved(-0.02, -0.03, -0.025), calm) == "does harm"
-    assert verdict(saved(0.02, -0.03, 0.0), calm) == "cannot tell"
-    assert verdict(saved(0.02, -0.03, 0.0), saved(600.0, 620.0, 610.0)) == "does harm"
-    assert verdict(saved(0.5, 0.5), saved(0.0, 0.0)) == "cannot tell", "two seeds are none"
+    assert decide_verdict(saved(0.02, 0.03, 0.025), calm) == "pays"
+    assert decide_verdict(saved(-0.02, -0.03, -0.025), calm) == "does harm"
+    assert decide_verdict(saved(0.02, -0.03, 0.0), calm) == "cannot tell"
+    assert decide_verdict(saved(0.02, -0.03, 0.0), saved(600.0, 620.0, 610.0)) == "does harm"
+    assert decide_verdict(saved(0.5, 0.5), saved(0.0, 0.0)) == "cannot tell", "two seeds are none"

@@ -24,7 +24,7 @@ print(*(name for name in sys.modules if name.endswith("campaign.simulate")))
 
 
 def test_a_campaign_depends_on_what_makes_it_and_on_nothing_else() -> None:
-    modules = {name.removeprefix("flitwatch_twin.") for name in cache._imported(cache.SIMULATES)}
+    modules = {name.removeprefix("flitwatch_twin.") for name in cache._parse_imports(cache.SIMULATES)}
     assert modules >= {
         "campaign.window",
         "campaign.step_times",
@@ -38,7 +38,7 @@ def test_a_campaign_depends_on_what_makes_it_and_on_nothing_else() -> None:
 def test_words_leave_the_version_and_numbers_change_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needed = "flitwatch_twin.load"
     files = {cache.SIMULATES: tmp_path / "simulate.py", needed: tmp_path / "load.py"}
-    monkeypatch.setattr(cache, "_source", files.get)
+    monkeypatch.setattr(cache, "_find_source", files.get)
 
     def version(simulate: str, load: str) -> str:
         files[cache.SIMULATES].write_text(simulate)
@@ -54,8 +54,8 @@ def test_words_leave_the_version_and_numbers_change_it(tmp_path: Path, monkeypat
 
 def test_who_asks_for_observations_opens_no_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))
-    observed, truth = cache.places("amg-128", 3, 300)
+    observed, truth = cache.record_paths("amg-128", 3, 300)
     for path, kind in ((observed, Campaign), (truth, CampaignTruth)):
-        cache.save(path, kind(**{field.name: np.zeros(2) for field in fields(kind)} | {"seed": 3}))
+        cache.save_record(path, kind(**{field.name: np.zeros(2) for field in fields(kind)} | {"seed": 3}))
     done = subprocess.run([sys.executable, "-c", ESTIMATES], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.split()) == (0, []), done.stderr

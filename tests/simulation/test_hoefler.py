@@ -27,7 +27,7 @@ class Quiet:
 
 
 def run(name: str, **parameters: Any) -> dict[str, Any]:
-    return registry.find(name).run(parameters, lambda *_: None, lambda: False)
+    return registry.find_study(name).run(parameters, lambda *_: None, lambda: False)
 
 
 def interval(point: dict[str, Any]) -> tuple[float, float]:
@@ -149,9 +149,9 @@ def test_fig11_takes_imported_machines(shared: Path) -> None:
 
 
 def test_a_study_leaves_json_csv_and_a_figure(tmp_path: Path) -> None:
-    study = registry.find("fig16")
+    study = registry.find_study("fig16")
     answer = run("fig16", runs=10, k_2d=[4], k_3d=[3])
-    (figure,) = output.write(study, answer, tmp_path)
+    (figure,) = output.write_outputs(study, answer, tmp_path)
     assert figure.read_text().lstrip().startswith("<?xml") and "slowdown" in figure.read_text()
     assert json.loads((tmp_path / "hoefler-fig16.json").read_text())["points"] == answer["points"]
     with (tmp_path / "hoefler-fig16.csv").open() as file:
@@ -162,7 +162,7 @@ def test_a_study_leaves_json_csv_and_a_figure(tmp_path: Path) -> None:
 def test_a_study_reports_progress_and_can_be_cancelled() -> None:
     seen: list[tuple[int, int]] = []
     with pytest.raises(Cancelled):
-        registry.find("fig15").run(
+        registry.find_study("fig15").run(
             {"runs": 100_000}, lambda done, total, _: seen.append((done, total)), lambda: len(seen) > 3
         )
     assert seen and all(0 <= done <= total for done, total in seen)
@@ -170,7 +170,7 @@ def test_a_study_reports_progress_and_can_be_cancelled() -> None:
 
 def test_requests_that_make_no_sense_are_refused() -> None:
     with pytest.raises(NotFound, match="no study"):
-        registry.find("fig99")
+        registry.find_study("fig99")
     for parameters in ({"runs": 1}, {"ratios": []}, {"ratios": [1.5]}, {"semantics": "guess"}):
         with pytest.raises(BadRequest):
             run("fig15", **{"runs": 2, "topologies": {"ring": "torus:9"}} | parameters)

@@ -12,7 +12,7 @@ from flitwatch_db import connect
 from flitwatch_db.diagnosis.measured import newest_port_s
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_research.incidents import study
-from flitwatch_research.incidents.draws import KINDS, draws
+from flitwatch_research.incidents.draws import KINDS, draw_days
 from flitwatch_research.incidents.site import Site
 from flitwatch_research.incidents.truth import Truth
 
@@ -21,7 +21,7 @@ SEED = 23
 
 
 def test_the_same_seed_draws_the_same_days_and_every_kind() -> None:
-    first, again, other = (list(draws(seed, 2 * len(KINDS))) for seed in (1, 1, 2))
+    first, again, other = (list(draw_days(seed, 2 * len(KINDS))) for seed in (1, 1, 2))
     assert first == again and first != other
     assert [draw.kind for draw in first] == [*KINDS, *KINDS] and len({draw.day for draw in first}) == len(first)
     assert {draw.application for draw in first} == {"amg-128", "milc-128"}
@@ -29,7 +29,7 @@ def test_the_same_seed_draws_the_same_days_and_every_kind() -> None:
 
 @pytest.mark.system("numeric")
 def test_who_is_muted_in_the_other_life_is_the_cause() -> None:
-    for draw in draws(1, 4, ("victim-inside", "self-inflicted", "quiet", "two-aggressors")):
+    for draw in draw_days(1, 4, ("victim-inside", "self-inflicted", "quiet", "two-aggressors")):
         truth = Truth(draw, 7)
         everyone = [str(name) for name in draw.cluster(7).users.names]
         causes = {user for user in everyone if user in truth.planted and truth.causes(user)}
@@ -43,9 +43,9 @@ def test_who_is_muted_in_the_other_life_is_the_cause() -> None:
 
 def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:
     with pytest.raises(BadRequest, match=r"no kind of day 'dull'.*victim-inside"):
-        study.run(lambda: nullcontext("nowhere"), 1, 1, kinds=["dull"])
+        study.run_incidents(lambda: nullcontext("nowhere"), 1, 1, kinds=["dull"])
     with pytest.raises(Cancelled):
-        study.run(lambda: nullcontext("nowhere"), 1, 1, cancelled=lambda: True)
+        study.run_incidents(lambda: nullcontext("nowhere"), 1, 1, cancelled=lambda: True)
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def fresh(server: Server) -> Iterator[str]:
 @pytest.mark.parametrize("aged", [False, True], ids=["live", "from minutes"])
 @pytest.mark.parametrize("fabric", ["dragonfly", "tree"])
 def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, fabric: str, aged: bool) -> None:
-    told = study.run(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
+    told = study.run_incidents(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
     whole, quiet = told["overall"], told["by_kind"]["quiet"]
     assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, told
     assert whole["named_wrong"] == quiet["named_wrong"] == 0, told
@@ -75,7 +75,7 @@ def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, fabri
 def test_an_aged_day_has_minutes_and_neither_seconds_nor_ports(_embedded_template: Server) -> None:
     with fresh(_embedded_template) as url, connect(url, role="writer") as conn:
         site = Site(url, SEED, "tree")
-        feed = site.feed(conn, next(draws(SEED, 1, fabric="tree")))
+        feed = site.feed(conn, next(draw_days(SEED, 1, fabric="tree")))
         feed.march(120)
         feed.close()
         assert newest_port_s(conn, site.fabric_id) is not None

@@ -23,7 +23,7 @@ from flitwatch_simulation.loop.demand import demand_of
 from flitwatch_simulation.loop.estimate import combined_slots
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import is_recommended, turn
+from flitwatch_simulation.loop.turn import is_recommended, simulate_turn
 from flitwatch_simulation.tasks import HANDLERS
 
 TREE, EIGHT = "xgft:3;4,4,2;1,2,2", "xgft:2;4,2;1,2"
@@ -33,7 +33,7 @@ SMALL = {"topology": TREE, "megabytes": 0.2, "optimise_s": 0.5, "reconstruct_s":
 @pytest.mark.system("numeric")
 def test_a_turn_on_a_small_tree() -> None:
     stages: set[int] = set()
-    made = turn(LoopRun("bisection-shuffle", **SMALL), lambda done, total, what: stages.add(done))
+    made = simulate_turn(LoopRun("bisection-shuffle", **SMALL), lambda done, total, what: stages.add(done))
     result = made.summary()
     assert stages == set(range(6))
     assert result["true_gap"] <= result["ftree_gap"] + 0.3
@@ -73,7 +73,7 @@ def test_slots_share_what_a_rank_sends_in_its_order() -> None:
 @pytest.mark.system("numeric")
 def test_slots_are_reconstructed_apart_and_give_routes_that_do_not_lose() -> None:
     """Table 5.2 (Taffet 2021): phases of large messages under routes that are even over all phases are slower than under ftree."""
-    made = turn(LoopRun("cyclic-stencil", **SMALL | {"slots": 6}))
+    made = simulate_turn(LoopRun("cyclic-stencil", **SMALL | {"slots": 6}))
     assert len(made.routes.slots) == 6
     assert made.recommended and made.score.true_gap is not None and made.score.true_gap < 0.05
     assert made.score.relative_error is not None and made.score.relative_error < 0.05
@@ -98,7 +98,7 @@ def test_errors_of_slots_add_up_and_an_empty_slot_says_nothing() -> None:
 
 def test_it_stops_when_cancelled() -> None:
     with pytest.raises(Cancelled):
-        turn(LoopRun("shift", topology=TREE, megabytes=0.1), cancelled=lambda: True)
+        simulate_turn(LoopRun("shift", topology=TREE, megabytes=0.1), cancelled=lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_task_reads_no_file(change: dict) -> None:
 
 def _run(dsn: str, name: str, args: dict) -> dict:
     with connect(dsn, role="writer") as conn:
-        number = tasks.start(conn, name, args)
+        number = tasks.start_task(conn, name, args)
         conn.commit()
 
     class Context:
@@ -266,7 +266,7 @@ def test_a_reconstruction_task_returns_pairs_and_matrix(embedded_db: str) -> Non
 def test_measured_matrices_go_through_the_loop(shared: Path, name: str) -> None:
     """27-point neighbourhoods as graphStats wrote them; only totals are known, so the order of messages is the loop's own."""
     file = shared / "data" / "comm-matrices" / f"{name}.graphStats.txt"
-    made = turn(
+    made = simulate_turn(
         LoopRun(
             LocalText(file), topology="xgft:3;4,4,4;1,2,2", megabytes=0.1, optimise_s=0.5, reconstruct_s=10.0, seed=1
         )

@@ -33,8 +33,8 @@ def test_planted_traffic_is_found_and_its_busiest_link_relieved(embedded_db: str
     pairs = dict(zip(zip(made.found.pairs.src.tolist(), made.found.pairs.dst.tolist(), strict=True), made.found.size, strict=True))  # fmt: skip
     assert [pairs[1, to] for to in flows[1].tolist()] == pytest.approx(flows[2].tolist(), rel=1e-3)
     with connect(embedded_db) as conn:
-        number = recommendations.save(conn, stored.recommendation(made))
-        kept = recommendations.staging(conn, number)
+        number = recommendations.save_recommendation(conn, stored.stored_recommendation(made))
+        kept = recommendations.lock_staged_routes(conn, number)
     assert kept.state == "recommended" and kept.lfts is not None and kept.lfts.count(b"Switch portguid") == 36
 
 
@@ -42,7 +42,7 @@ def test_even_routes_stay(embedded_db: str) -> None:
     src, dst, size = (part[:1] for part in by_one_spine())
     made = looped(embedded_db, load_of((src, dst, size)))
     assert made.verdict == "keep" and "would not help" in made.reason
-    assert stored.recommendation(made).parts == {} and stored.recommendation(made).state == "refused"
+    assert stored.stored_recommendation(made).parts == {} and stored.stored_recommendation(made).state == "refused"
 
 
 def test_what_several_matrices_explain_it_cannot_tell(embedded_db: str) -> None:
@@ -50,16 +50,16 @@ def test_what_several_matrices_explain_it_cannot_tell(embedded_db: str) -> None:
     sent = np.array([3e8, 2e8, 2e8, 3e8])
     made = looped(embedded_db, load_of((np.array([0, 0, 1, 1]), np.array([4, 6, 4, 6]), sent)))
     assert made.verdict == "cannot tell" and "several matrices" in made.reason, made.reason
-    assert made.routes is None and stored.recommendation(made).parts == {}
+    assert made.routes is None and stored.stored_recommendation(made).parts == {}
 
 
 def test_a_reconstruction_that_time_cut_short_says_so(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The solver's clock leaps ahead once its program is written, as on a machine that gave it no time."""
-    solve, ticks = estimate.reconstruct, iter([*np.zeros(40), *np.full(100_000, 1e4)])
-    monkeypatch.setattr(estimate, "reconstruct", lambda *args: solve(*args, clock=lambda: float(next(ticks))))
+    solve, ticks = estimate.reconstruct_matrix, iter([*np.zeros(40), *np.full(100_000, 1e4)])
+    monkeypatch.setattr(estimate, "reconstruct_matrix", lambda *args: solve(*args, clock=lambda: float(next(ticks))))
     made = looped(embedded_db, load_of(by_one_spine()))
     assert made.verdict == "cannot tell" and "time limit ended" in made.reason, made.reason
-    assert "several matrices" not in made.reason and stored.recommendation(made).parts == {}
+    assert "several matrices" not in made.reason and stored.stored_recommendation(made).parts == {}
 
 
 def several_matrices() -> np.ndarray:
@@ -70,10 +70,10 @@ def test_where_it_cannot_tell_levels_by_pair_are_an_answer(embedded_db: str) -> 
     with connect(embedded_db) as conn:
         store(conn, several_matrices())
         run = asked(sls=4, vls=2)
-        made = stored.turn(run, stored.read(conn, run))
+        made = stored.run_stored_turn(run, stored.read_window(conn, run))
         assert made.verdict == "measure" and "may tell" in made.reason and made.routes is None
-        row = stored.recommendation(made)
-        kept = recommendations.staging(conn, recommendations.save(conn, row))
+        row = stored.stored_recommendation(made)
+        kept = recommendations.lock_staged_routes(conn, recommendations.save_recommendation(conn, row))
     assert row.state == "recommended" and row.reason.startswith("Cannot tell: ")
     assert kept.lfts == row.parts["lfts"] and (kept.sls, kept.vls, kept.lmc) == (4, 2, 0)
     before, summary = "".join(line + "\n" for line in stored.lft.dump(TREE, PORTS)).encode(), made.summary()
@@ -85,10 +85,10 @@ def test_levels_that_are_there_already_are_no_answer(embedded_db: str) -> None:
     with connect(embedded_db) as conn:
         count_levels(conn, store(conn, load), np.stack([load / 2, load / 2], axis=1))
         run = asked(sls=2, vls=1)
-        made = stored.turn(run, stored.read(conn, run))
+        made = stored.run_stored_turn(run, stored.read_window(conn, run))
         assert made.levels == 2 and made.verdict == "cannot tell", made.reason
         more = asked(sls=4, vls=1)
-        assert stored.turn(more, stored.read(conn, more)).verdict == "measure"
+        assert stored.run_stored_turn(more, stored.read_window(conn, more)).verdict == "measure"
 
 
 def test_several_lids_and_groups_halve_what_one_port_cannot(embedded_db: str) -> None:
@@ -97,15 +97,17 @@ def test_several_lids_and_groups_halve_what_one_port_cannot(embedded_db: str) ->
     with connect(embedded_db) as conn:
         store(conn, load_of((src, dst, size)))
         run = asked(lmc=1, splits=1)
-        window = stored.read(conn, run)
-        made = stored.turn(run, window)
+        window = stored.read_window(conn, run)
+        made = stored.run_stored_turn(run, window)
         loads = made.summary()["max_load_bytes"]
         assert made.verdict == "load" and "evenly over the 2 LIDs" in made.reason
         assert loads["before"] == pytest.approx(size[0], rel=1e-3)
         assert loads["after"] == pytest.approx(size[0] / 2, rel=1e-3) == pytest.approx(loads["groups"], rel=1e-3)
-        kept = recommendations.staging(conn, recommendations.save(conn, stored.recommendation(made)))
+        kept = recommendations.lock_staged_routes(
+            conn, recommendations.save_recommendation(conn, stored.stored_recommendation(made))
+        )
         assert kept.lmc == 1 and kept.lfts is not None and kept.lfts.count(b"Channel Adapter") == 2 * 16 * 6
-        one = stored.turn(asked(splits=1), window)
+        one = stored.run_stored_turn(asked(splits=1), window)
     assert one.verdict == "keep" and one.summary()["max_load_bytes"]["groups"] == pytest.approx(size[0] / 2, rel=1e-3)
 
 
@@ -138,9 +140,9 @@ def test_service_levels_tell_what_their_sum_cannot(embedded_db: str) -> None:
     load = np.column_stack([load_of(flows) for flows in ambiguous()])
     with connect(embedded_db) as conn:
         number = store(conn, load.sum(axis=1))
-        before = stored.turn(asked(), stored.read(conn, asked()))
+        before = stored.run_stored_turn(asked(), stored.read_window(conn, asked()))
         count_levels(conn, number, load)
-        made = stored.turn(asked(), stored.read(conn, asked()))
+        made = stored.run_stored_turn(asked(), stored.read_window(conn, asked()))
     assert before.verdict == "cannot tell" and before.summary()["levels"] == 1
     assert made.verdict in ("load", "keep") and made.summary()["levels"] == 2, made.reason
     assert made.found is not None
@@ -160,13 +162,13 @@ def test_levels_relieve_a_busy_link_that_their_sum_does_not(embedded_db: str) ->
     load = np.column_stack([load_of((at_leaf, np.full(3, one), sizes[:, n])) for n, one in enumerate(to)])
     with connect(embedded_db) as conn:
         number = store(conn, load.sum(axis=1))
-        assert stored.turn(asked(), stored.read(conn, asked())).verdict == "cannot tell"
+        assert stored.run_stored_turn(asked(), stored.read_window(conn, asked())).verdict == "cannot tell"
         count_levels(conn, number, load)
-        made = stored.turn(asked(), stored.read(conn, asked()))
+        made = stored.run_stored_turn(asked(), stored.read_window(conn, asked()))
     assert made.verdict == "load", made.reason
     loads = made.summary()["max_load_bytes"]
     assert loads["before"] == pytest.approx(sizes.sum(), rel=1e-3) and loads["after"] < 0.8 * loads["before"]
-    assert stored.recommendation(made).state == "recommended"
+    assert stored.stored_recommendation(made).state == "recommended"
 
 
 def test_levels_of_another_time_are_not_believed(embedded_db: str) -> None:
@@ -175,7 +177,7 @@ def test_levels_of_another_time_are_not_believed(embedded_db: str) -> None:
     with connect(embedded_db) as conn:
         number = store(conn, load.sum(axis=1))
         count_levels(conn, number, 0.9 * load)
-        made = stored.turn(asked(), stored.read(conn, asked()))
+        made = stored.run_stored_turn(asked(), stored.read_window(conn, asked()))
     assert made.verdict == "cannot tell" and made.summary()["levels"] == 1
 
 
@@ -213,8 +215,8 @@ def unmeasured(fabric: Fabric) -> Fabric:
 def test_a_nearly_idle_subnet_is_not_accused(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than idle, and so little that the collector's packets are no small share of it."""
     # Nothing explains the collector's packets, so that the solver uses all of its time: here so many steps.
-    solve, ticks = estimate.reconstruct, itertools.count()
-    monkeypatch.setattr(estimate, "reconstruct", lambda *args: solve(*args, clock=lambda: next(ticks) / 1000))
+    solve, ticks = estimate.reconstruct_matrix, itertools.count()
+    monkeypatch.setattr(estimate, "reconstruct_matrix", lambda *args: solve(*args, clock=lambda: next(ticks) / 1000))
     src, dst, _ = by_one_spine()
     load = load_of((src, dst, np.array([3e7, 2e7])))
     carried = load + asked_everywhere(20)
@@ -244,7 +246,7 @@ def test_tables_that_were_not_loaded_are_found_at_moderate_load(embedded_db: str
 def test_adapters_that_nobody_counted_are_named(embedded_db: str) -> None:
     made = looped(embedded_db, load_of(by_one_spine()), adapters=False)
     assert made.verdict == "cannot tell" and "16 of 48 links were not counted" in made.reason
-    assert "--adapters" in made.reason and stored.recommendation(made).parts == {}
+    assert "--adapters" in made.reason and stored.stored_recommendation(made).parts == {}
 
 
 def test_counters_that_contradict_one_another_tell_nothing(embedded_db: str) -> None:
@@ -257,7 +259,7 @@ def test_counters_that_contradict_one_another_tell_nothing(embedded_db: str) -> 
 def test_a_simulated_fabric_is_labelled(embedded_db: str) -> None:
     made = looped(embedded_db, load_of(by_one_spine()), fabric=replace(TREE, simulated=True))
     assert made.summary()["simulated"] is True
-    row = stored.recommendation(made)
+    row = stored.stored_recommendation(made)
     assert row.simulated and row.figures == "simulated"
 
 
@@ -272,18 +274,18 @@ def test_quiet_links_are_left_out_and_counted(embedded_db: str) -> None:
 def test_bad_questions(embedded_db: str) -> None:
     with connect(embedded_db) as conn:
         with pytest.raises(NotFound):
-            stored.read(conn, asked())
+            stored.read_window(conn, asked())
         number = store(conn, load_of(by_one_spine()), tables=False)
         with pytest.raises(BadRequest, match="flitwatch import routes"):
-            stored.read(conn, asked())
-        route_changes.record(conn, number, at(-3600), PORTS)
+            stored.read_window(conn, asked())
+        route_changes.record_change(conn, number, at(-3600), PORTS)
         with pytest.raises(BadRequest, match="newest counters end at 2025-10-09T08:53:30"):
-            stored.read(conn, asked(from_s=START_S + 600, to_s=START_S + 660))
+            stored.read_window(conn, asked(from_s=START_S + 600, to_s=START_S + 660))
         other = PORTS.copy()
         other[0, 9] = -1
-        route_changes.record(conn, number, at(4), other)
+        route_changes.record_change(conn, number, at(4), other)
         with pytest.raises(Conflict, match="within the window"):
-            stored.read(conn, asked())
+            stored.read_window(conn, asked())
 
 
 def test_a_subnet_under_two_names_says_why_nothing_was_counted(embedded_db: str) -> None:
@@ -291,9 +293,9 @@ def test_a_subnet_under_two_names_says_why_nothing_was_counted(embedded_db: str)
     twice = [replace(TREE, name=name, routers=replace(TREE.routers, guid=guids)) for name in ("tree", "again")]
     with connect(embedded_db) as conn:
         for fabric in twice:
-            fabrics.save(conn, fabric)
+            fabrics.save_fabric(conn, fabric)
         with pytest.raises(BadRequest, match="no port of tree was counted") as refused:
-            stored.read(conn, asked())
+            stored.read_window(conn, asked())
     assert refused.value.advice is not None
     assert refused.value.advice.startswith("Its switches are in again too") and "--fabric" in refused.value.advice
 
@@ -303,4 +305,4 @@ def test_a_subnet_under_two_names_says_why_nothing_was_counted(embedded_db: str)
     [(0.0, "0 bytes"), (900.0, "900 bytes"), (2048.0, "2 KiB"), (2.382e11, "222 GiB"), (4e15, "3.64e+03 TiB")],
 )
 def test_bytes_of_an_advice_are_as_people_read_them(count: float, text: str) -> None:
-    assert stored._size(count) == text
+    assert stored._format_bytes(count) == text

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation
-from flitwatch_domain.network_noise.routing_modes import advised
+from flitwatch_domain.network_noise.routing_modes import advise_mode
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.advice_value.mode_fit import RANKS, TOPOLOGY, Run, nodes_of, run_once
 from flitwatch_research.advice_value.modes import HIGH_BIAS, MODES
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, LEAST_OBSERVATIONS, choose_mode
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import repeated
+from flitwatch_simulation.workloads.messages import repeat_messages
 
 #: None of these made the study's table or was looked at for the rule.
 PLACED, SEEDS = 41, range(51, 51 + LEAST_OBSERVATIONS)
@@ -36,13 +36,13 @@ CASES = [
 
 @cache
 def machine() -> Machine:
-    return build(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
+    return build_machine(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
 
 
 def runs(pattern: str, size: int, groups: int, placing: str) -> dict[str, list[Run]]:
     """A job on one allocation that alternates between the modes."""
     nodes = nodes_of(machine(), groups, placing, np.random.default_rng(PLACED))
-    messages = repeated(patterns.make(pattern, RANKS, size, PLACED), 2)
+    messages = repeat_messages(patterns.make_pattern(pattern, RANKS, size, PLACED), 2)
     return {mode: [run_once(machine(), messages, nodes, mode, 0.0, seed) for seed in SEEDS] for mode in MODES}
 
 
@@ -68,7 +68,7 @@ def test_what_the_engine_finds_faster_is_advised_and_what_it_finds_slower_is_not
     chosen = choose_mode({mode: [observed(one) for one in own] for mode, own in found.items()}, size)
     assert chosen.mode == (HIGH_BIAS if helps else None), chosen
     if helps:
-        assert advised(HIGH_BIAS, "", groups, groups).mode == HIGH_BIAS
+        assert advise_mode(HIGH_BIAS, "", groups, groups).mode == HIGH_BIAS
 
 
 def test_within_one_group_nothing_is_advised_whatever_the_cards_counted() -> None:
@@ -79,6 +79,6 @@ def test_within_one_group_nothing_is_advised_whatever_the_cards_counted() -> Non
     chosen = choose_mode({mode: [observed(one) for one in own] for mode, own in found.items()}, 32_768)
     assert chosen.best == HIGH_BIAS and chosen.low > 1 and chosen.mode is None
     for observed_groups, groups in ((1, 1), (4, 1), (1, 4), (None, 4), (4, None), (None, None)):
-        mode, why = advised(HIGH_BIAS, "latency", observed_groups, groups)
+        mode, why = advise_mode(HIGH_BIAS, "latency", observed_groups, groups)
         assert mode is None and "group" in why
-    assert advised(HIGH_BIAS, "latency", 2, 4) == (HIGH_BIAS, "latency")
+    assert advise_mode(HIGH_BIAS, "latency", 2, 4) == (HIGH_BIAS, "latency")

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from flitwatch_core.packet import DragonflyMode, RoutingChoice
-from flitwatch_domain.diagnosis import CongestionMap, diagnose
+from flitwatch_domain.diagnosis import CongestionMap, diagnose_congestion
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.network_noise.observations import (
     NicObservation,
     NoiseWarning,
-    compare,
+    compare_counters,
+    estimate_noise,
     message_time_s,
-    noise,
     quartile_dispersion,
 )
 from flitwatch_research.studies import desensi, taffet, taffet_sampling, wang
@@ -159,24 +159,24 @@ def test_guidelines_refuse_or_warn():
     # Table 1: an idle job twice as long sees about twice the flits.
     longer = replace(IDLE, interval_s=2.0, request_flits=255_000_000)
     with pytest.raises(BadRequest, match="cannot be compared"):
-        compare(IDLE, longer, "request_flits")
-    assert compare(IDLE, longer, "flits_per_s") == pytest.approx(255 / 220)
+        compare_counters(IDLE, longer, "request_flits")
+    assert compare_counters(IDLE, longer, "flits_per_s") == pytest.approx(255 / 220)
     with pytest.raises(BadRequest, match="different allocations"):
-        compare(IDLE, replace(IDLE, allocation=("nid1", "nid3")), "latency_cycles")
+        compare_counters(IDLE, replace(IDLE, allocation=("nid1", "nid3")), "latency_cycles")
     with pytest.warns(NoiseWarning):
-        compare(IDLE, IDLE, "request_flits")
+        compare_counters(IDLE, IDLE, "request_flits")
     assert IDLE.latency_cycles == pytest.approx(5e7 * 1e-6 * 800e6 / 22e6)
 
 
 def test_noise_is_the_networks_share():
     # Times vary by the host, counters do not.
-    report = noise([1.0, 2.0, 3.0, 4.0], [IDLE] * 4, 16384)
+    report = estimate_noise([1.0, 2.0, 3.0, 4.0], [IDLE] * 4, 16384)
     assert report["measured_qcd"] == pytest.approx(quartile_dispersion([1, 2, 3, 4]))
     assert report["network_qcd"] == 0
 
 
 def tree_map():
-    fabric = xgft(2, [4, 4], [1, 4])
+    fabric = build_xgft(2, [4, 4], [1, 4])
     size = len(fabric.links)
     return fabric, np.zeros(size), np.full(size, 0.3)
 
@@ -184,7 +184,7 @@ def tree_map():
 def test_endpoint_root_is_a_pattern_of_communication():
     fabric, fraction, use = tree_map()
     fraction[(fabric.links.dst == len(fabric.routers) + 5)] = 0.9
-    roots = diagnose(CongestionMap(fabric, fraction, use))
+    roots = diagnose_congestion(CongestionMap(fabric, fraction, use))
     assert [(one.vertex, one.cause) for one in roots] == [("n5", "communication-pattern")]
 
 
@@ -192,13 +192,13 @@ def test_interior_roots_tell_mapping_from_static_routes_and_background():
     fabric, fraction, use = tree_map()
     up = (fabric.links.src == 0) & (fabric.links.dst < len(fabric.routers))
     fraction[up], use[up] = 0.9, 0.95
-    causes = {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))}
+    causes = {one.cause for one in diagnose_congestion(CongestionMap(fabric, fraction, use))}
     assert causes == {"mapping-or-bandwidth"}
     fraction[np.flatnonzero(up)[1:]] = 0.05
-    assert {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))} == {"static-routes"}
+    assert {one.cause for one in diagnose_congestion(CongestionMap(fabric, fraction, use))} == {"static-routes"}
     use[up] = 0.05
-    assert {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))} == {"background-traffic"}
-    assert diagnose(CongestionMap(fabric, np.full(len(fabric.links), np.nan), use)) == []
+    assert {one.cause for one in diagnose_congestion(CongestionMap(fabric, fraction, use))} == {"background-traffic"}
+    assert diagnose_congestion(CongestionMap(fabric, np.full(len(fabric.links), np.nan), use)) == []
 
 
 def test_a_root_has_lighter_links_after_it_or_one_in_full_use():
@@ -208,9 +208,11 @@ def test_a_root_has_lighter_links_after_it_or_one_in_full_use():
     into_spine = before & (fabric.links.dst == spine)
     after = (fabric.links.src == spine) & (fabric.links.dst != 0)
     fraction[into_spine], use[into_spine] = 0.9, 0.6
-    found = [one.vertex for one in diagnose(CongestionMap(fabric, fraction, use))]
+    found = [one.vertex for one in diagnose_congestion(CongestionMap(fabric, fraction, use))]
     assert found == [fabric.vertex_name(spine)]  # light after it
     fraction[after] = 0.4
-    assert diagnose(CongestionMap(fabric, fraction, use)) == []  # neither light nor full: the samples do not say
+    assert (
+        diagnose_congestion(CongestionMap(fabric, fraction, use)) == []
+    )  # neither light nor full: the samples do not say
     use[np.flatnonzero(after)[0]] = 0.9
-    assert [one.vertex for one in diagnose(CongestionMap(fabric, fraction, use))] == found
+    assert [one.vertex for one in diagnose_congestion(CongestionMap(fabric, fraction, use))] == found

@@ -57,7 +57,7 @@ QUICK: dict[str, dict[str, Any]] = {
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", QUICK)
 def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path: Any) -> None:
-    study = registry.find(name)
+    study = registry.find_study(name)
     answers = [
         study.run({**QUICK[name], **machine, "seed": seed}, quiet, lambda: False)
         for machine, seed in ((SMALL, 1), (SMALL, 2), (OTHER, 1))
@@ -74,11 +74,11 @@ def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_slip_of_the_pen_is_no_parameter(name: str) -> None:
     with pytest.raises(BadRequest, match="no parameter 'laod'"):
-        registry.find(name).run({**QUICK[name], **SMALL, "laod": 2}, quiet, lambda: False)
+        registry.find_study(name).run({**QUICK[name], **SMALL, "laod": 2}, quiet, lambda: False)
 
 
 def test_threads_and_runs_mean_what_the_command_says() -> None:
-    study = registry.find("desensi-fig3")
+    study = registry.find_study("desensi-fig3")
     one = study.run({**SMALL, "runs": 2, "threads": 1}, quiet, lambda: False)
     two = study.run({**SMALL, "repeats": 2, "threads": 3}, quiet, lambda: False)
     assert one["points"] == two["points"]
@@ -201,7 +201,7 @@ def test_hosts_make_the_noise_of_an_all_to_all_on_one_node(tmp_path: Any) -> Non
     assert all(point["qcd_time"] == 0 for point in still)
     assert all(point["qcd_time"] > 0 for point in noisy)
     assert noisy != other
-    study = registry.find("desensi-fig4")
+    study = registry.find_study("desensi-fig4")
     assert study.draw is not None
     (figure,) = study.draw({"study": "desensi-fig4", "points": noisy, "seed": 1}, tmp_path)
     assert figure.exists()
@@ -259,11 +259,11 @@ def test_milc_wants_high_bias_where_halo3d_does_not() -> None:
 def test_factors_are_medians_over_pairs_and_know_their_error() -> None:
     planted = np.random.default_rng(3).lognormal(0, 0.1, 200)
     adaptive = np.random.default_rng(4).uniform(500, 5000, 200)
-    found = desensi_calibration.fit(adaptive, 0.7 * planted * adaptive, 1)
+    found = desensi_calibration.fit_factor(adaptive, 0.7 * planted * adaptive, 1)
     assert found is not None
     assert found["ci95"][0] < 0.7 < found["ci95"][1]
     assert 0.03 < found["error"] < 0.12  # of a factor that varies by a tenth: its median deviation is 0.067
-    assert desensi_calibration.fit(adaptive[:2], adaptive[:2], 1) is None
+    assert desensi_calibration.fit_factor(adaptive[:2], adaptive[:2], 1) is None
     answer = desensi_calibration.run(
         {**SMALL, "repeats": 2, "ranks": 16, "sizes": [4096], "patterns": ["halo3d", "alltoall"]},
         quiet,
@@ -288,8 +288,8 @@ def test_small_messages_forgive_routes_that_know_no_phases_and_random_ones_are_w
 
 
 def test_a_message_is_cut_without_a_byte_lost_to_its_neighbours_in_turn() -> None:
-    faces = patterns.make("cyclic-stencil", 64, 6 * 8192, 1)
-    parts = taffet_stencil.cut(faces, 2048)
+    faces = patterns.make_pattern("cyclic-stencil", 64, 6 * 8192, 1)
+    parts = taffet_stencil.split_messages(faces, 2048)
     assert parts.total_bytes == faces.total_bytes
     of_rank = parts.dst[parts.src == 5]
     assert np.unique(of_rank[:6]).size == np.unique(of_rank).size  # all neighbours before any again

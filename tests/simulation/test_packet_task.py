@@ -14,11 +14,11 @@ import pytest
 from support.tasks import wait_for
 
 from flitwatch.commands.sim_packet import packet as command
-from flitwatch_db.tasks import cancel, start
+from flitwatch_db.tasks import cancel_task, start_task
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.task_models.machines import CongestionControl
 from flitwatch_domain.task_models.simulations import Packet
-from flitwatch_simulation.packet.run import CONGESTION_CONTROL, run
+from flitwatch_simulation.packet.run import CONGESTION_CONTROL, run_simulation
 from flitwatch_simulation.packet.task import request_of
 
 SMALL = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive1", "traffic": "alltoall", "bytes": 100_000, "seed": 3}
@@ -39,9 +39,9 @@ def worker(url: str) -> Iterator[None]:
 @pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_a_worker_runs_follows_and_cancels(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    good = start(conn, "sim.packet", SMALL)
-    bad = start(conn, "sim.packet", {**SMALL, "routing": "ftree"})
-    endless = start(conn, "sim.packet", {**SMALL, "bytes": 20_000_000_000, "traffic": "uniform:2"})
+    good = start_task(conn, "sim.packet", SMALL)
+    bad = start_task(conn, "sim.packet", {**SMALL, "routing": "ftree"})
+    endless = start_task(conn, "sim.packet", {**SMALL, "bytes": 20_000_000_000, "traffic": "uniform:2"})
     with worker(embedded_db):
         task = wait_for(conn, good, lambda t: not t.is_open)
         assert task.state == "succeeded", task.error
@@ -50,10 +50,10 @@ def test_a_worker_runs_follows_and_cancels(embedded_db: str, conn: psycopg.Conne
         assert "does not fit a dragonfly" in str(refused.error)
         followed = wait_for(conn, endless, lambda t: t.done > 0)
         assert 0 < followed.done < followed.total
-        cancel(conn, endless)
+        cancel_task(conn, endless)
         assert wait_for(conn, endless, lambda t: not t.is_open).state == "cancelled"
     assert task.result is not None
-    here = run(request_of(SMALL))
+    here = run_simulation(request_of(SMALL))
     keys = (
         "time_s",
         "delivered_bytes",
@@ -120,7 +120,7 @@ def test_a_task_takes_what_the_command_takes() -> None:
 
 def test_a_task_holds_back_those_who_congest_a_node() -> None:
     incast = {"topology": "xgft:2;8,4;1,4", "routing": "spray", "traffic": "incast", "bytes": 400_000}
-    free, held = (run(request_of({**incast, "congestion_control": name})) for name in ("none", "pairs"))
+    free, held = (run_simulation(request_of({**incast, "congestion_control": name})) for name in ("none", "pairs"))
     # The bottleneck is the node's link: as fast, with less waiting in the network.
     assert held["delivered_bytes"] == free["delivered_bytes"]
     assert held["time_s"] < 1.2 * free["time_s"]

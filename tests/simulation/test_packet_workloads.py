@@ -13,28 +13,28 @@ from hypothesis import strategies as st
 from flitwatch_core import packet
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.generators import dragonfly, quartz1, torus, xgft
+from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_torus, build_xgft
 from flitwatch_routing.matrices import read_matrix
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
-from flitwatch_routing.traces.read import account, is_trace, read_trace
-from flitwatch_simulation.packet.machine import build
+from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
+from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
-from flitwatch_simulation.workloads.placement import POLICIES, place, unit_of
+from flitwatch_simulation.workloads.placement import POLICIES, place_ranks, unit_of
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
 
 
 @pytest.fixture(scope="module")
 def tree_machine():
-    return build(xgft(2, [8, 8], [1, 4]), "ftree")
+    return build_machine(build_xgft(2, [8, 8], [1, 4]), "ftree")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(patterns.PATTERNS)), st.integers(2, 50), st.integers(1, 200_000), st.integers(0, 99))
 def test_every_pattern_is_delivered_whole(tree_machine, name, ranks, size, seed):
     try:
-        made = patterns.make(name, ranks, size, seed)
+        made = patterns.make_pattern(name, ranks, size, seed)
     except BadRequest:
         return
     assert made.size_bytes.min() > 0
@@ -48,15 +48,15 @@ def test_every_pattern_is_delivered_whole(tree_machine, name, ranks, size, seed)
 @pytest.mark.parametrize("name", ["uniform-ish", "", "bisect"])
 def test_unknown_patterns_are_named(name):
     with pytest.raises(BadRequest, match="unknown pattern"):
-        patterns.make(name, 8, 100)
+        patterns.make_pattern(name, 8, 100)
 
 
 def test_counts_of_the_papers_patterns():
     # Taffet 2021, table 3.1: pairs of the stencil on 16 x 16 x 12 and of the others on 3,072 nodes.
     assert patterns.grid_of(3072) == (16, 16, 12)
-    assert patterns.make("stencil3d", 3072, 10**6).src.size == 17_152
-    assert np.unique(patterns.make("bisection", 3072, 10**6).src).size == 3072
-    shuffle = patterns.make("bisection-shuffle", 3072, 10**6, 3).matrix()
+    assert patterns.make_pattern("stencil3d", 3072, 10**6).src.size == 17_152
+    assert np.unique(patterns.make_pattern("bisection", 3072, 10**6).src).size == 3072
+    shuffle = patterns.make_pattern("bisection-shuffle", 3072, 10**6, 3).matrix()
     assert shuffle[0].size == 3072
     assert np.all((shuffle[0] < 1536) != (shuffle[1] < 1536))
 
@@ -64,13 +64,17 @@ def test_counts_of_the_papers_patterns():
 @pytest.mark.parametrize("name", ["bisection", "bisection-shuffle", "alltoall", "bully", "permutation"])
 @pytest.mark.parametrize("size", [63, 10_007, 399_999])
 def test_every_byte_that_was_asked_for_is_sent(name, size):
-    assert patterns.make(name, 64, size).total_bytes == 64 * size
+    assert patterns.make_pattern(name, 64, size).total_bytes == 64 * size
 
 
 def test_rounds_hold_messages_back(tree_machine):
     # A broadcast over three levels takes three times as long as one message, because a rank forwards only what it has.
-    one = tree_machine.core.run(packet.Workload(ops=to_ops([(patterns.make("broadcast", 2, 500_000), np.arange(2))])))
-    eight = tree_machine.core.run(packet.Workload(ops=to_ops([(patterns.make("broadcast", 8, 500_000), np.arange(8))])))
+    one = tree_machine.core.run(
+        packet.Workload(ops=to_ops([(patterns.make_pattern("broadcast", 2, 500_000), np.arange(2))]))
+    )
+    eight = tree_machine.core.run(
+        packet.Workload(ops=to_ops([(patterns.make_pattern("broadcast", 8, 500_000), np.arange(8))]))
+    )
     assert eight.time_s == pytest.approx(3 * one.time_s, rel=0.01)
 
 
@@ -126,7 +130,7 @@ def test_a_dag_is_the_same_however_its_tokens_stand_in_lines(between: list[str])
 
 @pytest.mark.shared
 def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
-    told = account(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
+    told = summarise_trace(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
     assert (told["ranks"], told["messages"], told["bytes"]) == (2, 2, 16)
     (tmp_path / "dumpi-0000.txt").write_bytes((shared / "cases/one-rank-of-four/dumpi-0000.txt").read_bytes())
     with pytest.raises(BadInput, match=r"the files of ranks 1 to 3 are missing \(MPI_Comm_size says 4\)"):
@@ -342,23 +346,23 @@ def test_measured_matrix_is_read(shared):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_placements_use_free_endpoints_once(policy):
-    fabric = dragonfly(3, 6, 8, blue_routers=8)
+    fabric = build_dragonfly(3, 6, 8, blue_routers=8)
     taken = np.arange(0, 100, 3)
-    endpoints = place(fabric, 200, policy, np.random.default_rng(1), taken)
+    endpoints = place_ranks(fabric, 200, policy, np.random.default_rng(1), taken)
     assert np.unique(endpoints).size == 200
     assert not np.isin(endpoints, taken).any()
 
 
 def test_units_of_random_placements_stay_together():
-    fabric = dragonfly(3, 6, 8, blue_routers=8)
-    chassis = unit_of(fabric, "chassis")[place(fabric, 128, "random-chassis", np.random.default_rng(2))]
+    fabric = build_dragonfly(3, 6, 8, blue_routers=8)
+    chassis = unit_of(fabric, "chassis")[place_ranks(fabric, 128, "random-chassis", np.random.default_rng(2))]
     assert np.count_nonzero(np.diff(chassis)) == 128 // 32 - 1
     with pytest.raises(BadRequest, match="do not fit"):
-        place(fabric, 10_000, "contiguous", np.random.default_rng(1))
+        place_ranks(fabric, 10_000, "contiguous", np.random.default_rng(1))
     with pytest.raises(BadRequest, match="no known chassis"):
-        place(quartz1(), 8, "random-chassis", np.random.default_rng(1))
+        place_ranks(build_quartz1(), 8, "random-chassis", np.random.default_rng(1))
     with pytest.raises(BadRequest, match=r"no known group\. Use random-node or random-router"):
-        place(torus([4, 4]), 8, "random-group", np.random.default_rng(1))
+        place_ranks(build_torus([4, 4]), 8, "random-group", np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(("ranks", "repeats"), [(8, 1), (2048, 2), (30, 3)])

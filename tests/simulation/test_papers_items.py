@@ -16,13 +16,13 @@ import pytest
 from flitwatch.main import cli
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_domain.diagnosis.trees import DARK, THIN
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
-from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.items import STATES, Item, load_items
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.papers_routes import formulations
-from flitwatch_research.papers_routes.seen import keep_seen, seen, use_of
+from flitwatch_research.papers_routes.seen import keep_seen, load_seen, use_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
 from flitwatch_simulation.loop.machine import Carried
@@ -46,17 +46,17 @@ def test_every_caption_and_equation_of_a_paper_has_a_row(shared: Path, paper: st
     }
     found |= {f"equation {number}" for number in EQUATION.findall(text)}
     assert len(found) > 5
-    assert not found - {one.item for one in items() if one.paper == paper}
+    assert not found - {one.item for one in load_items() if one.paper == paper}
 
 
 def test_every_place_with_published_figures_has_a_row() -> None:
-    known = {(one.paper, one.item) for one in items()}
-    places = {(one.paper, one.place) for one in published.figures()}
+    known = {(one.paper, one.item) for one in load_items()}
+    places = {(one.paper, one.place) for one in published.load_figures()}
     assert places - known <= {("bhatele2020", "section V-B"), ("taffet2021", "section 2.5.2")}
 
 
 def test_an_item_has_one_row_and_one_that_is_not_here_a_reason() -> None:
-    every = items()
+    every = load_items()
     assert max(Counter((one.paper, one.item) for one in every).values()) == 1
     for one in every:
         assert one.state in STATES and one.what
@@ -70,7 +70,7 @@ def commands(one: Item) -> list[list[str]]:
 
 
 def test_every_command_exists_with_its_options() -> None:
-    called = [(one, words) for one in items() for words in commands(one)]
+    called = [(one, words) for one in load_items() for words in commands(one)]
     assert len(called) > 60
     for one, words in called:
         at: click.Command = cli
@@ -83,7 +83,7 @@ def test_every_command_exists_with_its_options() -> None:
         assert {word for word in words if word.startswith("--")} <= known, one
         if at.name == "study":
             assert words[0] in STUDIES, one
-    tests = [one.command for one in items() if one.command.startswith("tests/")]
+    tests = [one.command for one in load_items() if one.command.startswith("tests/")]
     assert tests and all((ROOT / test).is_file() for test in tests)
 
 
@@ -99,7 +99,7 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
     drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES, pictures.COURSES]
     files = {place_of(pictures.PAPER, item) for item in drawn} | {place_of(*pictures.TRENDS)}
-    known = {(one.paper, one.item) for one in items()}
+    known = {(one.paper, one.item) for one in load_items()}
     assert {(pictures.PAPER, item) for item in drawn} <= known
     there = list((ROOT / "docs" / "papers").iterdir())
     assert {f"papers/{file.name}" for file in there} == files and sum(file.stat().st_size for file in there) < 3e6
@@ -127,20 +127,20 @@ def test_coefficients_are_drawn_where_they_stand() -> None:
 
 
 def test_kept_curves_fall_below_the_published_error_in_less_time() -> None:
-    (gpu, end, cpu, _) = pictures.curves("lulesh")
-    theirs = published.rows("taffet2021", "figure 4.12")
+    (gpu, end, cpu, _) = pictures.load_error_curves("lulesh")
+    theirs = published.published_rows("taffet2021", "figure 4.12")
     for ours, row in ((gpu, "TFOCS with a GPU"), (cpu, "TFOCS on a CPU")):
         there = next(s for s, error in zip(ours.seconds, ours.error, strict=True) if error < theirs[row]["error"] / 100)
         assert there < 60 * theirs[row]["time"]
         assert ours.seconds == sorted(ours.seconds) and ours.error[-1] < ours.error[0] / 100
     assert end.error[-1] < theirs["CVX with Gurobi"]["error"] / 100
-    (bisection, _) = pictures.curves("bisection")
+    (bisection, _) = pictures.load_error_curves("bisection")
     assert bisection.error[-1] < 1e-5
 
 
 def test_both_formulations_are_alike_until_partitioned_binarys_routes_come() -> None:
     """Figure 3.4: the master problem's first routes are the same, and what comes late is better."""
-    alone, together = pictures.courses()
+    alone, together = pictures.load_gap_curves()
     assert (alone.label, together.label) == ("basic", "combined")
     assert alone.error[:2] == together.error[:2] and together.error[-1] < alone.error[-1]
     for one in (alone, together):
@@ -181,7 +181,7 @@ def test_a_picture_of_a_reconstruction_shows_what_the_text_says_of_it() -> None:
 @pytest.mark.system("numeric")
 def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
     """Bhatele 2020, figure 7; a counter of another run's order would not."""
-    time_s, counters = trends.trends(trends.campaign())
+    time_s, counters = trends.compute_trends(trends.load_campaign())
     assert len(time_s) == 80 and set(trends.SHOWN) <= set(counters) and len(counters) == 13
     alike = {name: float(np.corrcoef(values, time_s)[0, 1]) for name, values in counters.items()}
     assert min(alike[name] for name in trends.SHOWN) > 0.9 and min(alike.values()) > 0.5
@@ -203,7 +203,7 @@ def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
 
 def fractions(seen: CongestionMap) -> dict[str, float]:
     """Mean congested fraction of the links up between switches, down between switches, and to nodes; NaN where a kind carries nothing."""
-    found = fraction_plot.halves(seen)
+    found = fraction_plot.compute_halves(seen)
     level, routers = np.asarray(seen.fabric.routers.level), len(seen.fabric.routers)
     known = np.isfinite(found.fraction)
     between = known & (found.src < routers) & (found.dst < routers)
@@ -261,21 +261,21 @@ def dark_and_thin(seen: CongestionMap) -> int:
 
 def test_a_plot_puts_the_way_down_above_the_way_up_and_scales_all_plots_alike(tmp_path: Path) -> None:
     """Two leaf switches below one: up links are black and full, down links light and thin."""
-    fabric = xgft(2, [2, 2], [1, 1])
+    fabric = build_xgft(2, [2, 2], [1, 1])
     level, routers = np.asarray(fabric.routers.level), len(fabric.routers)
     src, dst = np.asarray(fabric.links.src), np.asarray(fabric.links.dst)
     between = (src < routers) & (dst < routers)
     up = between & (level[dst % routers] > level[src % routers])
     down = between & ~up
     seen = CongestionMap(fabric, np.where(up, 1.0, 0.0), np.where(up, 1.0, np.where(down, 0.25, 0.0)))
-    found = fraction_plot.halves(seen)
+    found = fraction_plot.compute_halves(seen)
     assert len(found.src) == up.sum() + down.sum() and set(found.fraction) == {0.0, 1.0}
     plots = [
         fraction_plot.Plot(seen, "one"),
         fraction_plot.Plot(CongestionMap(fabric, seen.congested_fraction, seen.utilisation / 2), "half"),
     ]
     assert fraction_plot.Scale.of(plots).link == 1.0
-    fraction_plot.draw(plots, tmp_path / "plot.png")
+    fraction_plot.draw_plots(plots, tmp_path / "plot.png")
     image = plt.imread(tmp_path / "plot.png")[..., 0]
     left, right = np.array_split(image, 2, axis=1)
     dark = [int((half < 0.1).sum()) for half in (left, right)]
@@ -287,11 +287,11 @@ def test_a_plot_puts_the_way_down_above_the_way_up_and_scales_all_plots_alike(tm
 
 
 def test_kept_plots_are_what_packets_saw_to_a_step(tmp_path: Path) -> None:
-    fabric = xgft(2, [2, 2], [1, 1])
+    fabric = build_xgft(2, [2, 2], [1, 1])
     rng = np.random.default_rng(1)
     fraction = np.where(rng.random(len(fabric.links)) < 0.3, np.nan, rng.random(len(fabric.links)))
     carried = Carried(1e-3, rng.integers(0, 10**6, len(fabric.links)).astype(float), fraction, True)
     keep_seen("one", "xgft:2;2,2;1,1", carried, tmp_path)
-    back, use = seen("one", tmp_path), use_of(fabric, carried)
+    back, use = load_seen("one", tmp_path), use_of(fabric, carried)
     assert np.allclose(back.congested_fraction, fraction, atol=1 / 250, equal_nan=True)
     assert np.allclose(back.utilisation, use, atol=use.max() / 250)

@@ -13,7 +13,7 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes import report
 from flitwatch_research.papers_routes.__main__ import ROWS, main
 from flitwatch_research.papers_routes.loops import unlucky_seed
-from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, portion
+from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, load_portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
 from flitwatch_simulation.loop.demand import demand_of
 
@@ -77,11 +77,11 @@ def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> No
         raise BadInput("no such machine")
 
     row = Row("3.1", "broken", {"pairs": 1}, fails)
-    kept = report.measure([row], FULL, tmp_path / "r.json")
-    assert "failed: no such machine" in report.markdown([row], kept)
+    kept = report.measure_rows([row], FULL, tmp_path / "r.json")
+    assert "failed: no such machine" in report.to_markdown([row], kept)
     (tmp_path / "r.json").write_text("{}")
     with pytest.raises(BadInput, match="is no report"):
-        report.load(tmp_path / "r.json")
+        report.load_rows(tmp_path / "r.json")
 
 
 def test_cells_are_kept_one_by_one_and_where_ours_is_worse_is_said(tmp_path: Path) -> None:
@@ -99,16 +99,16 @@ def test_cells_are_kept_one_by_one_and_where_ours_is_worse_is_said(tmp_path: Pat
         cells={"1 VL": cell(7.0), "2 VL": cell(1.04), "5 VL": fails},
     )
     path = tmp_path / "r.json"
-    report.measure([row], FULL, path, columns=["1 VL"])
-    kept = report.measure([row], FULL, path, columns=["2 VL", "5 VL"])
+    report.measure_rows([row], FULL, path, columns=["1 VL"])
+    kept = report.measure_rows([row], FULL, path, columns=["2 VL", "5 VL"])
     assert kept["4.3 a job"]["ours"] == {"1 VL": 7.0, "2 VL": 1.04} and kept["4.3 a job"]["wall_s"] == 4.0
-    text = report.markdown([row], kept)
+    text = report.to_markdown([row], kept)
     assert "| 7 (5) | 1.04 (1) | (0.2) |" in text and "cpu, at most 3 s a cell; 5 VL: no traffic explains them" in text
     assert "Ours is worse than published in 1 of 2 cells:\n\n- a job: 1 VL\n" in text
 
 
 def test_every_cell_of_both_tables_was_measured_or_says_why_not() -> None:
-    kept = report.load(Path(__file__).resolve().parents[2] / "docs" / "papers-routes.json")
+    kept = report.load_rows(Path(__file__).resolve().parents[2] / "docs" / "papers-routes.json")
     for row in ROWS:
         if row.cells:
             cells = kept[row.key]["cells"]
@@ -122,5 +122,5 @@ def test_a_portion_is_kept_as_it_was_but_for_entries_too_small_to_see(tmp_path: 
     keep_portion(tmp_path, "amg-1728", "od", "1 VL", matrix)
     keep_portion(tmp_path, "amg-1728", "od", "2 VL", matrix)
     assert [one.name for one in tmp_path.iterdir()] == ["amg-1-VL.npz"]
-    kept = portion(tmp_path / "amg-1-VL.npz")
+    kept = load_portion(tmp_path / "amg-1-VL.npz")
     assert kept.shape == (288, 288) and kept[3, 7] == 8 and kept[287, 1] == 2 and kept[5, 5] == 0 and kept.sum() == 10

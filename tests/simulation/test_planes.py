@@ -9,7 +9,7 @@ from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation import topologies
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.routings import routes_of
 
 SPEC, PLANES, NODES, LEAF_NODES = "planes:4;2;4,3;1,4", 4, 12, 4
@@ -30,7 +30,7 @@ def plane_of_links(fabric: Fabric) -> np.ndarray:
 
 
 def test_both_engines_travel_the_distances_of_a_plane_and_two_links_more() -> None:
-    told = topologies.describe(topologies.parse(SPEC))
+    told = topologies.describe_topology(topologies.parse_topology(SPEC))
     # Within the node two links, within the leaf four, elsewhere six.
     within, near = PLANES - 1, PLANES * (LEAF_NODES - 1)
     far = ENDS - 1 - within - near
@@ -38,13 +38,13 @@ def test_both_engines_travel_the_distances_of_a_plane_and_two_links_more() -> No
     assert (told["endpoints"], told["diameter"], told["unreachable_pairs"]) == (ENDS, 6, 0)
     everyone = [(a, b, 2048) for a in range(ENDS) for b in range(ENDS) if a != b]
     for routing in ("ftree", "hw-adaptive"):
-        result = sent(build(fabric_of(SPEC), routing), everyone)
+        result = sent(build_machine(fabric_of(SPEC), routing), everyone)
         assert list(result.packets_of_hops)[1:6] == [ENDS * within, 0, ENDS * near, 0, ENDS * far]
 
 
 def test_routes_by_destination_take_the_plane_of_the_destinations_nic() -> None:
     fabric, size = fabric_of(SPEC), 20_480
-    machine = build(fabric, "ftree")
+    machine = build_machine(fabric, "ftree")
     plane = plane_of_links(machine.fabric)
     for nic in range(PLANES):
         # From every NIC of node 0 to NIC `nic` of a node at another leaf.
@@ -57,7 +57,7 @@ def test_routes_by_destination_take_the_plane_of_the_destinations_nic() -> None:
 
 
 def test_one_nic_of_a_node_waits_and_all_of_them_do_not() -> None:
-    size, machine = 4_000_000, build(fabric_of(SPEC), "ftree")
+    size, machine = 4_000_000, build_machine(fabric_of(SPEC), "ftree")
     line_s = size / machine.terminal_bytes_per_s
     other = 5 * PLANES
     own = [(nic, other + nic, size) for nic in range(PLANES)]
@@ -67,7 +67,7 @@ def test_one_nic_of_a_node_waits_and_all_of_them_do_not() -> None:
 
 
 def test_packets_sprayed_over_planes_lie_evenly_on_them() -> None:
-    machine = build(fabric_of(SPEC), "spray")
+    machine = build_machine(fabric_of(SPEC), "spray")
     carried = np.asarray(sent(machine, [(0, ENDS - 1, 2048 * 4000)]).link_bytes)
     plane = plane_of_links(machine.fabric)
     shares = [carried[plane == one].sum() / carried[plane >= 0].sum() for one in range(PLANES)]
@@ -76,7 +76,7 @@ def test_packets_sprayed_over_planes_lie_evenly_on_them() -> None:
 
 
 def test_flows_by_destination_take_the_same_planes() -> None:
-    named = topologies.parse(SPEC)
+    named = topologies.parse_topology(SPEC)
     routes = routes_of(named)
     entered = np.append(fabric_of(SPEC).routers.group, np.full(ENDS, -1))[named.core.dst]
     assert routes.name == "ftree"
@@ -88,7 +88,7 @@ def test_flows_by_destination_take_the_same_planes() -> None:
 
 @pytest.mark.parametrize("spec", ["slingshot", "dragonfly:3,2,4"])
 def test_flows_take_dragonflies_too(spec: str) -> None:
-    told, fabric = topologies.describe(topologies.parse(spec)), fabric_of(spec)
+    told, fabric = topologies.describe_topology(topologies.parse_topology(spec)), fabric_of(spec)
     ends = len(fabric.endpoints)
     assert (told["kind"], told["endpoints"], told["unreachable_pairs"]) == ("dragonfly", ends, 0)
-    assert routes_of(topologies.parse(spec)).name == "minimal"
+    assert routes_of(topologies.parse_topology(spec)).name == "minimal"

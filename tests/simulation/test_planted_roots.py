@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flitwatch_research.planted_roots import QUIET, SETTINGS, SEVERAL, UNCOUNTED, Setting, run, run_samples
+from flitwatch_research.planted_roots import QUIET, SETTINGS, SEVERAL, UNCOUNTED, Setting, run_samples, score_setting
 
 #: None of them served to choose a threshold.
 SEEDS = range(500, 505)
@@ -12,7 +12,7 @@ SEEDS = range(500, 505)
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_single_roots_are_found_within_one_link(setting: Setting) -> None:
-    scores = run(setting, SEEDS)
+    scores = score_setting(setting, SEEDS)
     assert sum(one["found"] for one in scores) >= 0.9 * len(scores)
     assert sum(one["first_right"] for one in scores) >= 0.9 * len(scores)
     assert sum(one["wrong"] for one in scores) == 0
@@ -20,18 +20,18 @@ def test_single_roots_are_found_within_one_link(setting: Setting) -> None:
 
 def test_in_quiet_runs_nothing_is_named() -> None:
     for setting in QUIET:
-        scores = run(setting, SEEDS[:3])
+        scores = score_setting(setting, SEEDS[:3])
         assert [one["named"] for one in scores] == [0] * len(scores), setting
 
 
 def test_of_several_roots_at_once_most_are_found_and_few_names_are_wrong() -> None:
-    scores = [one for setting in SEVERAL for one in run(setting, SEEDS[:4])]
+    scores = [one for setting in SEVERAL for one in score_setting(setting, SEEDS[:4])]
     assert sum(one["found"] for one in scores) >= 0.6 * sum(one["planted"] for one in scores)
     assert sum(one["wrong"] for one in scores) <= 0.15 * sum(one["named"] for one in scores)
 
 
 def test_without_a_tenth_of_the_counters_a_root_is_found_or_it_says_that_it_cannot_tell() -> None:
-    scores = [one for setting in UNCOUNTED for one in run(setting, SEEDS[:4])]
+    scores = [one for setting in UNCOUNTED for one in score_setting(setting, SEEDS[:4])]
     assert sum(one["wrong"] for one in scores) == 0
     assert all(one["found"] or one["cannot_tell"] for one in scores)
 

@@ -25,24 +25,24 @@ def test_every_figure_stands_in_its_paper_where_the_table_says(shared: Path) -> 
     texts = {
         name: (shared / "papers" / f"{file}.txt").read_text().split("\n") for name, file in published.PAPERS.items()
     }
-    found = published.figures()
+    found = published.load_figures()
     assert {one.paper for one in found} == set(texts) and len(found) > 600
     wrong = [
         one
         for one in found
         if one.quote not in texts[one.paper][one.line - 1]
-        or published.numbers(one.quote)[one.number - 1 : one.number] != [one.value]
+        or published.parse_numbers(one.quote)[one.number - 1 : one.number] != [one.value]
     ]
     assert not wrong
 
 
 def test_a_figure_has_one_row_and_an_unknown_one_is_named() -> None:
-    counted = Counter((one.paper, one.place, one.row, one.column) for one in published.figures())
+    counted = Counter((one.paper, one.place, one.row, one.column) for one in published.load_figures())
     assert counted and max(counted.values()) == 1
     with pytest.raises(NotFound, match=r"table 9\.9 of taffet2021"):
-        published.rows("taffet2021", "table 9.9")
+        published.published_rows("taffet2021", "table 9.9")
     with pytest.raises(NotFound, match=r"no 'Odin'.*table 5\.1"):
-        published.value("taffet2021", "table 5.1", "Odin", "Bisection Shift")
+        published.published_value("taffet2021", "table 5.1", "Odin", "Bisection Shift")
 
 
 def distinctive(text: str) -> bool:
@@ -63,7 +63,7 @@ def test_the_search_for_typed_figures_finds_one() -> None:
 
 
 def test_no_published_figure_is_typed_where_comparisons_are_made() -> None:
-    known = {one.value for one in published.figures()}
+    known = {one.value for one in published.load_figures()}
     modules = [path for folder in COMPARING for path in folder.rglob("*.py")]
     assert len(modules) > 15
     again = {

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import shortest_path
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_simulation.packet.run import PacketRun, run
+from flitwatch_simulation.packet.run import PacketRun, run_simulation
 
 WIRING = Path("data") / "cray-wiring"
 
@@ -43,7 +43,7 @@ def test_packets_cross_real_wiring_within_its_diameter(shared: Path, tmp_path: P
     most = {"minimal": 2 * within + 2, "adaptive0": 3 * within + 4}
     mean = {}
     for routing, routers in most.items():
-        answer = run(
+        answer = run_simulation(
             PacketRun(topology, routing, "uniform", 8192, seed=3, links_csv=str(tmp_path / "links.csv")),
         )
         assert answer["conserved"], answer

@@ -17,7 +17,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.sampling import Reach
 from flitwatch_ingest.sampler import make_plan
 from flitwatch_ingest.writer import WriterSettings
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_simulation.namespaces import Lab, figure_214, why_not
 
 pytestmark = [
@@ -76,7 +76,7 @@ def send(lab: Lab, host: str, port: int, packets: int) -> None:
 def test_links_are_recovered_in_the_job_s_context(embedded_db, tmp_path):
     fabric = figure_214(100)
     with connect(embedded_db) as conn:
-        fabrics.save(conn, fabric)
+        fabrics.save_fabric(conn, fabric)
     with Lab(fabric, queue_bytes=1 << 20) as lab:
         addresses = {host: lab.address(host) for host in lab.hosts}
         (tmp_path / "plan.json").write_text(make_plan(fabric, "h2", addresses).model_dump_json())
@@ -90,7 +90,7 @@ def test_links_are_recovered_in_the_job_s_context(embedded_db, tmp_path):
         send(lab, "h1", 7000, PACKETS)
         second = again.stop()
     assert first["packets"]["decoded"] == 2 * PACKETS and second["packets"]["decoded"] == PACKETS
-    drain(embedded_db, embedded_db, settings=WriterSettings(), limit_s=60)
+    drain_log(embedded_db, embedded_db, settings=WriterSettings(), limit_s=60)
     reach = Reach(fabric)
     with connect(embedded_db) as conn:
         for tag, sender, packets in (("2", 0, 2 * PACKETS), ("6", 4, PACKETS)):

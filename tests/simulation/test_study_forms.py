@@ -46,7 +46,7 @@ def test_a_study_takes_the_fields_of_its_form(study: str) -> None:
     given = {field["name"]: filled(study, field) for field in FORMS[study]}
     for name, value in given.items():
         assert read_study({"study": study, "parameters": {name: value}}).parameters.given() == {name: value}
-    found = registry.find(study)
+    found = registry.find_study(study)
     if found.plan is not None:
         assert found.plan(given)
     else:

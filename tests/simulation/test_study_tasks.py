@@ -17,7 +17,7 @@ from support.tasks import wait_for
 from support.waiting import eventually
 
 from flitwatch_db.runs import noise_bench
-from flitwatch_db.tasks import cancel, start
+from flitwatch_db.tasks import cancel_task, start_task
 from flitwatch_research.studies import registry
 
 #: The scheduler serves its health at 8787 unless it is told to take any port.
@@ -71,12 +71,12 @@ def test_a_study_is_the_same_wherever_it_is_computed(
     embedded_db: str, conn: psycopg.Connection[Any], cluster: LocalCluster, where: str
 ) -> None:
     executor = cluster.scheduler_address if where == "dask" else "local:1"
-    task_id = start(conn, "sim.study", {"study": "fig16", "parameters": PARAMETERS})
+    task_id = start_task(conn, "sim.study", {"study": "fig16", "parameters": PARAMETERS})
     with worker(embedded_db, executor):
         task = wait_for(conn, task_id, lambda task: not task.is_open)
     assert task.state == "succeeded", task.error
     assert task.result is not None and task.done == task.total > 0
-    here = registry.find("fig16").run(PARAMETERS, lambda *_: None, lambda: False)
+    here = registry.find_study("fig16").run(PARAMETERS, lambda *_: None, lambda: False)
     keys = ("series", "x", "semantics", "slowdown", "overhead", "cost", "seed")
     assert [{k: p[k] for k in keys} for p in task.result["points"]] == [{k: p[k] for k in keys} for p in here["points"]]
 
@@ -86,12 +86,12 @@ def test_a_cancel_ends_a_study_and_leaves_nothing_running(
     embedded_db: str, conn: psycopg.Connection[Any], cluster: LocalCluster, where: str
 ) -> None:
     executor = cluster.scheduler_address if where == "dask" else "local:1"
-    task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
+    task_id = start_task(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
     with worker(embedded_db, executor):
         wait_for(conn, task_id, lambda task: task.state == "running")
         if where == "dask":
             eventually(lambda: busy(cluster) > 0, PATIENCE_S, 0.1, "a running call")
-        cancel(conn, task_id)
+        cancel_task(conn, task_id)
         assert wait_for(conn, task_id, lambda task: not task.is_open).state == "cancelled"
         eventually(lambda: busy(cluster) == 0, PATIENCE_S, 0.1, "all calls to end")
 
@@ -103,13 +103,13 @@ def test_workers_of_a_cluster_hold_no_connection_to_the_database(
     """One Flitwatch worker keeps 32 threads of Dask's workers busy: they share its connections, which are five at most."""
     held: list[int] = []
     with LocalCluster(n_workers=2, threads_per_worker=16, **WITHOUT_FIXED_PORTS) as cluster:
-        task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
+        task_id = start_task(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
         with worker(embedded_db, cluster.scheduler_address):
             eventually(lambda: busy(cluster) > 0, PATIENCE_S, 0.1, "a running call")
             for _ in range(20):
                 held.append(connections(conn))
                 time.sleep(0.1)
-            cancel(conn, task_id)
+            cancel_task(conn, task_id)
             assert wait_for(conn, task_id, lambda task: not task.is_open).state == "cancelled"
     assert 1 <= max(held) <= 5, held
 
@@ -131,7 +131,7 @@ def test_microbenchmark_measurements_are_stored_once(conn: psycopg.Connection[An
         "quiet_s": [1.0],
     }
     never = one | {"split": 1, "perturbed_s": [], "quiet_s": [1.0]}
-    assert noise_bench.insert(conn, "a.jsonl", [one, never]) == 2
-    assert noise_bench.insert(conn, "a.jsonl", [one, never]) == 0
-    (row,) = noise_bench.slowdowns(conn)
+    assert noise_bench.insert_measurements(conn, "a.jsonl", [one, never]) == 2
+    assert noise_bench.insert_measurements(conn, "a.jsonl", [one, never]) == 0
+    (row,) = noise_bench.list_slowdowns(conn)
     assert (row["splits"], row["slowdown"], row["perturbed_s"]) == (2, 3.0, 3.0)

@@ -10,7 +10,7 @@ import pytest
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.studies import registry
-from flitwatch_simulation.workloads.minighost import STRATEGIES, faces_of, minighost
+from flitwatch_simulation.workloads.minighost import STRATEGIES, faces_of, minighost_messages
 
 #: Each study in its quickest form, and two machines.
 QUICK: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -23,7 +23,7 @@ QUICK: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", QUICK)
 def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path: Path) -> None:
-    study = registry.find(name)
+    study = registry.find_study(name)
     quick, small, other = QUICK[name]
 
     def points(seed: int, machine: dict[str, Any]) -> list[dict[str, Any]]:
@@ -55,11 +55,11 @@ def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path:
 )
 def test_machines_that_a_study_does_not_fit_are_named(name: str, topology: str) -> None:
     with pytest.raises(BadRequest, match="leaf switches of 32 nodes"):
-        registry.find(name).run({"topology": topology}, lambda *_: None, lambda: False)
+        registry.find_study(name).run({"topology": topology}, lambda *_: None, lambda: False)
 
 
 def test_the_case_studies_tree_is_the_default() -> None:
-    study = registry.find("taffet-minighost")
+    study = registry.find_study("taffet-minighost")
     points = [
         study.run({"kbytes": 10, **machine}, lambda *_: None, lambda: False)["points"]
         for machine in ({}, {"topology": "xgft:2;32,72;1,16"})
@@ -71,7 +71,7 @@ def test_the_case_studies_tree_is_the_default() -> None:
 @pytest.mark.parametrize("seed", [1, 3])
 def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> None:
     """Section 2.4.2: each mapping and each strategy is faster than the one before, and the second-last row is congested in the south phase."""
-    answer = registry.find("taffet-minighost").run({"seed": seed}, lambda *_: None, lambda: False)
+    answer = registry.find_study("taffet-minighost").run({"seed": seed}, lambda *_: None, lambda: False)
     points = {(p["mapping"], p["strategy"]): p for p in answer["points"]}
     published = sorted((p for p in points.values() if p["published_s"]), key=lambda p: -p["published_s"])
     assert [(p["mapping"], p["strategy"]) for p in published] == [
@@ -92,7 +92,7 @@ def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> 
 def test_by_waits_aggregated_faces_still_congest_the_row_before_the_last(seed: int) -> None:
     """Figure 2.7b: row 14 is congested with SVAF too; queues longer than their credits do not show it here (ADR 0038)."""
     parameters = {"seed": seed, "congested_after_ns": 1000.0}
-    answer = registry.find("taffet-minighost").run(parameters, lambda *_: None, lambda: False)
+    answer = registry.find_study("taffet-minighost").run(parameters, lambda *_: None, lambda: False)
     tiled = {p["strategy"]: p for p in answer["points"] if p["mapping"] == "tiled"}
     for strategy in ("bspma", "svaf"):
         assert tiled[strategy]["endpoint_roots"] > 0 and 14 in tiled[strategy]["rows_of_south_roots"]
@@ -111,7 +111,7 @@ def test_a_stencil_with_periodic_boundaries_would_have_no_edge() -> None:
 
 def test_strategies_send_the_same_faces_and_differ_by_their_reductions() -> None:
     faces = faces_of((4, 4, 2), np.arange(32))
-    made = {name: minighost(faces, 32, name, 5, 1000.0) for name in STRATEGIES}
+    made = {name: minighost_messages(faces, 32, name, 5, 1000.0) for name in STRATEGIES}
     large = {name: one.chosen(one.size_bytes > 8) for name, one in made.items()}
     assert len({one.total_bytes for one in large.values()}) == 1
     assert [large[name].src.size // 128 for name in STRATEGIES] == [1, 5, 5]

@@ -14,8 +14,8 @@ from flitwatch_simulation import topologies
 )
 def test_a_switch_with_more_ports_than_can_be_numbered_is_refused(spec: str, ports: str) -> None:
     with pytest.raises(BadRequest, match=rf"a switch with {ports} ports, more than 65,535"):
-        topologies.parse(spec)
+        topologies.parse_topology(spec)
 
 
 def test_the_largest_switch_has_all_its_ports() -> None:
-    assert topologies.parse("xgft:1;65535;1").kind == "xgft"
+    assert topologies.parse_topology("xgft:1;65535;1").kind == "xgft"

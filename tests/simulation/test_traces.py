@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.traces import read as traces
 from flitwatch_routing.traces.collective_rounds import Call, rounds_of
-from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.packet.machine import build_machine
 
 TYPE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
 BLOCKS = [
@@ -49,7 +49,7 @@ def written(folder: Path, texts: list[str]) -> Path:
 
 
 def replayed(path: Path, ranks: int) -> packet.Result:
-    machine = build(xgft(2, [4, 4], [1, 2]), "ftree")
+    machine = build_machine(build_xgft(2, [4, 4], [1, 2]), "ftree")
     dag = traces.read_trace(path)
     assert dag.ranks == ranks
     result = machine.core.run(packet.Workload(ops=dag.to_ops(np.arange(ranks))))
@@ -63,7 +63,7 @@ def test_a_collective_moves_what_it_must(tmp_path: Path, name: str, ranks: int) 
     fields, expected = CALLS[name]
     folder = written(tmp_path / "trace", [call(name, *fields)] * ranks)
     assert replayed(folder, ranks).delivered_bytes == expected(ranks)
-    told = traces.account(traces.read_trace(folder))
+    told = traces.summarise_trace(traces.read_trace(folder))
     assert told["expanded"] == {name: {"calls": ranks, "bytes": 32 * ranks}} and told["left_out"] == {}
 
 
@@ -111,7 +111,7 @@ def test_counts_by_peer_are_kept_apart(tmp_path: Path) -> None:
     ]
     folder = written(tmp_path / "trace", texts)
     assert replayed(folder, 3).delivered_bytes == 8 * counts.sum()
-    src, dst, size, packets = traces.matrix(traces.read_trace(folder), 16)
+    src, dst, size, packets = traces.trace_matrix(traces.read_trace(folder), 16)
     assert np.array_equal(size, 8 * counts[src, dst]) and np.array_equal(packets, -(-size // 16))
 
 
@@ -120,7 +120,7 @@ def test_what_is_left_out_is_counted_with_its_bytes_and_does_not_shift_what_foll
     scan = call("MPI_Scan", "int count=2", TYPE, WORLD)
     reduce = call("MPI_Allreduce", "int count=1", TYPE, WORLD)
     folder = written(tmp_path / "trace", [other + scan + reduce, scan + reduce])
-    told = traces.account(traces.read_trace(folder))
+    told = traces.summarise_trace(traces.read_trace(folder))
     assert told["left_out"] == {"MPI_Allreduce": {"calls": 1, "bytes": 8000}, "MPI_Scan": {"calls": 2, "bytes": 32}}
     assert told["left_out_bytes"] == 8032
     assert told["expanded"] == {"MPI_Allreduce": {"calls": 2, "bytes": 16}}
@@ -198,10 +198,12 @@ def test_messages_and_collectives_of_split_and_duplicated_communicators_go_to_th
         texts.append(split + dup + bcast + again + alone + sent + came)
     folder = written(tmp_path / "trace", texts)
     dag = traces.read_trace(folder)
-    found = {(s, d): size for s, d, size, _ in zip(*(one.tolist() for one in traces.matrix(dag, 4096)), strict=True)}
+    found = {
+        (s, d): size for s, d, size, _ in zip(*(one.tolist() for one in traces.trace_matrix(dag, 4096)), strict=True)
+    }
     # Of 5, 3, 1 and of 4, 2 the first knows, and sends 100 doubles to the second.
     assert found == {(5, 3): 808, (5, 1): 8, (4, 2): 808}
-    told = traces.account(dag)
+    told = traces.summarise_trace(dag)
     assert told["left_out"] == {} and told["expanded"]["MPI_Bcast"]["calls"] == 5
     assert replayed(folder, 6).delivered_bytes == 1624
 
@@ -215,7 +217,7 @@ def test_a_grid_keeps_the_order_of_its_ranks_unless_they_may_be_reordered(tmp_pa
         barrier = call("MPI_Barrier", WORLD)
         return written(tmp_path / str(reorder), [inside + barrier] * 3 + [outside + barrier])
 
-    kept, lost = (traces.account(traces.read_trace(trace(reorder))) for reorder in (0, 1))
+    kept, lost = (traces.summarise_trace(traces.read_trace(trace(reorder))) for reorder in (0, 1))
     gathered = {"MPI_Allgather": {"calls": 3, "bytes": 96}}
     assert (kept["left_out"], lost["left_out"]) == ({}, gathered)
     assert kept["bytes"] - lost["bytes"] == 3 * 2 * 32
@@ -282,7 +284,7 @@ def test_a_goal_file_goes_the_same_way(tmp_path: Path) -> None:
     goal.write_text(
         "num_ranks 2\nrank 0 {\nl1: send 100b to 1 tag 0\n}\nrank 1 {\nl1: recv 100b from 0 tag 0\nl2: calc 5\nl2 requires l1\n}\n"
     )
-    told = traces.account(traces.read_trace(goal))
+    told = traces.summarise_trace(traces.read_trace(goal))
     assert (told["messages"], told["bytes"], told["computation_s"]) == (1, 100, pytest.approx(5e-9))
     answer = CliRunner().invoke(cli, ["traffic", "trace", str(goal), "--json"], catch_exceptions=False)
     assert json.loads(answer.stdout)["bytes"] == 100

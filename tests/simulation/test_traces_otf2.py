@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.generators import xgft
-from flitwatch_routing.traces.read import account, matrix, read_trace
-from flitwatch_simulation.packet.machine import build
+from flitwatch_domain.generators import build_xgft
+from flitwatch_routing.traces.read import read_trace, summarise_trace, trace_matrix
+from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads.messages import to_ops
 from flitwatch_simulation.workloads.phases import messages_of
 
@@ -73,7 +73,7 @@ def written(folder: Path, ranks: int, play: Callable[[Program], None]) -> Path:
 
 
 def replayed(path: Path) -> packet.Result:
-    machine = build(xgft(2, [4, 4], [1, 2]), "ftree")
+    machine = build_machine(build_xgft(2, [4, 4], [1, 2]), "ftree")
     dag = read_trace(path)
     result = machine.core.run(packet.Workload(ops=dag.to_ops(np.arange(dag.ranks))))
     assert result.conserved
@@ -97,12 +97,12 @@ def ring(program: Program) -> None:
 
 def test_messages_and_computation_are_replayed(tmp_path: Path) -> None:
     path = written(tmp_path / "trace", 6, ring)
-    told = account(read_trace(path))
+    told = summarise_trace(read_trace(path))
     assert (told["messages"], told["bytes"], told["left_out"]) == (6, 6000, {})
     assert told["computation_s"] == pytest.approx(6 * 5e-3)
     ends = replayed(path).raw["rank_end_ps"] * 1e-12
     assert replayed(path).delivered_bytes == 6000 and ((ends > 5e-3) & (ends < 5.1e-3)).all()
-    src, dst, size, packets = matrix(read_trace(path / "traces.otf2"), 512)
+    src, dst, size, packets = trace_matrix(read_trace(path / "traces.otf2"), 512)
     assert np.array_equal(dst, (src + 1) % 6) and (size == 1000).all() and (packets == 2).all()
 
 
@@ -128,7 +128,7 @@ def test_collectives_move_what_they_must(tmp_path: Path, kind: str) -> None:
 
     path = written(tmp_path / "trace", 8, play)
     assert replayed(path).delivered_bytes == total(8)
-    told = account(read_trace(path))
+    told = summarise_trace(read_trace(path))
     assert told["expanded"][f"MPI_{kind.capitalize()}"]["calls"] == 8 and not told["left_out"]
 
 
@@ -142,9 +142,9 @@ def test_collectives_of_a_part_of_the_ranks_stay_there_and_those_by_counts_are_l
 
     path = written(tmp_path / "trace", 8, play)
     dag = read_trace(path)
-    src, dst, size, _ = matrix(dag, 4096)
+    src, dst, size, _ = trace_matrix(dag, 4096)
     assert (src % 2).all() and (dst % 2).all() and (size == 10).all() and len(src) == 12
-    assert account(dag)["left_out"] == {"MPI_Alltoallv": {"calls": 8, "bytes": 8 * 100 + 28}}
+    assert summarise_trace(dag)["left_out"] == {"MPI_Alltoallv": {"calls": 8, "bytes": 8 * 100 + 28}}
 
 
 @pytest.mark.system("numeric")
@@ -184,10 +184,10 @@ def test_phases_keep_every_message_and_end_no_earlier_than_the_trace(tmp_path: P
     path = written(tmp_path / "trace", 8, play)
     dag = read_trace(path)
     made = messages_of(dag)
-    assert made.rounds > 4 and made.total_bytes == account(dag)["bytes"]
-    src, dst, size, _ = matrix(dag, 4096)
+    assert made.rounds > 4 and made.total_bytes == summarise_trace(dag)["bytes"]
+    src, dst, size, _ = trace_matrix(dag, 4096)
     assert all(np.array_equal(a, b) for a, b in zip(made.matrix(), (src, dst, size), strict=True))
-    machine = build(xgft(2, [4, 4], [1, 2]), "ftree")
+    machine = build_machine(build_xgft(2, [4, 4], [1, 2]), "ftree")
     by_phase = machine.core.run(packet.Workload(ops=to_ops([(made, np.arange(8))]))).raw["rank_end_ps"].max()
     assert replayed(path).raw["rank_end_ps"].max() <= by_phase * 1.001
 

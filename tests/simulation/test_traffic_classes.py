@@ -10,7 +10,7 @@ import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_simulation.packet.jobs import read_jobs
-from flitwatch_simulation.packet.run import run
+from flitwatch_simulation.packet.run import run_simulation
 from flitwatch_simulation.packet.task import request_of
 from flitwatch_simulation.packet.traffic_classes import NamedClass, class_plan, parse_class
 from flitwatch_simulation.packet.workload import PacketRun
@@ -74,7 +74,7 @@ def test_a_run_with_classes_refuses_what_they_do_not_go_with(change: dict[str, A
         "job_class": "fast",
     }
     with pytest.raises(BadRequest, match=message):
-        run(request_of({**fits, **change}))
+        run_simulation(request_of({**fits, **change}))
 
 
 def test_a_task_refuses_classes_out_of_range() -> None:
@@ -92,10 +92,12 @@ def test_a_file_of_jobs_may_name_classes(tmp_path: Path) -> None:
 
 
 def test_a_class_keeps_its_jobs_pace_beside_a_bully(tmp_path: Path) -> None:
-    alone, mixed = (run(request_of({**TREE, "jobs": jobs})) for jobs in ([HALO_BARE], [HALO_BARE, BULLY_BARE]))
+    alone, mixed = (
+        run_simulation(request_of({**TREE, "jobs": jobs})) for jobs in ([HALO_BARE], [HALO_BARE, BULLY_BARE])
+    )
     links = tmp_path / "links.csv"
     asked = request_of({**TREE, "jobs": [HALO, BULLY], "traffic_classes": [FAST, BULK]})
-    classed = run(PacketRun(**{**vars(asked), "links_csv": str(links)}))
+    classed = run_simulation(PacketRun(**{**vars(asked), "links_csv": str(links)}))
     assert classed["conserved"]
     assert classed["delivered_bytes"] == mixed["delivered_bytes"]
     fast, bulk = classed["classes"]
@@ -113,10 +115,12 @@ def test_a_class_keeps_its_jobs_pace_beside_a_bully(tmp_path: Path) -> None:
 
 def test_background_and_control_go_with_classes() -> None:
     asked = {**TREE, "traffic": "incast", "bytes": 200_000, "ranks": 16, "traffic_classes": [FAST, BULK]}
-    beside = run(request_of({**asked, "background": "uniform:4", "job_class": "fast", "background_class": "bulk"}))
+    beside = run_simulation(
+        request_of({**asked, "background": "uniform:4", "job_class": "fast", "background_class": "bulk"})
+    )
     assert beside["conserved"]
     assert all(one["bytes"] > 0 for one in beside["classes"])
-    held = run(request_of({**asked, "job_class": "fast", "congestion_control": "pairs"}))
+    held = run_simulation(request_of({**asked, "job_class": "fast", "congestion_control": "pairs"}))
     assert held["conserved"]
     assert held["delivered_bytes"] == held["classes"][0]["bytes"]
 

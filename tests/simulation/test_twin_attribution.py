@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.planted_flows import BY_PORT, FABRIC, FLIT, MACHINE, ROUTER, Job, by_class, four_jobs, moment
 
-from flitwatch_domain.attribution import Attribution, Places, attribute
+from flitwatch_domain.attribution import Attribution, Places, attribute_waiting
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 
 ROUTES = DragonflyRoutes(FABRIC)
@@ -27,7 +27,7 @@ def answer(
     alike = JobTraffic(ROUTER[own.ends], np.ones(len(own.ends)), np.ones(len(own.ends)))
     weight = places.sums(ROUTES.loads([alike], places.links, 0.0))[:, 0]
     moments = [moment(jobs, rates, places, cards) for rates in (quiet, *slow)]
-    return attribute(ROUTES, places, weight / weight.sum(), moments[1:], moments[0], 0, FLIT)
+    return attribute_waiting(ROUTES, places, weight / weight.sum(), moments[1:], moments[0], 0, FLIT)
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_twin import campaign
-from flitwatch_twin.applications import Application, application
+from flitwatch_twin.applications import Application, find_application
 from flitwatch_twin.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
-from flitwatch_twin.campaign.background import checkpoint_load, long_queue, queue
+from flitwatch_twin.campaign.background import checkpoint_load, long_queue, simulate_queue
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.dataset import label_effects
 from flitwatch_twin.campaign.era import Era
 from flitwatch_twin.campaign.history import History, make_history
 from flitwatch_twin.flows import Flows, exchange_pattern
-from flitwatch_twin.footprint import footprints
+from flitwatch_twin.footprint import compute_footprints
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.traffic import Checkpoints
@@ -34,7 +34,7 @@ def _run(history: History, app: Application, job: int, world: str = "plain") -> 
     """One run as a campaign of this world simulates it."""
     told = WORLDS[world]
     era = Era.draw(told, np.random.default_rng(1), 10 * 86400.0, len(campaign.COUNTER_NAMES))
-    return simulate._simulate(history, app, job, Cause.of(app, told, np.random.default_rng(3)), era, told.variation)
+    return simulate._simulate_run(history, app, job, Cause.of(app, told, np.random.default_rng(3)), era, told.variation)
 
 
 def test_history_is_a_possible_schedule(history: History) -> None:
@@ -52,7 +52,7 @@ def test_history_is_a_possible_schedule(history: History) -> None:
 
 
 def test_a_run_is_the_same_again_and_its_effects_add_up_to_less_than_it(history: History) -> None:
-    app = application("amg-128")
+    app = find_application("amg-128")
     for job in history.runs_of("amg-128")[:4].tolist():
         once, again = (_run(history, app, job) for _ in range(2))
         assert np.array_equal(once.times_s, again.times_s)
@@ -66,7 +66,7 @@ def test_a_run_is_the_same_again_and_its_effects_add_up_to_less_than_it(history:
 @pytest.mark.parametrize("world", ["plain", "law"])
 def test_effect_is_that_of_a_machine_without_the_user(history: History, world: str) -> None:
     """Leave the strongest user's jobs out by hand: the same run takes what the truth says."""
-    app = application("milc-128")
+    app = find_application("milc-128")
     runs = [(job, _run(history, app, job, world)) for job in history.runs_of("milc-128")[:6].tolist()]
     job, run = max(runs, key=lambda pair: pair[1].effect_s[: len(history.users)].max())
     user = int(np.argmax(run.effect_s[: len(history.users)]))
@@ -82,7 +82,7 @@ def test_effect_is_that_of_a_machine_without_the_user(history: History, world: s
 
 
 def test_idle_users_have_no_effect(history: History) -> None:
-    run = _run(history, application("amg-128"), int(history.runs_of("amg-128")[0]))
+    run = _run(history, find_application("amg-128"), int(history.runs_of("amg-128")[0]))
     job = history.runs_of("amg-128")[0]
     begin, end = history.jobs.start_s[job], history.jobs.start_s[job] + run.times_s.sum()
     near = (history.jobs.start_s < end + 300) & (history.jobs.end_s > begin - 1800)
@@ -93,7 +93,7 @@ def test_idle_users_have_no_effect(history: History) -> None:
 @pytest.mark.parametrize("exchange", [0, 1, 2])
 def test_footprint_agrees_with_routed_flows(exchange: int) -> None:
     """The campaign's closed form against static paths on the same placement: routers' loads go together, groups' all but agree."""
-    fabric = dragonfly(6, io_routers_per_group=4)
+    fabric = build_dragonfly(6, io_routers_per_group=4)
     machine = Machine.of(fabric)
     rng = np.random.default_rng(0)
     scattered = rng.choice(700, 200, replace=False)
@@ -102,7 +102,7 @@ def test_footprint_agrees_with_routed_flows(exchange: int) -> None:
     assert pattern is not None
     state = StaticPathModel(fabric, machine).step(Flows((pattern,), np.ones(1)), 1.0)
     routed = np.bincount(fabric.links.dst, state.link_bytes, fabric.vertices)[: len(fabric.routers)]
-    closed = footprints(machine, [nodes], np.array([exchange]), [(1,)], np.zeros(1, bool)).router[0]
+    closed = compute_footprints(machine, [nodes], np.array([exchange]), [(1,)], np.zeros(1, bool)).router[0]
     group = machine.group_of
     assert np.corrcoef(routed, closed)[0, 1] > 0.75
     assert np.corrcoef(np.bincount(group, routed), np.bincount(group, closed))[0, 1] > 0.98
@@ -110,15 +110,15 @@ def test_footprint_agrees_with_routed_flows(exchange: int) -> None:
 
 
 def test_a_run_alone_on_the_machine_is_slowed_by_nobody(history: History) -> None:
-    machine = Machine.of(dragonfly(6, io_routers_per_group=4))
-    nobody = footprints(machine, [], np.zeros(0, np.int64), [], np.zeros(0, bool))
+    machine = Machine.of(build_dragonfly(6, io_routers_per_group=4))
+    nobody = compute_footprints(machine, [], np.zeros(0, np.int64), [], np.zeros(0, bool))
     assert nobody.router.shape == nobody.processor.shape == (0, machine.routers)
     job = int(history.runs_of("amg-128")[0])
     gone = np.arange(len(history.jobs.start_s)) != job
     start_s, end_s = (np.where(gone, -1e9, seconds) for seconds in (history.jobs.start_s, history.jobs.end_s))
     quiet = replace(history, jobs=replace(history.jobs, start_s=start_s, end_s=end_s))
-    run = _run(quiet, application("amg-128"), job)
-    assert not run.effect_s.any() and run.times_s.sum() <= _run(history, application("amg-128"), job).times_s.sum()
+    run = _run(quiet, find_application("amg-128"), job)
+    assert not run.effect_s.any() and run.times_s.sum() <= _run(history, find_application("amg-128"), job).times_s.sum()
 
 
 def test_file_system_queue_and_checkpoints() -> None:
@@ -137,10 +137,10 @@ def test_file_system_queue_and_checkpoints() -> None:
         expected += rate[k] * live * Checkpoints(every[k], length[k], phase[k]).at(fine - start[k])
     np.testing.assert_allclose(load, expected.reshape(100, 20).mean(axis=1), atol=0.06)
     arrivals = np.random.default_rng(0).uniform(0, 2.2, (3, 400))
-    backlog = queue(arrivals, 0.0)
+    backlog = simulate_queue(arrivals, 0.0)
     assert backlog.min() >= 0 and backlog.max() <= 240
     np.testing.assert_allclose(backlog[1], long_queue(arrivals[1]))
-    assert (queue(arrivals * 0.5, 0.0) <= backlog + 1e-9).all()
+    assert (simulate_queue(arrivals * 0.5, 0.0) <= backlog + 1e-9).all()
 
 
 def test_labels_follow_effects() -> None:
@@ -175,15 +175,15 @@ def test_cache_round_trip(tmp_path: Path) -> None:
         ("RT_RB_STL", "PT_RB_STL_RQ"),
         np.zeros(2),
     )
-    cache.save(tmp_path / "a" / "b.npz", truth)
-    back = cache.load(tmp_path / "a" / "b.npz", CampaignTruth)
+    cache.save_record(tmp_path / "a" / "b.npz", truth)
+    back = cache.load_record(tmp_path / "a" / "b.npz", CampaignTruth)
     assert back is not None
     for field in fields(CampaignTruth):
         assert np.array_equal(getattr(back, field.name), getattr(truth, field.name)), field.name
         assert type(getattr(back, field.name)) is type(getattr(truth, field.name))
-    assert cache.load(tmp_path / "none.npz", CampaignTruth) is None
+    assert cache.load_record(tmp_path / "none.npz", CampaignTruth) is None
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 half")
-    assert cache.load(tmp_path / "bad.npz", CampaignTruth) is None
+    assert cache.load_record(tmp_path / "bad.npz", CampaignTruth) is None
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_cache_round_trip(tmp_path: Path) -> None:
 )
 def test_bad_scenarios(scenario: str, seed: int, users: int) -> None:
     with pytest.raises(BadRequest):
-        campaign.generate(scenario, seed, users)
+        campaign.generate_campaign(scenario, seed, users)
 
 
 @pytest.mark.system("numeric")
@@ -211,7 +211,7 @@ def test_shapes_of_the_paper(
     """Times relative to the best (Bhatele 2020, figure 1): most runs near it, the worst 2.5 to 4.5 times as long; UMT's above 2."""
     monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path))
     low, high, worst_low, worst_high = band
-    observed, truth = campaign.generate(name, 17), campaign.generate_truth(name, 17)
+    observed, truth = campaign.generate_campaign(name, 17), campaign.generate_truth(name, 17)
     relative = observed.run_time_s / observed.run_time_s.min()
     assert 175 <= len(relative) <= 225
     assert low <= np.median(relative) <= high

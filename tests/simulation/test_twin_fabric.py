@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from flitwatch_domain.diagnosis import PortWindow, find_roots
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly, theta, xgft
+from flitwatch_domain.generators import build_dragonfly, build_theta, build_xgft
 from flitwatch_twin.counters import FLITS_PER_BYTE, Counters, router_metric_names, tile_columns
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern, incast_pattern, io_pattern
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.stall import waiting
 from flitwatch_twin.static_model import StaticPathModel
 
-FABRIC = dragonfly(3, io_routers_per_group=2)
+FABRIC = build_dragonfly(3, io_routers_per_group=2)
 MACHINE = Machine.of(FABRIC)
 MODEL = StaticPathModel(FABRIC, MACHINE)
 
@@ -134,7 +134,7 @@ def test_quarters_cover_every_column_once() -> None:
 
 
 def test_real_wiring_of_theta_can_be_simulated() -> None:
-    fabric = theta(io_routers_per_group=2)
+    fabric = build_theta(io_routers_per_group=2)
     machine = Machine.of(fabric)
     pattern = exchange_pattern(machine.node_endpoint[::7], 1, np.random.default_rng(0))
     assert pattern is not None
@@ -144,7 +144,7 @@ def test_real_wiring_of_theta_can_be_simulated() -> None:
 
 def test_a_tree_is_refused() -> None:
     with pytest.raises(BadRequest, match="no dragonfly"):
-        Machine.of(xgft(2, (4, 4), (1, 2)))
+        Machine.of(build_xgft(2, (4, 4), (1, 2)))
 
 
 def port_window(model: StaticPathModel, flows: Flows) -> PortWindow:

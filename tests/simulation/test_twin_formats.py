@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_domain.counters import TABLE_II, identify
-from flitwatch_domain.hostlist import expand
+from flitwatch_domain.counters import TABLE_II, identify_counter
+from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_stream.shapes import parse_job, parse_run
-from flitwatch_twin.avro import varints
+from flitwatch_twin.avro import encode_varints
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.registry import FileRegistry
 from flitwatch_twin.run import TwinRun
@@ -77,7 +77,7 @@ def test_json_has_the_keys_order_and_types_of_ldmsd(shared: Path, small: TwinRun
     )
     assert b" " not in text
     for key in list(ours)[5:]:
-        assert isinstance(ours[key], int) and 0 <= ours[key] < 2**63 and identify(key) is not None
+        assert isinstance(ours[key], int) and 0 <= ours[key] < 2**63 and identify_counter(key) is not None
     if "nic" in topic:
         assert list(ours)[5:23] == list(seen)[5:]
     assert re.fullmatch(r"ldms\.aries_\w+_mmr_[0-9a-f]{7}", layout.topic)
@@ -122,7 +122,7 @@ def test_avro_schema_is_typed_as_the_registrys(shared: Path, small: TwinRun) -> 
 @settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=50))
 def test_varints_are_avros(numbers: list[int]) -> None:
-    encoded, ends = varints(np.array([numbers], np.int64))
+    encoded, ends = encode_varints(np.array([numbers], np.int64))
     schema = fastavro.parse_schema(
         {"type": "record", "name": "r", "fields": [{"name": f"f{k}", "type": "long"} for k in range(len(numbers))]}
     )
@@ -160,7 +160,7 @@ def test_sacct_has_the_columns_of_slurm(shared: Path, folder: Path) -> None:
         assert set(job) <= set(seen_job)
         assert {key: type(value) for key, value in job.items()} == {key: type(seen_job[key]) for key in job}
         assert set(job["time"]) == set(seen_job["time"]) and set(job["steps"][0]) <= set(seen_job["steps"][0])
-        assert len(expand(job["nodes"])) == job["allocation_nodes"]
+        assert len(expand_hosts(job["nodes"])) == job["allocation_nodes"]
     ids = [line.split("|")[0] for line in ours[1:] if "." not in line.split("|")[0]]
     assert ids == [str(job["job_id"]) for job in told["jobs"]] and len(set(ids)) == len(ids)
     assert {job["state"]["current"][0] for job in told["jobs"]} == {"RUNNING", "COMPLETED"}
@@ -186,7 +186,7 @@ def test_ariesncl_files(shared: Path, folder: Path) -> None:
         assert (values >= 0).all() and values[:, 0].max() > 0
     jobs = json.loads((folder / "sacct.json").read_text())["jobs"]
     job = next(job for job in jobs if str(job["job_id"]) == header["job_id"])
-    assert job["name"] == "amg-128" and {entry["node"] for entry in header["ranks"]} <= set(expand(job["nodes"]))
+    assert job["name"] == "amg-128" and {entry["node"] for entry in header["ranks"]} <= set(expand_hosts(job["nodes"]))
     assert abs(job["time"]["start"] - header["start"]) <= 1
 
 

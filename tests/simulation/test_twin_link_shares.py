@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flitwatch_domain.generators import dragonfly, torus, xgft
-from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic, Shares, shares
+from flitwatch_domain.generators import build_dragonfly, build_torus, build_xgft
+from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic, Shares, compute_shares
 from flitwatch_domain.routes import routes_of
 from flitwatch_domain.tree_routes import TreeRoutes
 from flitwatch_twin.cluster import Cluster
@@ -41,7 +41,7 @@ class Watched:
         return of / np.maximum(self.carried[links], 1.0)[:, None]
 
     def estimated(self, links: NDArray[np.int64]) -> Shares:
-        return shares(DragonflyRoutes(self.cluster.fabric), list(self.traffic.values()), links, self.carried)
+        return compute_shares(DragonflyRoutes(self.cluster.fabric), list(self.traffic.values()), links, self.carried)
 
 
 def watch(scenario: str, seed: int, from_s: int) -> Watched:
@@ -118,13 +118,13 @@ def test_nobody_is_given_what_no_known_job_sent() -> None:
     filled = links[seen.truth[culprit][links] >= 0.7 * seen.carried[links]]
     assert len(filled) >= 5
     del seen.traffic[culprit]
-    found = shares(DragonflyRoutes(seen.cluster.fabric), list(seen.traffic.values()), filled, seen.carried)
+    found = compute_shares(DragonflyRoutes(seen.cluster.fabric), list(seen.traffic.values()), filled, seen.carried)
     assert not (found.share >= 0.5).any()
 
 
 def test_loads_are_conserved_on_the_way() -> None:
     """What must cross between groups crosses once, and what takes a third group twice."""
-    fabric = dragonfly(4, blue_routers=12)
+    fabric = build_dragonfly(4, blue_routers=12)
     routes, routers = DragonflyRoutes(fabric), np.array([0, 100, 200, 300])
     job = JobTraffic(routers, np.full(4, 4e9), np.full(4, 4e9))
     between = np.flatnonzero(fabric.router_links())
@@ -143,14 +143,17 @@ def test_loads_are_conserved_on_the_way() -> None:
 
 
 def test_a_machine_without_known_routes_has_no_estimate() -> None:
-    assert "no dragonfly and no tree" in (routes_of(torus([4, 4])).reason or "")
-    for fabric, kind in ((dragonfly(3, blue_routers=12), DragonflyRoutes), (xgft(2, [4, 4], [1, 2]), TreeRoutes)):
+    assert "no dragonfly and no tree" in (routes_of(build_torus([4, 4])).reason or "")
+    for fabric, kind in (
+        (build_dragonfly(3, blue_routers=12), DragonflyRoutes),
+        (build_xgft(2, [4, 4], [1, 2]), TreeRoutes),
+    ):
         routes = routes_of(fabric)
         assert routes.reason is None and isinstance(routes, kind) and routes.known_by == "assumed"
 
 
 def test_a_job_whose_cards_are_not_counted_has_no_share_and_the_rest_is_not_given_to_others() -> None:
-    fabric = dragonfly(3, blue_routers=12)
+    fabric = build_dragonfly(3, blue_routers=12)
     routes = DragonflyRoutes(fabric)
     seen = JobTraffic(np.array([0, 50]), np.full(2, 1e9), np.full(2, 1e9))
     unseen = JobTraffic(np.array([1, 51]), np.full(2, np.nan), np.full(2, np.nan))
@@ -158,7 +161,7 @@ def test_a_job_whose_cards_are_not_counted_has_no_share_and_the_rest_is_not_give
     carried = np.full(len(fabric.links), np.nan)
     carried[links] = routes.loads([seen], links, 0.0)[:, 0] * 1.5
     used = links[carried[links] > 0]
-    found = shares(routes, [seen, unseen], used, carried)
+    found = compute_shares(routes, [seen, unseen], used, carried)
     assert np.isnan(found.share[:, 1]).all()
     np.testing.assert_allclose(found.share[:, 0], 1 / 1.5)
-    assert np.isnan(shares(routes, [unseen], used, carried).share).all()
+    assert np.isnan(compute_shares(routes, [unseen], used, carried).share).all()

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = Embedded(tmp_path_factory.mktemp("pg"), durable=False)
     started = server.start()
-    migrations.migrate(started)
+    migrations.migrate_database(started)
     yield started
     server.stop()
 
@@ -51,14 +51,14 @@ def test_records_reach_the_log(url: str, encoding: str, tmp_path: Path, capsys: 
     assert seen == {topic: 4 * 192 for topic in told["topics"] if "rtr" in topic}
     assert (tmp_path / "truth.json").exists() and not (tmp_path / "ldms").exists()
     with flitwatch_db.connect(url) as connection:
-        kept = fabrics.load(connection, "small")
+        kept = fabrics.load_fabric(connection, "small")
         assert kept.simulated and len(kept.routers) == 192
 
 
 def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measured = dataclasses.replace(load_spec("demo").fabric.build("demo"), simulated=False)
     with flitwatch_db.connect(url) as connection:
-        fabrics.save(connection, measured)
+        fabrics.save_fabric(connection, measured)
     with pytest.raises(SystemExit):
         main(["twin", "run", "demo", "--seconds", "1", "--speed", "0", "--db", url, "--out", str(tmp_path)])
     assert "a measured fabric is named 'demo'" in capsys.readouterr().err

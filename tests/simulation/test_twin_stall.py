@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from flitwatch_core.fluid import Gather, PatternLoads, link_state
 from flitwatch_twin.flows import Pattern
 from flitwatch_twin.pattern_table import PatternTable
-from flitwatch_twin.stall import CURVE_FILE, StallCurve, fitted, waiting
-from flitwatch_twin.stall_fit import common_cases, error, fit
+from flitwatch_twin.stall import CURVE_FILE, StallCurve, load_curve, waiting
+from flitwatch_twin.stall_fit import common_cases, fit_curve, measure_error
 
 UNSEEN_SEED = 9
 
@@ -21,7 +21,7 @@ UNSEEN_SEED = 9
 def test_the_stored_curve_keeps_its_error_on_a_seed_that_it_was_not_fitted_to() -> None:
     stored = json.loads(CURVE_FILE.read_text())
     assert stored["fitted_to"]["seed"] != UNSEEN_SEED
-    found = error(fitted(), common_cases(UNSEEN_SEED, loads=(0.3, 0.7, 1.0)))
+    found = measure_error(load_curve(), common_cases(UNSEEN_SEED, loads=(0.3, 0.7, 1.0)))
     stated = stored["error"]
     assert found.case_median < stated["case_median"] + 0.1
     assert found.router < stated["router"] + 0.1
@@ -30,16 +30,16 @@ def test_the_stored_curve_keeps_its_error_on_a_seed_that_it_was_not_fitted_to() 
 
 def test_a_fit_on_a_small_instance_comes_near_the_stored_curve_and_beats_the_plain_queue() -> None:
     cases = common_cases(11, loads=(0.4, 0.7, 0.9), groups=3)
-    curve = fit(cases)
+    curve = fit_curve(cases)
     utilisation = np.array([0.3, 0.5, 0.7, 0.9])
-    np.testing.assert_allclose(curve.waiting(utilisation), fitted().waiting(utilisation), rtol=0.6)
-    assert error(curve, cases).router < 0.35
-    assert error(curve, cases).case_median < error(StallCurve(), cases).case_median
+    np.testing.assert_allclose(curve.waiting(utilisation), load_curve().waiting(utilisation), rtol=0.6)
+    assert measure_error(curve, cases).router < 0.35
+    assert measure_error(curve, cases).case_median < measure_error(StallCurve(), cases).case_median
 
 
 def test_the_curve_rises_and_the_campaigns_is_the_plain_queue() -> None:
     utilisation = np.linspace(0, 1.5, 200)
-    waited = fitted().waiting(utilisation)
+    waited = load_curve().waiting(utilisation)
     assert waited[0] == 0 and (np.diff(waited) > 0).all()
     assert waiting(np.array([0.5]))[0] == pytest.approx(0.25)  # M/D/1 at half load
 

@@ -7,17 +7,17 @@ import pytest
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import ROLES, NodeRole
-from flitwatch_domain.generators import dragonfly, xgft
-from flitwatch_research.incidents.draws import FABRICS, draws
+from flitwatch_domain.generators import build_dragonfly, build_xgft
+from flitwatch_research.incidents.draws import FABRICS, draw_days
 from flitwatch_research.incidents.sampled import PortSampler
 from flitwatch_research.incidents.truth import Truth
 from flitwatch_twin.flows import Flows, Pattern
 from flitwatch_twin.machine import Nodes
 from flitwatch_twin.port_counters import WORD_BYTES, PortCounters
 from flitwatch_twin.static_model import StaticPathModel
-from flitwatch_twin.tree_paths import TreePaths, tables
+from flitwatch_twin.tree_paths import TreePaths, build_tables
 
-FABRIC = xgft(3, [4, 3, 2], [1, 2, 2], bandwidth_bps=8e9)
+FABRIC = build_xgft(3, [4, 3, 2], [1, 2, 2], bandwidth_bps=8e9)
 LINKS, ROUTERS, ENDS = FABRIC.links, len(FABRIC.routers), len(FABRIC.endpoints)
 
 
@@ -33,13 +33,13 @@ def test_every_switch_passes_on_what_it_gets_and_every_target_has_one_way() -> N
     into, out = (np.bincount(end, load, FABRIC.vertices) for end in (LINKS.dst, LINKS.src))
     np.testing.assert_allclose(into[:ROUTERS], out[:ROUTERS])
     np.testing.assert_allclose(into[ROUTERS:], 1)
-    table = tables(FABRIC)
+    table = build_tables(FABRIC)
     assert (table >= 0).all() and (LINKS.src[table] == np.arange(ROUTERS)[:, None]).all()
     # From a leaf the targets of other leaves take the cables up in turn.
     up = table[0, 4:]
     assert np.bincount(up)[np.unique(up)].tolist() == [10, 10] and (np.diff(up) != 0).all()
     with pytest.raises(BadRequest, match="no fat tree"):
-        TreePaths(dragonfly(3, blue_routers=12))
+        TreePaths(build_dragonfly(3, blue_routers=12))
 
 
 def test_a_full_link_makes_those_wait_that_lead_to_it_and_never_itself() -> None:
@@ -62,7 +62,7 @@ def test_a_full_link_makes_those_wait_that_lead_to_it_and_never_itself() -> None
 
 
 def test_a_sampler_reads_ports_where_they_send_and_cards_of_nodes() -> None:
-    draw = next(draws(1, 1, fabric="tree"))
+    draw = next(draw_days(1, 1, fabric="tree"))
     cluster = draw.cluster(3)
     sampler = PortSampler(cluster)
     for _ in range(3):
@@ -78,7 +78,7 @@ def test_a_sampler_reads_ports_where_they_send_and_cards_of_nodes() -> None:
 
 
 def test_a_run_waits_for_the_file_system_where_its_nodes_are_and_not_at_their_neighbours_on_a_leaf() -> None:
-    cluster = next(draws(1, 1, fabric="tree")).cluster(3)
+    cluster = next(draw_days(1, 1, fabric="tree")).cluster(3)
     fabric = cluster.fabric
     serves = np.flatnonzero(fabric.endpoints.role == ROLES.index(NodeRole.IO))
     assert 0 < len(serves) < len(fabric.endpoints) / 20
@@ -87,7 +87,7 @@ def test_a_run_waits_for_the_file_system_where_its_nodes_are_and_not_at_their_ne
 
 @pytest.mark.parametrize("fabric", [name for name in FABRICS if name != "dragonfly"])
 def test_on_a_tree_a_planted_user_slows_the_run_and_a_quiet_day_does_not(fabric: str) -> None:
-    inside, quiet = draws(1, 2, ("victim-inside", "quiet"), fabric)
+    inside, quiet = draw_days(1, 2, ("victim-inside", "quiet"), fabric)
     truth = Truth(inside, 1000)
     assert truth.felt_s is not None and all(truth.causes(user) for user in truth.planted) and truth.lost_s > 20
     assert Truth(quiet, 1000).felt_s is None

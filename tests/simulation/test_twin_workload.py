@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_twin.applications import APPLICATIONS, application, felt, slowdown
+from flitwatch_twin.applications import APPLICATIONS, combine_stalls, find_application, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S, WEEK_S, day_load
 from flitwatch_twin.campaign.step_times import step_end_times
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
 from flitwatch_twin.traffic import QUIET, Bursts, Checkpoints
 from flitwatch_twin.users import MECHANISMS, Population, Role, Schedule, draw_users
-from flitwatch_twin.workload import CROWD, OfferedLoad, schedule_weight, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions, schedule_weight
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,7 +58,7 @@ def test_load_presence_and_schedules() -> None:
     presence = np.full(60, np.nan)
     presence[7] = 0.3
     span = 6 * WEEK_S
-    requests = submissions(np.random.default_rng(2), users, presence, 12_000, 0.0, span, OfferedLoad())
+    requests = draw_submissions(np.random.default_rng(2), users, presence, 12_000, 0.0, span, OfferedLoad())
     times = np.array([r.submit_s for r in requests])
     assert (np.diff(times) >= 0).all() and times.min() >= 0 and times.max() < span
     work = sum(r.nodes * r.duration_s for r in requests) / (12_000 * span)
@@ -110,7 +110,7 @@ def test_checkpoints_repeat() -> None:
 @settings(max_examples=40, deadline=None)
 @given(name=st.sampled_from(sorted(APPLICATIONS)), seed=st.integers(0, 1000), f=st.floats(0, 4))
 def test_progress_and_march_agree(name: str, seed: int, f: float) -> None:
-    app = application(name)
+    app = find_application(name)
     progress = Progress(app, np.random.default_rng(seed))
     compute, communicate = progress._compute_s.copy(), progress._communicate_s.copy()
     steps = []
@@ -151,5 +151,5 @@ def test_march_varies_with_time_like_small_steps() -> None:
 def test_felt_lies_between_mean_and_worst(stalls: list[float]) -> None:
     values = np.array(stalls)
     weight = np.full(len(values), 1 / len(values))
-    assert values.mean() * (1 - 1e-9) - 1e-9 <= felt(values, weight) <= values.max() + 1e-9
-    assert 0 <= slowdown(values.sum(), 4.0) <= 4.0
+    assert values.mean() * (1 - 1e-9) - 1e-9 <= combine_stalls(values, weight) <= values.max() + 1e-9
+    assert 0 <= saturate_slowdown(values.sum(), 4.0) <= 4.0

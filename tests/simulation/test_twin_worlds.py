@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_twin.applications import application
+from flitwatch_twin.applications import find_application
 from flitwatch_twin.calendar import DAY_S, WEEK_S
-from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split, world_of
+from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split_scenario, world_of
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.era import Era
-from flitwatch_twin.campaign.files import write, write_truth
+from flitwatch_twin.campaign.files import write_campaign, write_truth
 from flitwatch_twin.campaign.gaps import drop_samples
 from flitwatch_twin.campaign.worlds import Demand, World
 from flitwatch_twin.machine import Machine
@@ -46,7 +46,7 @@ def drawn() -> Drawn:
 def _dated(told: Demand, drawn: Drawn) -> list[Request]:
     _, roles, requests = drawn
     by_day = demand.day_demand(told, np.random.default_rng(3), DAYS)
-    return demand.dated(told, np.random.default_rng(4), requests, roles, by_day)
+    return demand.move_requests(told, np.random.default_rng(4), requests, roles, by_day)
 
 
 def _times(requests: list[Request], user: int) -> np.ndarray:
@@ -89,7 +89,7 @@ def test_on_busy_days_more_is_submitted_and_the_background_is_higher(drawn: Draw
 
 def test_graded_strengths_reach_from_weak_to_strong_without_a_gap() -> None:
     users, roles = draw_users(np.random.default_rng(1), Population(count=200))
-    graded, now = demand.graded(np.random.default_rng(2), users, roles)
+    graded, now = demand.grade_strengths(np.random.default_rng(2), users, roles)
     many = [user for user, role in enumerate(now) if role in MECHANISMS]
     assert len(many) == sum(role in MECHANISMS for role in roles) + demand.WEAK_AGGRESSORS
     strength = np.sort([max(graded.rate[user], graded.io_rate[user], graded.incast_rate[user]) for user in many])
@@ -147,7 +147,7 @@ def test_lost_readings_are_about_as_many_as_was_said_and_come_in_stretches() -> 
 
 
 def test_the_packet_engines_law_has_two_to_four_causes_and_is_no_plain_queue() -> None:
-    app, load = application("amg-128"), np.linspace(0.1, 1.2, 12)
+    app, load = find_application("amg-128"), np.linspace(0.1, 1.2, 12)
     plain = Cause.of(app, WORLDS["plain"], np.random.default_rng(0))
     assert not plain.sensitivity[4:].any() and not plain.own(np.random.default_rng(0), 9).any()
     counts = set()
@@ -170,7 +170,7 @@ def test_worlds_go_from_easy_to_hard_and_every_hard_one_differs_from_the_plain()
             if field not in ("grade", "summary") and getattr(world, field) != getattr(plain, field)
         ]
         assert bool(changed) == (name != "plain"), name
-    assert split("amg-128@drift") == ("amg-128", "drift") and split("amg-128") == ("amg-128", "plain")
+    assert split_scenario("amg-128@drift") == ("amg-128", "drift") and split_scenario("amg-128") == ("amg-128", "plain")
     with pytest.raises(BadRequest, match="everything"):
         world_of("amg-128@mars")
 
@@ -196,7 +196,7 @@ def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -
         ("RT_RB_STL",),
         np.zeros(2),
     )
-    write(tmp_path, campaign)
+    write_campaign(tmp_path, campaign)
     write_truth(tmp_path, truth, campaign.user_names)
     tables = {name: list(csv.DictReader((tmp_path / f"{name}.csv").open())) for name in ("runs", "exposure", "steps")}
     assert tables["runs"][1] == {"run": "b", "start": "20", "time_s": "3", "nodes": "128"}

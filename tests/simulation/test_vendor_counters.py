@@ -7,7 +7,7 @@ import pytest
 
 from flitwatch_core import packet
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.packet.vendor_counters import vendor_counters
 
 
@@ -22,7 +22,7 @@ def counted(machine: Machine, flows: list[tuple[int, int, int]]) -> tuple[dict[t
 
 def test_a_packet_that_finds_its_link_taken_stalls_for_one_serialisation() -> None:
     # Two nodes of a router send one packet each to a third at once: one goes through, the other waits at its own tile while the first is sent.
-    machine = build(fabric_of("dragonfly:2,2,3,2"), "minimal")
+    machine = build_machine(fabric_of("dragonfly:2,2,3,2"), "minimal")
     values, _ = counted(machine, [(0, 2, 2048), (1, 2, 2048)])
     stalls = {key: value for key, value in values.items() if key[1].endswith("ROWBUS_STALL_CNT") and value}
     expected_cycles = 2048 / machine.terminal_bytes_per_s * 800e6
@@ -37,7 +37,7 @@ def test_a_packet_that_finds_its_link_taken_stalls_for_one_serialisation() -> No
 def test_a_port_waits_for_the_credit_that_a_shared_link_owes_it() -> None:
     # Three leaves, one spine: two leaves send at line rate to different nodes of the third. Its down link carries one of them at a time, so each
     # up link has a packet ready all the time and stands idle for half of it.
-    machine = build(fabric_of("xgft:2;2,3;1,1"), "ftree")
+    machine = build_machine(fabric_of("xgft:2;2,3;1,1"), "ftree")
     size = 8_000_000
     values, result = counted(machine, [(0, 2, size), (4, 3, size)])
     sending_ns = size / machine.terminal_bytes_per_s * 1e9
@@ -53,14 +53,14 @@ def test_a_port_waits_for_the_credit_that_a_shared_link_owes_it() -> None:
 def test_no_contest_no_stall() -> None:
     # On a dragonfly two nodes of one router: its other links are slower than a node's.
     for spec, routing, to in (("dragonfly:2,2,3,2", "minimal", 3), ("xgft:2;2,3;1,1", "ftree", 5)):
-        values, _ = counted(build(fabric_of(spec), routing), [(0, to, 400_000)])
+        values, _ = counted(build_machine(fabric_of(spec), routing), [(0, to, 400_000)])
         names = ("STALL_CNT", "XmitWait", "STALLED")
         assert not {key: value for key, value in values.items() if key[1].endswith(names) and value}
 
 
 @pytest.mark.parametrize("seed", [1, 7])
 def test_stalls_of_all_tiles_and_nics_are_the_engines_own(seed: int) -> None:
-    machine = build(fabric_of("dragonfly:3,2,4,4"), "adaptive1", packet_bytes=64, nic_protocol=True)
+    machine = build_machine(fabric_of("dragonfly:3,2,4,4"), "adaptive1", packet_bytes=64, nic_protocol=True)
     order = np.random.default_rng(seed).permutation(
         machine.endpoints
     )  # a node outruns its router's links: back-pressure

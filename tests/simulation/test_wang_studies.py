@@ -11,10 +11,10 @@ import pytest
 from flitwatch_core import packet
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published, wang
-from flitwatch_research.studies.wang_distributions import Draw, draw_of, together
+from flitwatch_research.studies.wang_distributions import Draw, combine_draws, draw_of
 from flitwatch_research.studies.wang_figures import draw
-from flitwatch_simulation.packet.machine import build
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import build_machine
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 
 SMALL = {"topology": "dragonfly:4,2,4,4", "ranks": 64, "load": 0.05, "seed": 3}
@@ -26,11 +26,11 @@ def study(run: Any, **parameters: Any) -> dict[str, Any]:
 
 def one_message(size: int, to: int) -> tuple[Messages, packet.Result, Draw]:
     """Rank 0 on endpoint 0 sends to rank 1 on endpoint `to`, by minimal routes and sampled."""
-    machine = build(fabric_of("dragonfly:4,2,4,4"), "minimal", packet_bytes=1024)
+    machine = build_machine(fabric_of("dragonfly:4,2,4,4"), "minimal", packet_bytes=1024)
     made = in_rounds(2, [(np.array([0]), np.array([1]), size)])
     endpoints = np.array([0, to])
     workload = packet.Workload(ops=to_ops([(made, endpoints)]), default_mode=machine.mode)
-    result = execute(machine, workload, packet_bytes=1024, seed=1, sampling=True)
+    result = execute_workload(machine, workload, packet_bytes=1024, seed=1, sampling=True)
     return made, result, draw_of(machine, result, endpoints, sampled=True)
 
 
@@ -46,10 +46,10 @@ def test_a_planted_message_is_found_on_its_channels_and_in_its_ranks_hops(to: in
 
 
 def test_sends_start_when_their_round_does() -> None:
-    machine = build(fabric_of("dragonfly:4,2,4,4"), "minimal", packet_bytes=1024)
+    machine = build_machine(fabric_of("dragonfly:4,2,4,4"), "minimal", packet_bytes=1024)
     there, back = (np.array([0]), np.array([1]), 4096), (np.array([1]), np.array([0]), 4096)
     workload = packet.Workload(ops=to_ops([(in_rounds(2, [there, back]), np.array([0, 9]))]), default_mode=machine.mode)
-    raw = execute(machine, workload, packet_bytes=1024, seed=1).raw
+    raw = execute_workload(machine, workload, packet_bytes=1024, seed=1).raw
     assert raw["send_start_ps"][0] == 0
     assert raw["send_start_ps"][1] == raw["send_ps"][0] > 0
 
@@ -175,7 +175,7 @@ def test_matrix_and_load_over_time_hold_every_byte() -> None:
 
 def test_table_two_is_as_printed() -> None:
     answer = wang.run_table2({}, lambda *_: None, lambda: False)
-    printed = published.rows("wang2018", "table II")
+    printed = published.published_rows("wang2018", "table II")
     assert len(answer["points"]) == len(printed) == 3
     for point in answer["points"]:
         row = printed[wang.SHORT[point["application"]]]
@@ -198,5 +198,5 @@ def test_each_study_draws_what_the_paper_draws(tmp_path: Path, run: Any, picture
 
 def test_pooling_leaves_ranks_without_packets_out_of_the_hops() -> None:
     _, _, found = one_message(10_000, 4)
-    both = together([found, found])
+    both = combine_draws([found, found])
     assert both["hops"] is not None and both["hops"]["min"] == both["hops"]["max"] == 2

@@ -19,13 +19,13 @@ from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
-from flitwatch_domain.generators import dragonfly, torus
+from flitwatch_domain.generators import build_dragonfly, build_torus
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
 from flitwatch_simulation.tasks import HANDLERS
-from flitwatch_simulation.whatif import Simulated, _answer, _lost_elsewhere, whatif
+from flitwatch_simulation.whatif import Simulated, _lost_elsewhere, _summarise_result, simulate_whatif
 
 AT = int(time.time()) // 60 * 60
 FLITS_PER_S = 3e7
@@ -50,8 +50,8 @@ class Context:
 
 
 FABRICS = {
-    "dragonfly": dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1),
-    "torus": torus([4, 3, 2], endpoints_per_router=2),
+    "dragonfly": build_dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1),
+    "torus": build_torus([4, 3, 2], endpoints_per_router=2),
 }
 
 
@@ -60,7 +60,7 @@ def conn(embedded_db: str, request: pytest.FixtureRequest) -> Iterator[psycopg.C
     """A moment of a fabric with 24 routers and 48 nodes, and its jobs."""
     with connect(embedded_db, role="writer") as conn:
         fabric = replace(FABRICS[request.param], name="past", simulated=True)
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         names = fabric.endpoints.node
         held = {"1": range(8), "2": range(8, 24), "3": range(24, 25)}
         made = [
@@ -86,7 +86,7 @@ def conn(embedded_db: str, request: pytest.FixtureRequest) -> Iterator[psycopg.C
             node_list=",".join(names[30:32]),
             simulated=True,
         )
-        jobs.upsert(conn, [*made, over], fabric_id)
+        jobs.upsert_jobs(conn, [*made, over], fabric_id)
         routers = np.arange(12, dtype=np.int32)  # of the 24 routers half are counted
         second = np.repeat(np.arange(AT - 60, AT), 12)
         values = np.full((60 * 12, len(ROUTER_COLUMNS)), 1.0)
@@ -117,7 +117,7 @@ ASKED = {
 
 def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
     """Jobs that ran then with their endpoints, rates where they are counted, nothing where not."""
-    fabric_id = fabrics.get(conn, "past").fabric_id
+    fabric_id = fabrics.get_fabric_row(conn, "past").fabric_id
     assert {one.job_id: one.endpoints.tolist() for one in held_endpoints(conn, fabric_id, AT)} == {
         "1": list(range(8)),
         "2": list(range(8, 24)),
@@ -131,7 +131,7 @@ def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
 def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     """Two placements by two routings, a figure a seed; the neighbours' load is what the counters say; the same seed gives the same answer."""
     context = Context(embedded_db)
-    result = whatif(ASKED, context)
+    result = simulate_whatif(ASKED, context)
     assert [one["label"] for one in result["variants"]] == [
         f"{placement}, {routing}" for placement in (AS_IT_WAS, "random-group") for routing in ("adaptive0", "adaptive3")
     ]
@@ -141,26 +141,26 @@ def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[
     assert result["beside"]["gib_per_s"] == pytest.approx(8 * FLITS_PER_S * 20 / 3 / 2**30)
     assert len(result["routers"]["stalls_best"]) == 24
     assert context.reports[-1][:2] == (8, 8)
-    assert whatif(ASKED, Context(embedded_db))["variants"] == result["variants"]
+    assert simulate_whatif(ASKED, Context(embedded_db))["variants"] == result["variants"]
 
 
 @pytest.mark.parametrize("conn", ["torus"], indirect=True)
 def test_a_job_on_a_torus_is_placed_and_routed_otherwise(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     asked = {**ASKED, "placements": [AS_IT_WAS, "random-node"], "routings": ["dor", "valiant"]}
-    result = whatif(asked, Context(embedded_db))
+    result = simulate_whatif(asked, Context(embedded_db))
     times = {one["label"]: one["time_s"] for one in result["variants"]}
     assert set(times) == {f"{where}, {how}" for where in (AS_IT_WAS, "random-node") for how in ("dor", "valiant")}
     # Eight nodes on four neighbouring routers: nothing is nearer.
     assert max(times[f"{AS_IT_WAS}, dor"]) < min(min(seconds) for label, seconds in times.items() if "random" in label)
     with pytest.raises(BadRequest, match="Use dor, valiant"):
-        whatif({**asked, "routings": ["adaptive0"]}, Context(embedded_db))
+        simulate_whatif({**asked, "routings": ["adaptive0"]}, Context(embedded_db))
 
 
 def test_a_load_beside_slows_the_job(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     """The same moment before the counters began has no load; with it packets wait longer."""
     one = {**ASKED, "placements": [AS_IT_WAS], "routings": ["minimal"], "seeds": 1, "bytes": 200_000}
-    beside = whatif(one, Context(embedded_db))["variants"][0]["mean_latency_ns"][0]
-    alone = whatif({**one, "at_s": AT - 200}, Context(embedded_db))
+    beside = simulate_whatif(one, Context(embedded_db))["variants"][0]["mean_latency_ns"][0]
+    alone = simulate_whatif({**one, "at_s": AT - 200}, Context(embedded_db))
     assert alone["beside"]["gib_per_s"] == 0
     assert alone["variants"][0]["mean_latency_ns"][0] < beside
 
@@ -180,10 +180,10 @@ def test_what_the_job_lost_then_is_read_and_said_in_one_sentence(
     )
     runs.upsert_steps(conn, own, [RunStep(n, np.array([round(one * 1e9)], np.int64)) for n, one in enumerate(taken)])
     conn.commit()
-    result = whatif(ASKED, Context(embedded_db))
+    result = simulate_whatif(ASKED, Context(embedded_db))
     assert result["lost_s"] == pytest.approx(50, abs=1) and len(result["alone_s"]) == 2
     # Long before it was slow nothing was lost.
-    early = whatif({**ASKED, "at_s": AT - 400}, Context(embedded_db))
+    early = simulate_whatif({**ASKED, "at_s": AT - 400}, Context(embedded_db))
     assert early["lost_s"] is None and early["answer"] == "The job was not slow at that moment, so nothing was lost."
     assert all(one["lost"] is None for one in early["variants"])
 
@@ -200,11 +200,11 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     assert (there["median_s"], here["median_s"]) == pytest.approx((100, 10))
     assert here["low_s"] == pytest.approx(10) and 15 < here["high_s"] <= 20
     variants: list[Any] = [{"placement": placement, "routing": routing, "lost": lost} for (placement, routing), lost in zip(chosen, (there, here), strict=True)]  # fmt: skip
-    assert _answer(variants, 100.0) == (
+    assert _summarise_result(variants, 100.0) == (
         "Placed by random-group, with routing adaptive0, it would have lost 0:10 min instead of 1:40 min (90 %: 0:10 min to 0:19 min)."
     )
     assert (
-        _answer(variants[:1], 100.0)
+        _summarise_result(variants[:1], 100.0)
         == "No placement or routing that was simulated would have lost less than the 1:40 min that it lost."
     )
     # Where the others hardly slow it, or its own place was not asked about, nobody can tell.
@@ -213,12 +213,14 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
         None,
     ]
     assert _lost_elsewhere(asked, chosen[1:], [simulated(1, 1, 1)], [1, 1, 1], 100.0) == [None]
-    assert _answer([{**variants[0], "lost": None}], 100.0).startswith("The other jobs hardly slow it in the simulation")
+    assert _summarise_result([{**variants[0], "lost": None}], 100.0).startswith(
+        "The other jobs hardly slow it in the simulation"
+    )
 
 
 def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:
     with pytest.raises(Cancelled):
-        whatif(ASKED, Context(embedded_db, stop_after=2))
+        simulate_whatif(ASKED, Context(embedded_db, stop_after=2))
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,7 @@ def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) 
 )
 def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: str, change: dict, error: type) -> None:
     with pytest.raises(error):
-        whatif({**ASKED, **change}, Context(embedded_db))
+        simulate_whatif({**ASKED, **change}, Context(embedded_db))
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ RECORDS = st.tuples(
 
 @given(st.lists(RECORDS, min_size=1, max_size=20))
 def test_what_was_packed_comes_back(given_records: list) -> None:
-    encoded = b"".join(frames.encode(7, key, value, headers) for key, value, headers in given_records)
-    found = frames.read("t", 2, 100, len(given_records), *frames.pack(encoded))
+    encoded = b"".join(frames.encode_record(7, key, value, headers) for key, value, headers in given_records)
+    found = frames.read_batch("t", 2, 100, len(given_records), *frames.pack_batch(encoded))
     assert [(one.key, one.value, list(one.headers)) for one in found] == given_records
     assert [one.offset for one in found] == list(range(100, 100 + len(given_records)))
 
 
 @given(st.integers(0, 1), st.integers(1, 40), st.binary(max_size=400))
 def test_whatever_stands_there_is_read_or_said_to_be_damaged(encoding: int, records: int, payload: bytes) -> None:
-    found = frames.read("t", 0, 5, records, encoding, payload)
+    found = frames.read_batch("t", 0, 5, records, encoding, payload)
     assert len(found) == records or (
         len(found) == 1 and found[0].headers[0][0] == DAMAGED and found[0].value == payload
     )
@@ -33,9 +33,9 @@ def test_whatever_stands_there_is_read_or_said_to_be_damaged(encoding: int, reco
 
 @given(st.lists(RECORDS, min_size=1, max_size=8), st.data())
 def test_a_flipped_byte_never_ends_a_reader(given_records: list, data: st.DataObject) -> None:
-    encoding, payload = frames.pack(
-        b"".join(frames.encode(7, key, value, headers) for key, value, headers in given_records)
+    encoding, payload = frames.pack_batch(
+        b"".join(frames.encode_record(7, key, value, headers) for key, value, headers in given_records)
     )
     at = data.draw(st.integers(0, len(payload) - 1))
     broken = payload[:at] + bytes([payload[at] ^ data.draw(st.integers(1, 255))]) + payload[at + 1 :]
-    assert frames.read("t", 0, 5, len(given_records), encoding, broken)
+    assert frames.read_batch("t", 0, 5, len(given_records), encoding, broken)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.waiting import eventually
 
-from flitwatch_db.migrations import migrate
+from flitwatch_db.migrations import migrate_database
 from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
@@ -34,15 +34,15 @@ def server(request: pytest.FixtureRequest) -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="flitwatch-kill-", dir=PLACE)
     if request.param == "table":
         embedded = Embedded(folder, durable=False)
-        migrate(embedded.start())
+        migrate_database(embedded.start())
         yield embedded
         embedded.destroy()
         return
-    from flitwatch_ops.stack.kafka import Kafka, jars, java
+    from flitwatch_ops.stack.kafka import Kafka, fetch_jars, find_java
 
     try:
-        java()
-        jars()
+        find_java()
+        fetch_jars()
     except MissingDependency as absent:
         pytest.skip(str(absent))
     broker = Kafka(folder, quick=True)

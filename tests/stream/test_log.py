@@ -138,7 +138,7 @@ def test_counters_take_a_third_of_their_size_and_old_batches_are_read(
     with psycopg.connect(embedded_db, autocommit=True) as conn:
         stored = conn.execute(f"SELECT sum(length(payload)) {held}", [topic]).fetchone()
         # As a batch was stored before batches were compressed.
-        plain = frames.encode(1, None, b"from before", [])
+        plain = frames.encode_record(1, None, b"from before", [])
         conn.execute(f"INSERT INTO log.batch SELECT segment, topic_id, 1, 0, 1, %s {held} LIMIT 1", [plain, topic])
         conn.execute(
             "UPDATE log.partition SET next_offset = 1 WHERE partition = 1 AND topic_id = (SELECT topic_id FROM log.topic WHERE name = %s)",

@@ -9,7 +9,7 @@ from ingest.exporting import Collector, Written
 from ingest.writing import START_S
 
 from flitwatch.main import main
-from flitwatch_ingest.writer.drain import drain
+from flitwatch_ingest.writer.drain import drain_log
 
 
 def bring_in(url: str, tmp_path: Path) -> None:
@@ -31,4 +31,4 @@ def bring_in(url: str, tmp_path: Path) -> None:
     )
     with pytest.raises(SystemExit):
         main(["import", "sacct", str(accounting), "--db", url])
-    drain(url, url)
+    drain_log(url, url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 END_S = 1_790_000_000 // 86_400 * 86_400
 HOUR_S, DAY_S = 3600, 86_400
@@ -16,10 +16,12 @@ ROWS = (("router_1h", HOUR_S, 7 * DAY_S), ("router_1m", 60, HOUR_S))
 
 def fill(url: str, days: int = 7) -> None:
     """Rows of the whole fabric for a year, hours of routers for `days`, minutes for the last hour: flits, twice as many stall cycles."""
-    made = dragonfly(34, 6, 16, endpoints_per_router=1, blue_routers=2, blue_cables=1, black_cables=1, name="large")
+    made = build_dragonfly(
+        34, 6, 16, endpoints_per_router=1, blue_routers=2, blue_cables=1, black_cables=1, name="large"
+    )
     assert len(made.routers) == ROUTERS
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, made)
+        fabric_id = fabrics.save_fabric(conn, made)
     with connect(url, role="owner") as conn:
         for table, width, length in LEVELS:
             times = f"SELECT generate_series(to_timestamp({END_S - length}), to_timestamp({END_S - width}), interval '{width} s')"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_db import connect
-from flitwatch_db.incidents.update import update
+from flitwatch_db.incidents.update import update_incidents
 
 CULPRIT_S, CULPRIT_END_S = 360, 840
 
@@ -57,4 +57,4 @@ def plant_case(url: str, case: Case) -> None:
     with connect(url, role="writer", autocommit=True) as conn:
         # As the engine does, from when the job is slow until now; of history once.
         for second in [*([] if case.aged else range(int(case.slow_s) + 60, case.asked_s, 60)), case.asked_s]:
-            update(conn, BEGIN_S + second)
+            update_incidents(conn, BEGIN_S + second)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.attribution import Moment, Places
 from flitwatch_domain.counters import LINK_CLASS_COLUMNS
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_twin.flows import exchange_pattern
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.paths import DragonflyPaths
 from flitwatch_twin.users import Exchange
 
-FABRIC = dragonfly(4, blue_routers=12)
+FABRIC = build_dragonfly(4, blue_routers=12)
 MACHINE = Machine.of(FABRIC)
 ROUTER = FABRIC.endpoints.router.astype(np.int64)
 BETWEEN = np.flatnonzero(FABRIC.router_links())

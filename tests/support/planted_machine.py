@@ -41,14 +41,14 @@ def planted(
     """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds; `ends_s`: when they end, None: they run."""
     jobs = four_jobs()
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, FABRIC)
+        fabric_id = fabrics.save_fabric(conn, FABRIC)
         names = [str(name) for name in FABRIC.endpoints.node]
         rows = [
             domain.Job("c", str(n + 1), "RUNNING" if end is None else "COMPLETED", user=f"u{n}", start_s=BEGIN_S + start, end_s=None if end is None else BEGIN_S + end,
                        nodes=len(job.ends), node_list=",".join(names[end] for end in job.ends), simulated=True)
             for n, (job, start, end) in enumerate(zip(jobs, starts_s, ends_s, strict=True))
         ]  # fmt: skip
-        stored.upsert(conn, rows, fabric_id)
+        stored.upsert_jobs(conn, rows, fabric_id)
         for at in range(0, every_s * count, every_s):
             seen = moment(
                 jobs,

@@ -39,15 +39,15 @@ def plant(url: str) -> tuple[dict[str, World], dict[str, Planter]]:
     with connect(url, role="writer") as conn:
         for name, world in worlds.items():
             fabric = replace(world.machine.fabric, name=name)
-            fabric_id = fabrics.save(conn, fabric)
+            fabric_id = fabrics.save_fabric(conn, fabric)
             _write(conn, fabric_id, fabric, world)
             held = fabric.endpoints.node if not world.planted else _around(fabric, world.planted[0])
             job = Job(job_id=JOBS[name], user="ann", cluster="c", name="app", state="RUNNING", node_list=",".join(held), nodes=len(held), submit_s=START - 700, start_s=START - FAST * 6, simulated=True)  # fmt: skip
-            jobs.upsert(conn, [job], fabric_id)
+            jobs.upsert_jobs(conn, [job], fabric_id)
             _write_steps(conn, job)
-        fabrics.save(conn, figure_214())
+        fabrics.save_fabric(conn, figure_214())
         write_samples(conn, packet_samples())
-        jobs.upsert(conn, [Job(job_id=job, user="ann", cluster="c", name="app", state="RUNNING", node_list="", nodes=1, submit_s=START - 9, start_s=START - 5, simulated=True) for job in ("42", "43")])  # fmt: skip
+        jobs.upsert_jobs(conn, [Job(job_id=job, user="ann", cluster="c", name="app", state="RUNNING", node_list="", nodes=1, submit_s=START - 9, start_s=START - 5, simulated=True) for job in ("42", "43")])  # fmt: skip
     return worlds, planters
 
 

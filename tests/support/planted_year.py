@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 
 HOUR_S, DAY_S = 3600, 86_400
 #: The last whole hour of a year that holds both changes of the clock and ends of every month.
@@ -56,10 +56,13 @@ def fill(url: str) -> Year:
     gone = (at >= SILENT[0]) & (at < SILENT[1]) | (at >= LOST[0]) & (at < LOST[1]) & (router == 5)
     flits[gone] = stalls[gone] = np.nan
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(
-            conn, dragonfly(4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="year")
+        fabric_id = fabrics.save_fabric(
+            conn,
+            build_dragonfly(
+                4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="year"
+            ),
         )
-        fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=1, blue_routers=2, name="never"))
+        fabrics.save_fabric(conn, build_dragonfly(2, 2, 2, endpoints_per_router=1, blue_routers=2, name="never"))
     with connect(url, role="owner") as conn:
         keep = ~gone
         rows = np.column_stack((router[keep], at[keep], flits[keep], stalls[keep]))

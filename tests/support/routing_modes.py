@@ -8,7 +8,7 @@ import numpy as np
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.network_noise.observations import NicObservation
 
 #: Neighbours at the border of two groups of `stored`.
@@ -18,7 +18,7 @@ NODES = ["nid00068", "nid00069", "nid00384", "nid00385"]
 def stored(url: str) -> None:
     """A fabric of two groups of eight nodes; the second begins with nid00384."""
     with connect(url, role="writer") as conn:
-        fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=2, name="modes"))
+        fabrics.save_fabric(conn, build_dragonfly(2, 2, 2, endpoints_per_router=2, name="modes"))
         conn.commit()
 
 

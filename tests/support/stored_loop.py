@@ -13,14 +13,14 @@ from flitwatch_db.core.additive import ensure_chunks
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_simulation.loop import stored
 
 #: A window's start; a whole bucket.
 START_S = 1_760_000_000
-TREE = replace(xgft(2, [4, 4], [1, 2]), name="tree", simulated=False, counted_at=CountedAt.SENDER)
+TREE = replace(build_xgft(2, [4, 4], [1, 2]), name="tree", simulated=False, counted_at=CountedAt.SENDER)
 PORTS = ftree_tables(TREE)
 
 
@@ -38,7 +38,7 @@ def by_one_spine() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def load_of(flows: tuple[np.ndarray, np.ndarray, np.ndarray], fabric: Fabric = TREE) -> np.ndarray:
     """Bytes of each link, those from the nodes to their switches too."""
-    load = check(fabric, PORTS, flows).load
+    load = check_routes(fabric, PORTS, flows).load
     for source, size in zip(flows[0], flows[2], strict=True):
         load[fabric.links.src == len(fabric.routers) + source] += size
     return load
@@ -48,7 +48,7 @@ def store(
     conn: psycopg.Connection, load: np.ndarray, fabric: Fabric = TREE, adapters: bool = True, tables: bool = True
 ) -> int:
     """A fabric whose switches' ports and adapters counted this in the bucket at the start."""
-    number = fabrics.save(conn, fabric)
+    number = fabrics.save_fabric(conn, fabric)
     routers, links = len(fabric.routers), fabric.links
     ensure_chunks(conn, "port_10s", np.array([START_S]))
     ensure_chunks(conn, "endpoint_1s", np.array([START_S]))
@@ -66,7 +66,7 @@ def store(
             [number, int(links.src[link]) - routers, at(5), load[link]],
         )
     if tables:
-        route_changes.record(conn, number, at(-3600), PORTS)
+        route_changes.record_change(conn, number, at(-3600), PORTS)
     conn.commit()
     return number
 
@@ -80,4 +80,4 @@ def looped(url: str, load: np.ndarray, limit_s: float = 60, **how: object) -> st
     run = asked(reconstruct_s=limit_s)
     with connect(url) as conn:
         store(conn, load, **how)  # type: ignore[arg-type]
-        return stored.turn(run, stored.read(conn, run))
+        return stored.run_stored_turn(run, stored.read_window(conn, run))

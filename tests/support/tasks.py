@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from support.waiting import eventually
 
-from flitwatch_db.tasks import Task, get
+from flitwatch_db.tasks import Task, get_task
 
 
 def wait_for(
@@ -17,7 +17,7 @@ def wait_for(
     """The task, once it meets the condition."""
 
     def met() -> Task | None:
-        task = get(conn, task_id)
+        task = get_task(conn, task_id)
         return task if condition(task) else None
 
-    return eventually(met, timeout_s, what="the task to meet the condition", detail=lambda: get(conn, task_id))
+    return eventually(met, timeout_s, what="the task to meet the condition", detail=lambda: get_task(conn, task_id))

@@ -17,14 +17,14 @@ _SHOWN = (
 )
 
 
-async def contacts(conn: AsyncConnection, name: str | None = None) -> list[Row]:
+async def read_contact_points(conn: AsyncConnection, name: str | None = None) -> list[Row]:
     """Every contact point by name, or the one of that name."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(f"{_SHOWN} WHERE %(name)s::text IS NULL OR name = %(name)s ORDER BY name", {"name": name})
         return await cursor.fetchall()
 
 
-def save(conn: Connection, name: str, addresses: list[str], least_severity: str) -> None:
+def save_contact_point(conn: Connection, name: str, addresses: list[str], least_severity: str) -> None:
     """Make or change a contact point; the result of a test of other addresses says nothing about these."""
     conn.execute(
         "INSERT INTO alert_contact AS c (name, addresses, least_severity) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE"
@@ -36,7 +36,7 @@ def save(conn: Connection, name: str, addresses: list[str], least_severity: str)
     )
 
 
-def delete(conn: Connection, name: str) -> bool:
+def delete_contact_point(conn: Connection, name: str) -> bool:
     """Remove a contact point; whether there was one."""
     return bool(conn.execute("DELETE FROM alert_contact WHERE name = %s", [name]).rowcount)
 
@@ -48,7 +48,7 @@ def ask_test(conn: Connection, name: str) -> bool:
     )
 
 
-def listed(conn: Connection) -> list[Row]:
+def load_contact_points(conn: Connection) -> list[Row]:
     """Every contact point by name, with whether a test mail waits to be sent (`waits`)."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
@@ -57,7 +57,7 @@ def listed(conn: Connection) -> list[Row]:
         ).fetchall()
 
 
-def tested(conn: Connection, name: str, error: str | None) -> None:
+def record_test_result(conn: Connection, name: str, error: str | None) -> None:
     """Say how a test mail went; it is tried once."""
     conn.execute(
         "UPDATE alert_contact SET test_tried_at = clock_timestamp(), test_error = %s WHERE name = %s",

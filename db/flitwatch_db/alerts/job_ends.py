@@ -19,7 +19,7 @@ SETTLED_S, NEWS_S = 60, 3600
 KEPT_HOURS = 24
 
 
-def untold(conn: Conn, limit: int) -> list[Row]:
+def list_unannounced_jobs(conn: Conn, limit: int) -> list[Row]:
     """Jobs that ran and ended and have no notice yet, the first to end first: job_pk, cluster, job_id, end_s."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
@@ -34,7 +34,7 @@ def untold(conn: Conn, limit: int) -> list[Row]:
         ).fetchall()
 
 
-def queue(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
+def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
     """Have a job's end told, with what is said of it; nothing where it is queued already, or the job is gone."""
     conn.execute(
         "INSERT INTO job_end_notice (job_pk, explanation) SELECT job_pk, %s FROM job WHERE job_pk = %s ON CONFLICT DO NOTHING",
@@ -42,7 +42,7 @@ def queue(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
     )
 
 
-def due(conn: Conn, limit: int) -> list[Row]:
+def list_due_notices(conn: Conn, limit: int) -> list[Row]:
     """Notices to be sent now with their jobs, the longest due first."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
@@ -57,7 +57,7 @@ def due(conn: Conn, limit: int) -> list[Row]:
         ).fetchall()
 
 
-def delivered(conn: Conn, job_pk: int) -> None:
+def mark_notice_delivered(conn: Conn, job_pk: int) -> None:
     """Mark a notice as taken."""
     conn.execute(
         "UPDATE job_end_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE job_pk = %s",
@@ -65,7 +65,7 @@ def delivered(conn: Conn, job_pk: int) -> None:
     )
 
 
-def failed(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
+def postpone_notice(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
     """Keep a notice for another attempt."""
     conn.execute(
         "UPDATE job_end_notice SET attempts = attempts + 1, error = %s, due_at = clock_timestamp() + make_interval(secs => %s) WHERE job_pk = %s",

@@ -18,7 +18,7 @@ _HEAD = SQL(
 )
 
 
-async def _rows(conn: Connection, query: Any, parameters: Any = None) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: Any, parameters: Any = None) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
@@ -34,7 +34,7 @@ async def list_alerts(
     to: datetime | None,
 ) -> list[Row]:
     """Alerts numbered below `before`, newest first, that were open at some time of [from, to]."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("SELECT ")
         + _HEAD
@@ -49,10 +49,10 @@ async def list_alerts(
 
 async def find_alert(conn: Connection, number: int) -> Row | None:
     """An alert with its evidence and what was told of it."""
-    rows = await _rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
+    rows = await _fetch_rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
     if not rows:
         return None
-    notices = await _rows(
+    notices = await _fetch_rows(
         conn,
         SQL(
             "SELECT receiver, status, turn, created_at AS created, delivered_at AS delivered, attempts,"
@@ -64,22 +64,24 @@ async def find_alert(conn: Connection, number: int) -> Row | None:
     return {**rows[0], "notices": notices}
 
 
-async def rules(conn: Connection) -> list[Row]:
+async def list_alert_rules(conn: Connection) -> list[Row]:
     """Every rule, by name."""
-    return await _rows(conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule ORDER BY name"))
+    return await _fetch_rows(
+        conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule ORDER BY name")
+    )
 
 
-async def rule(conn: Connection, name: str) -> Row | None:
+async def find_alert_rule(conn: Connection, name: str) -> Row | None:
     """One rule."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn, SQL("SELECT rule, source, updated_at AS updated, through FROM alert_rule WHERE name = %s"), [name]
     )
     return rows[0] if rows else None
 
 
-async def silences(conn: Connection, limit: int) -> list[Row]:
+async def list_silences(conn: Connection, limit: int) -> list[Row]:
     """Silences, the last to end first."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             "SELECT silence_id, matchers, starts_at AS starts, ends_at AS ends, comment, created_by, created_at AS created,"

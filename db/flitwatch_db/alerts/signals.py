@@ -1,4 +1,4 @@
-"""What alert rules watch, as samples on a grid of time: the same query serves the running engine and the dry run over history."""
+"""Signals of alert rules as samples on a time grid; the engine and the dry run over history use the same query."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ OVER_S, MOST_INCIDENTS = 3600.0, 500
 CLASSES = ("green", "black", "blue")
 
 
-def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: dict[str, Any]) -> list[Row]:
+def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: dict[str, Any]) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
-def _labels(**words: object) -> tuple[tuple[str, str], ...]:
+def _build_labels(**words: object) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, str(word)) for name, word in words.items() if word is not None))
 
 
-def _page(fabric: str, at_s: float) -> str:
+def _format_page_path(fabric: str, at_s: float) -> str:
     return f"/fabric/{fabric}?at={datetime.fromtimestamp(at_s, UTC).strftime('%Y-%m-%dT%H:%M:%SZ')}"
 
 
-def _grid(rule: Rule, from_s: float, to_s: float) -> Iterator[float]:
+def _iterate_step_ends(rule: Rule, from_s: float, to_s: float) -> Iterator[float]:
     """Ends of the rule's steps in (from, to]."""
     for number in range(math.floor(from_s / rule.every_s) + 1, math.floor(to_s / rule.every_s) + 1):
         yield number * rule.every_s
@@ -63,7 +63,7 @@ _COUNTERS = """
 """
 
 
-def _counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[tuple[str | None, Row]]:
+def _sum_counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[tuple[str | None, Row]]:
     """Sums by machine, group or link class and step, whole steps only: (what the key is, row)."""
     first, end = (math.floor(edge / rule.every_s) * rule.every_s for edge in (from_s, to_s))
     parameters = {"every": rule.every_s, "from": first, "to": end, "congested": rule.congested_at}
@@ -82,41 +82,41 @@ def _counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Itera
             for name, column in (("flits", "flits"), ("stalls", "stall_cycles"))
         }
         query = sql.SQL(_COUNTERS).format(key=key, table=table, join=joined, **columns)
-        yield from ((what, row) for row in _rows(conn, query, parameters))
+        yield from ((what, row) for row in _fetch_rows(conn, query, parameters))
 
 
 def _counter_sample(what: str | None, row: Row, value: float) -> Sample:
     named = {what: row["key"]} if what else {}
     evidence = {
-        "page": _page(row["fabric"], row["at"]),
+        "page": _format_page_path(row["fabric"], row["at"]),
         "flits": row["flits"],
         "stall_cycles": row["stalls"],
         "routers": row["routers"],
         "congested_routers": row["congested"],
         "simulated": row["simulated"],
     }
-    return Sample(row["at"], _labels(fabric=row["fabric"], **named), value, None, evidence)
+    return Sample(row["at"], _build_labels(fabric=row["fabric"], **named), value, None, evidence)
 
 
 def stall_ratio(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Stall cycles per flit of a machine, a group or a link class."""
-    for what, row in _counters(conn, rule, from_s, to_s):
+    for what, row in _sum_counters(conn, rule, from_s, to_s):
         if row["flits"]:
             yield _counter_sample(what, row, row["stalls"] / row["flits"])
 
 
 def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Share of the counted routers whose stalls per flit are at or above `congested_at`."""
-    for what, row in _counters(conn, rule, from_s, to_s):
+    for what, row in _sum_counters(conn, rule, from_s, to_s):
         if row["routers"]:
             yield _counter_sample(what, row, row["congested"] / row["routers"])
 
 
-def incident(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+def sample_incidents(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Jobs that an incident has slowed so far, one series an incident; 0 once it is over."""
-    asked = shown.IncidentFilter(from_s=from_s - OVER_S, to_s=to_s)
-    for head in shown.heads(conn, asked, MOST_INCIDENTS):
-        labels = _labels(fabric=head["fabric"], incident=head["incident_id"])
+    incident_filter = shown.IncidentFilter(from_s=from_s - OVER_S, to_s=to_s)
+    for head in shown.list_heads(conn, incident_filter, MOST_INCIDENTS):
+        labels = _build_labels(fabric=head["fabric"], incident=head["incident_id"])
         began_s, ended_s = head["began"].timestamp(), None if head["ended"] is None else head["ended"].timestamp()
         over = head["state"] == "withdrawn"
         evidence = {
@@ -126,17 +126,17 @@ def incident(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterat
             "causes": [cause["job_id"] for cause in head["causes"]],
             **{name: head[name] for name in ("title", "slowed", "node_hours", "node_hours_low", "node_hours_high", "simulated")},
         }  # fmt: skip
-        for at in _grid(rule, max(from_s, began_s - rule.every_s), to_s):
+        for at in _iterate_step_ends(rule, max(from_s, began_s - rule.every_s), to_s):
             lasts = at >= began_s and (ended_s is None or at < ended_s) and not over
             yield Sample(at, labels, float(head["slowed"] if lasts else 0), None, evidence, {"title": head["title"]})
 
 
-def slowdown(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Predicted time of a run's next steps over their usual time, and the probability that it reaches the rule's threshold.
 
     A forecast holds until the next of its run, and for no longer than it looks ahead. The 90 % interval is read as a normal one.
     """
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         sql.SQL("""
             SELECT f.*, r.exe, r.simulated, coalesce(j.job_id, r.job_id) AS job_id, j.user_name, extract(epoch FROM f.made_at)::float8 AS made,
@@ -154,19 +154,19 @@ def slowdown(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterat
         deviation = (row["high_s"] - row["low_s"]) / (2 * Z90 * row["usual_s"])
         beyond = (value - rule.above) / deviation if deviation > 0 else math.copysign(math.inf, value - rule.above)
         probability = 0.5 * math.erfc(-beyond / math.sqrt(2))
-        labels = _labels(run=row["run_id"], job=row["job_id"], exe=row["exe"], user=row["user_name"])
+        labels = _build_labels(run=row["run_id"], job=row["job_id"], exe=row["exe"], user=row["user_name"])
         evidence = {
             "page": f"/jobs/{row['job_id']}" if row["job_id"] else None,
             **{name: row[name] for name in ("after_steps", "ahead", "expected_s", "low_s", "high_s", "usual_s", "forecaster", "estimate_id", "simulated")},
         }  # fmt: skip
-        for at in _grid(rule, max(from_s, row["made"] - rule.every_s), min(to_s, until)):
+        for at in _iterate_step_ends(rule, max(from_s, row["made"] - rule.every_s), min(to_s, until)):
             if row["made"] <= at and (row["next"] is None or at < row["next"]):
                 yield Sample(at, labels, value, probability, evidence)
 
 
 def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Nodes that a user holds whom the newest estimate of an application names beside its slow runs."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         sql.SQL("""
             SELECT n.name AS user, e.exe, e.estimate_id, e.simulated, (n.entry ->> 'q')::float8 AS q, (n.entry ->> 'effect_s')::float8 AS effect_s, j.job_id, coalesce(j.nodes, 0) AS nodes,
@@ -177,12 +177,12 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
         """),
         {"from": from_s, "to": to_s, "named": NAMED},
     )
-    for at in _grid(rule, from_s, to_s):
-        held: dict[tuple[tuple[str, str], ...], list[Row]] = {}
+    for at in _iterate_step_ends(rule, from_s, to_s):
+        rows_by_labels: dict[tuple[tuple[str, str], ...], list[Row]] = {}
         for row in rows:
             if row["begins"] <= at and (row["ends"] is None or at < row["ends"]):
-                held.setdefault(_labels(user=row["user"], exe=row["exe"]), []).append(row)
-        for labels, jobs in held.items():
+                rows_by_labels.setdefault(_build_labels(user=row["user"], exe=row["exe"]), []).append(row)
+        for labels, jobs in rows_by_labels.items():
             evidence = {
                 "page": f"/jobs/{jobs[0]['job_id']}",
                 "jobs": [job["job_id"] for job in jobs[:50]],
@@ -195,15 +195,15 @@ def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Ite
             yield Sample(at, labels, float(sum(job["nodes"] for job in jobs)), None, evidence)
 
 
-def root(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+def sample_roots(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Links that wait behind a root of congestion: one series a root, of machines by counters of their ports and of jobs by their packet samples.
 
     Each step reads the ports of whole machines, so of a long history the newest steps alone are looked at.
     """
-    for at in list(_grid(rule, from_s, to_s))[-MOST_ROOT_STEPS:]:
+    for at in list(_iterate_step_ends(rule, from_s, to_s))[-MOST_ROOT_STEPS:]:
         begin = at - max(rule.every_s, LEAST_ROOT_WINDOW_S)
         span = {"from": begin, "to": at}
-        machines = _rows(
+        machines = _fetch_rows(
             conn,
             sql.SQL(
                 "SELECT fabric_id, name FROM fabric f WHERE NOT timeless AND EXISTS (SELECT FROM port_10s p WHERE p.fabric_id = f.fabric_id"
@@ -212,9 +212,11 @@ def root(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[S
             span,
         )
         for machine in machines:
-            found = roots.of_fabric(conn, machine["fabric_id"], begin, at)
-            yield from (_root_sample(at, machine["name"], None, found, one) for one in found["roots"])
-        sampled = _rows(
+            fabric_roots = roots.of_fabric(conn, machine["fabric_id"], begin, at)
+            yield from (
+                _root_sample(at, machine["name"], None, fabric_roots, root_row) for root_row in fabric_roots["roots"]
+            )
+        sampled = _fetch_rows(
             conn,
             sql.SQL(
                 "SELECT DISTINCT ON (c.job_id) c.job_id, f.name FROM sample_context c JOIN fabric f USING (fabric_id) WHERE c.job_id IS NOT NULL"
@@ -223,27 +225,29 @@ def root(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[S
             span,
         )
         for job in sampled:
-            made = roots.by_samples(conn, job["job_id"], at, at - begin)
-            if made is not None:
-                yield from (_root_sample(at, job["name"], job["job_id"], made, one) for one in made["roots"])
+            job_roots = roots.by_samples(conn, job["job_id"], at, at - begin)
+            if job_roots is not None:
+                yield from (
+                    _root_sample(at, job["name"], job["job_id"], job_roots, root_row) for root_row in job_roots["roots"]
+                )
 
 
 def _root_sample(at_s: float, fabric: str, job: str | None, found: Row, one: Row) -> Sample:
     evidence = {
-        "page": _page(fabric, at_s) if job is None else f"/jobs/{job}",
+        "page": _format_page_path(fabric, at_s) if job is None else f"/jobs/{job}",
         "method": found["method"],
         **{name: one[name] for name in ("link", "cause", "confidence", "utilisation", "advice")},
         "victims": [f"{victim['src_name']} to {victim['dst_name']}" for victim in one["victims"][:20]],
         "jobs": [feeder["job_id"] for feeder in one["jobs"]],
         "simulated": found["simulated"],
     }
-    labels = _labels(fabric=fabric, root=f"{one['src_name']} to {one['dst_name']}", job=job)
+    labels = _build_labels(fabric=fabric, root=f"{one['src_name']} to {one['dst_name']}", job=job)
     return Sample(at_s, labels, float(one["victims_total"]), None, evidence)
 
 
 def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Largest population stability index of a forecaster's features; only how it stands now is kept, so history begins at the last check."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         sql.SQL(
             "SELECT exe, nodes, estimate_id, drift, extract(epoch FROM checked_at)::float8 AS checked FROM estimate_state"
@@ -256,14 +260,14 @@ def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> 
         if not indices:
             continue
         evidence = {"page": None, "drift": row["drift"], "estimate_id": row["estimate_id"]}
-        for at in _grid(rule, max(from_s, row["checked"] - rule.every_s), to_s):
+        for at in _iterate_step_ends(rule, max(from_s, row["checked"] - rule.every_s), to_s):
             if at >= row["checked"]:
-                yield Sample(at, _labels(exe=row["exe"], nodes=row["nodes"]), float(max(indices)), None, evidence)
+                yield Sample(at, _build_labels(exe=row["exe"], nodes=row["nodes"]), float(max(indices)), None, evidence)
 
 
 def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Devices of a fabric with a gap in their records that touches the step."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         sql.SQL("""
             SELECT coalesce(f.name, 'unknown') AS fabric, coalesce(f.simulated, false) AS simulated, g.device, g.reason,
@@ -273,7 +277,7 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
         {"from": from_s - rule.every_s, "to": to_s},
     )
     fabrics = {(row["fabric"], row["simulated"]) for row in rows}
-    for at in _grid(rule, from_s, to_s):
+    for at in _iterate_step_ends(rule, from_s, to_s):
         for fabric, simulated in fabrics:
             touching = [
                 row
@@ -287,12 +291,12 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
                 "reasons": sorted({row["reason"] for row in touching}),
                 "simulated": simulated,
             }
-            yield Sample(at, _labels(fabric=fabric), float(len(devices)), None, evidence)
+            yield Sample(at, _build_labels(fabric=fabric), float(len(devices)), None, evidence)
 
 
 def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Seconds since the newest counters of a fabric that counted within the last day; archives and recordings are not silent."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         sql.SQL("""
             SELECT f.name AS fabric, f.simulated, array_agg(extract(epoch FROM m.ts)::float8 + m.width) AS ends
@@ -309,20 +313,20 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
     for row in rows:
         ends = sorted(row["ends"])
         place, newest = 0, None
-        for at in _grid(rule, from_s, to_s):
+        for at in _iterate_step_ends(rule, from_s, to_s):
             while place < len(ends) and ends[place] <= at:
                 newest, place = ends[place], place + 1
             if newest is not None and at - newest <= ARCHIVE_S:
                 evidence = {"page": "/health", "newest_s": newest, "simulated": row["simulated"]}
-                yield Sample(at, _labels(fabric=row["fabric"]), at - newest, None, evidence)
+                yield Sample(at, _build_labels(fabric=row["fabric"]), at - newest, None, evidence)
 
 
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
-    "incident": incident,
-    "slowdown": slowdown,
+    "incident": sample_incidents,
+    "slowdown": sample_slowdowns,
     "stall_ratio": stall_ratio,
     "congested_routers": congested_routers,
-    "root": root,
+    "root": sample_roots,
     "blamed_user": blamed_user,
     "forecast_drift": forecast_drift,
     "ingest_gap": ingest_gap,
@@ -330,11 +334,11 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
 }
 
 
-def samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:
+def collect_samples(conn: Connection, rule: Rule, from_s: float, to_s: float) -> list[Sample]:
     """The rule's series over (from, to], in order of time, those with the labels of `where` only; each has the rule's labels too."""
-    found = [
+    labelled_samples = [
         replace(sample, labels=tuple(sorted((*sample.labels, *rule.labels.items()))))
         for sample in SIGNALS[rule.signal](conn, rule, from_s, to_s)
         if all(dict(sample.labels).get(name) == word for name, word in rule.where.items())
     ]
-    return sorted(found, key=lambda sample: (sample.at_s, sample.labels))
+    return sorted(labelled_samples, key=lambda sample: (sample.at_s, sample.labels))

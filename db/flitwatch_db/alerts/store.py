@@ -21,7 +21,7 @@ Row = dict[str, Any]
 LOCK = 7205759403792796
 
 
-def _moment(epoch_s: float) -> datetime:
+def _utc_datetime(epoch_s: float) -> datetime:
     return datetime.fromtimestamp(epoch_s, UTC)
 
 
@@ -31,7 +31,7 @@ def as_jsonb(value: Any) -> Jsonb:
 
 
 def acquire_leadership(conn: Connection) -> bool:
-    """Whether this connection is the one engine of the database from now on."""
+    """Return whether this connection is from now on the only alert engine of the database."""
     row = conn.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone()
     return bool(row and row[0])
 
@@ -62,7 +62,7 @@ def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
     )
 
 
-def rules(
+def load_rules(
     conn: Connection, refused: Callable[[str, str], object] = lambda name, why: None
 ) -> list[tuple[Rule, float | None]]:
     """Every rule with the moment through which it has been evaluated; `refused` is told of one that another version stored and this one does not take."""
@@ -80,7 +80,7 @@ def rules(
 
 def set_evaluated_through(conn: Connection, name: str, through_s: float) -> None:
     """Say how far a rule has been evaluated."""
-    conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_moment(through_s), name])
+    conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_utc_datetime(through_s), name])
 
 
 def counted_through_s(conn: Connection) -> float | None:
@@ -101,8 +101,8 @@ def open_series(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...]
         [rule],
     ).fetchall()
     return {
-        tuple(sorted(labels.items())): (number, SeriesState(phase, since, seen, peak))
-        for number, labels, phase, since, seen, peak in rows
+        tuple(sorted(labels.items())): (number, SeriesState(phase, since, seen_s, peak))
+        for number, labels, phase, since, seen_s, peak in rows
     }
 
 
@@ -117,10 +117,10 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, 
             as_jsonb(labels),
             held.phase,
             rule.severity,
-            _moment(held.since_s),
-            _moment(held.seen_s),
+            _utc_datetime(held.since_s),
+            _utc_datetime(held.seen_s),
             held.phase == "firing",
-            _moment(held.since_s),
+            _utc_datetime(held.since_s),
             sample.value,
             held.peak,
             sample.probability,
@@ -148,14 +148,14 @@ def move_alert(
         " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = %s WHERE alert_id = %s",
         [
             held.phase,
-            _moment(held.seen_s),
+            _utc_datetime(held.seen_s),
             sample.value,
             held.peak,
             sample.probability,
             fires,
-            _moment(held.since_s),
+            _utc_datetime(held.since_s),
             fires,
-            _moment(held.since_s),
+            _utc_datetime(held.since_s),
             fires,
             as_jsonb(evidence),
             text,
@@ -168,7 +168,7 @@ def close_alert(conn: Connection, number: int, at_s: float, text: str | None = N
     """End an alert, with what it says in the end; one that never fired leaves nothing. Returns whether it had fired."""
     fired = conn.execute(
         "UPDATE alert SET phase = 'resolved', resolved_at = %s, summary = coalesce(%s, summary) WHERE alert_id = %s AND phase = 'firing'",
-        [_moment(at_s), text, number],
+        [_utc_datetime(at_s), text, number],
     ).rowcount
     if not fired:
         conn.execute("DELETE FROM alert WHERE alert_id = %s AND phase = 'pending'", [number])
@@ -185,22 +185,22 @@ def close_orphans(conn: Connection) -> list[int]:
     return [number for (number,) in rows if close_alert(conn, number, at)]
 
 
-def _rows(conn: Connection, query: str, parameters: Any = None) -> list[Row]:
+def _fetch_rows(conn: Connection, query: str, parameters: Any = None) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters).fetchall()
 
 
-def firing(conn: Connection) -> list[Row]:
+def list_firing_alerts(conn: Connection) -> list[Row]:
     """Alerts that fire now."""
-    return _rows(
+    return _fetch_rows(
         conn,
         "SELECT a.*, r.rule AS definition FROM alert a JOIN alert_rule r ON r.name = a.rule WHERE phase = 'firing' ORDER BY alert_id",
     )
 
 
-def alert(conn: Connection, number: int) -> Row:
+def load_alert(conn: Connection, number: int) -> Row:
     """One alert."""
-    return _rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
+    return _fetch_rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
 
 
 def active_silences(conn: Connection) -> list[tuple[int, dict[str, str]]]:
@@ -260,9 +260,9 @@ def queue_resolved_notices(conn: Connection) -> int:
     ).rowcount
 
 
-def waiting(conn: Connection, receivers: list[str]) -> list[Row]:
+def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
     """Alerts of which one of these receivers is still to be told something."""
-    return _rows(
+    return _fetch_rows(
         conn,
         "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
         [receivers],
@@ -311,9 +311,9 @@ def leave_batches(conn: Connection, quiet: list[int]) -> None:
     )
 
 
-def notices(conn: Connection, batch: str) -> list[Row]:
+def list_open_notices(conn: Connection, batch: str) -> list[Row]:
     """The open notices of a batch with their alerts, oldest first."""
-    return _rows(
+    return _fetch_rows(
         conn,
         "SELECT n.notice_id, n.status, n.turn, n.attempts, a.* FROM alert_notice n JOIN alert a USING (alert_id)"
         " WHERE n.batch = %s AND n.delivered_at IS NULL ORDER BY n.notice_id",
@@ -321,7 +321,7 @@ def notices(conn: Connection, batch: str) -> list[Row]:
     )
 
 
-def delivered(conn: Connection, numbers: list[int]) -> None:
+def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
     """Mark notices as told."""
     conn.execute(
         "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
@@ -329,7 +329,7 @@ def delivered(conn: Connection, numbers: list[int]) -> None:
     )
 
 
-def failed(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
+def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
     """Keep notices for another attempt."""
     conn.execute(
         "UPDATE alert_notice SET attempts = attempts + 1, error = %s, tried_at = clock_timestamp(), due_at = clock_timestamp() + %s * interval '1 second'"

@@ -27,7 +27,7 @@ _STRUCTURE = {
 }
 
 
-def digest(conn: Conn, fabric_id: int, name: str | None = None) -> str:
+def compute_fabric_digest(conn: Conn, fabric_id: int, name: str | None = None) -> str:
     """The first 32 hexadecimal digits of the SHA-256 of a fabric's name (or of the one given in its stead) and structure."""
     if name is None:
         row = conn.execute("SELECT name FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
@@ -47,7 +47,7 @@ def digest(conn: Conn, fabric_id: int, name: str | None = None) -> str:
     return whole.hexdigest()[:32]
 
 
-def save(conn: Conn, folder: Folder, fabric_id: int, named: str, made_at: str, code_version: str) -> None:
+def archive_fabric(conn: Conn, folder: Folder, fabric_id: int, named: str, made_at: str, code_version: str) -> None:
     """Write a fabric into the archive."""
     with folder.write(
         f"fabrics/{named}", {"made_at": made_at, "code_version": code_version, "format": FABRIC, "digest": named}
@@ -93,22 +93,22 @@ def restore_fabric(conn: Conn, part: Part) -> tuple[int, dict[str, int], bool]:
     if len(heads) != 1:
         raise BadInput(f"{len(heads)} rows, where one fabric is", where=f"{part.shown}/fabric.parquet")
     sizes = {table: part.manifest["files"][table]["rows"] for table in ("router", "endpoint")}
-    wanted = part.place.name
-    names = (heads[0]["name"], f"{heads[0]['name']} (archived {wanted[:8]})")
-    taken = dict(conn.execute("SELECT name, fabric_id FROM fabric WHERE name = ANY(%s)", [list(names)]).fetchall())
-    for fabric_id in taken.values():
-        if digest(conn, fabric_id, names[0]) == wanted:
+    expected_digest = part.place.name
+    names = (heads[0]["name"], f"{heads[0]['name']} (archived {expected_digest[:8]})")
+    fabric_ids = dict(conn.execute("SELECT name, fabric_id FROM fabric WHERE name = ANY(%s)", [list(names)]).fetchall())
+    for fabric_id in fabric_ids.values():
+        if compute_fabric_digest(conn, fabric_id, names[0]) == expected_digest:
             return fabric_id, sizes, False
-    free = next((name for name in names if name not in taken), None)
+    free = next((name for name in names if name not in fabric_ids), None)
     if free is None:
         raise BadInput(f"the database has other fabrics named {names[0]!r} and {names[1]!r}", where=part.shown)
-    fabric_id = _insert(conn, part, heads[0] | {"name": free})
-    if digest(conn, fabric_id, names[0]) != wanted:
+    fabric_id = _insert_fabric(conn, part, heads[0] | {"name": free})
+    if compute_fabric_digest(conn, fabric_id, names[0]) != expected_digest:
         raise BadInput("the routers, endpoints and links are not those of its digest", where=part.shown)
     return fabric_id, sizes, True
 
 
-def _insert(conn: Conn, part: Part, head: dict[str, Any]) -> int:
+def _insert_fabric(conn: Conn, part: Part, head: dict[str, Any]) -> int:
     try:
         head["attributes"] = Jsonb(json.loads(head["attributes"]))
         row = conn.execute(
@@ -134,8 +134,8 @@ def _insert(conn: Conn, part: Part, head: dict[str, Any]) -> int:
                             else array.to_pylist()
                             for column, array in zip(columns, batch.columns, strict=True)
                         ]
-                        for one in zip(*values, strict=True):
-                            copy.write_row((row[0], *one))
+                        for cells in zip(*values, strict=True):
+                            copy.write_row((row[0], *cells))
     except (psycopg.DataError, psycopg.IntegrityError, ValueError, RecursionError) as problem:
         raise BadInput(f"the database refuses it: {str(problem).splitlines()[0]}", where=part.shown) from None
     return int(row[0])

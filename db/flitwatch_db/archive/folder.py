@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flitwatch_db.archive.parts import ManifestHead, Part, Writer, guarded
+from flitwatch_db.archive.parts import ManifestHead, Part, Writer, guard_disk_writes
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES
 from flitwatch_domain.errors import BadInput, BadRequest, Conflict
 
@@ -40,7 +40,7 @@ class Key(NamedTuple):
     run_steps: int
 
 
-def prepare(root: Path) -> None:
+def mark_archive_folder(root: Path) -> None:
     """Mark an empty folder as an archive, so that it is known again: where what was mounted there is away, the mark is too.
 
     Raises
@@ -82,8 +82,8 @@ class Folder:
         self._lock: int | None = None
 
     def __enter__(self) -> Folder:
-        with guarded(f"the archive {self.root} cannot be used"):
-            self._open()
+        with guard_disk_writes(f"the archive {self.root} cannot be used"):
+            self._open_folder()
         return self
 
     def __exit__(
@@ -93,7 +93,7 @@ class Folder:
             os.close(self._lock)
             self._lock = None
 
-    def _open(self) -> None:
+    def _open_folder(self) -> None:
         mark = self.root / MARK
         if self.create and not self.root.exists():
             self.root.mkdir(parents=True, mode=0o750)
@@ -120,26 +120,26 @@ class Folder:
 
     def _check_mark(self, mark: Path) -> None:
         try:
-            found = json.loads(mark.read_bytes()[:1000])["format"]
+            mark_format = json.loads(mark.read_bytes()[:1000])["format"]
         except (ValueError, TypeError, KeyError):
-            found = None
-        if found != FORMAT:
-            raise BadInput(f"the format is {found!r}; this version reads {FORMAT!r}", where=MARK)
+            mark_format = None
+        if mark_format != FORMAT:
+            raise BadInput(f"the format is {mark_format!r}; this version reads {FORMAT!r}", where=MARK)
 
     def months(self) -> list[str]:
         """Months that have parts, the oldest first."""
-        return sorted(one.name for one in self.root.iterdir() if _MONTH.fullmatch(one.name) and one.is_dir())
+        return sorted(entry.name for entry in self.root.iterdir() if _MONTH.fullmatch(entry.name) and entry.is_dir())
 
     def parts(self, months: Sequence[str] | None = None) -> list[Part]:
         """The parts of some months, or all, in the order in which they were written."""
-        found = []
+        month_parts = []
         for month in self.months() if months is None else sorted(set(months) & set(self.months())):
             for place in sorted((self.root / month).iterdir(), key=lambda one: (one.name[-6:], one.name)):
                 shown = f"{month}/{place.name}"
                 if place.is_symlink() or (self.root / month).is_symlink() or not _NAME.fullmatch(place.name):
                     raise BadInput("this is not a part of an archive", where=shown)
-                found.append(Part(place, shown, SHAPES, PART))
-        return found
+                month_parts.append(Part(place, shown, SHAPES, PART))
+        return month_parts
 
     def fabric(self, digest: str) -> Part:
         """A fabric by its digest."""
@@ -148,13 +148,13 @@ class Folder:
         return Part(self.root / "fabrics" / digest, f"fabrics/{digest}", FABRIC_SHAPES, FABRIC)
 
     def has_fabric(self, digest: str) -> bool:
-        """Whether a fabric is there."""
+        """Return whether the archive holds a fabric."""
         return (self.root / "fabrics" / digest / "manifest.json").is_file()
 
     @contextlib.contextmanager
     def write(self, place: str, about: ManifestHead) -> Iterator[Writer]:
         """A new part at `place`; gone again where it is not committed."""
-        with guarded(f"the archive {self.root} cannot be written"):
+        with guard_disk_writes(f"the archive {self.root} cannot be written"):
             writer = Writer(self.root / f".draft-{place.replace('/', '-')}", self.root / place, about)
             try:
                 yield writer
@@ -164,15 +164,15 @@ class Folder:
     def next_place(self, month: str, simulated: bool) -> str:
         """The name of the next part of a month."""
         place = self.root / month
-        taken = [int(one.name[-6:]) for one in place.iterdir()] if place.is_dir() else []
-        return f"{month}/{'simulated' if simulated else 'measured'}-{max(taken, default=0) + 1:06d}"
+        numbers = [int(entry.name[-6:]) for entry in place.iterdir()] if place.is_dir() else []
+        return f"{month}/{'simulated' if simulated else 'measured'}-{max(numbers, default=0) + 1:06d}"
 
     def known(self, months: Sequence[str]) -> set[Key]:
-        """What the parts of some months hold."""
-        found: set[Key] = set()
+        """Load the keys of everything that the parts of some months hold."""
+        part_keys: set[Key] = set()
         for part in self.parts(months):
-            found |= keys(part)
-        return found
+            part_keys |= read_part_keys(part)
+        return part_keys
 
     def _drop_replaced(self) -> None:
         """Remove parts whose successors are there: the process that wrote these was killed before it could."""
@@ -184,9 +184,9 @@ class Folder:
                         shutil.rmtree(self.root / month / old, ignore_errors=True)
 
 
-def keys(part: Part) -> set[Key]:
-    """What a part holds, from the few columns that tell it."""
-    found: set[Key] = set()
+def read_part_keys(part: Part) -> set[Key]:
+    """Read the keys of a part's jobs and runs from the few columns that identify them."""
+    part_keys: set[Key] = set()
     try:
         jobs = pq.read_table(
             part.place / "job.parquet", columns=["cluster", "job_id", "restart", "updated_at", "run_steps"]
@@ -195,8 +195,8 @@ def keys(part: Part) -> set[Key]:
     except (pa.ArrowException, OSError) as problem:
         raise BadInput(f"cannot be read as Parquet: {str(problem)[:200]}", where=part.shown) from None
     for row in jobs.to_pylist():
-        found.add(Key("job", row["cluster"], row["job_id"], row["restart"], row["updated_at"], row["run_steps"]))
+        part_keys.add(Key("job", row["cluster"], row["job_id"], row["restart"], row["updated_at"], row["run_steps"]))
     for row in runs.to_pylist():
         if row["job_pk"] is None:
-            found.add(Key("run", "", row["run_key"], 0, None, row["run_steps"]))
-    return found
+            part_keys.add(Key("run", "", row["run_key"], 0, None, row["run_steps"]))
+    return part_keys

@@ -15,7 +15,7 @@ from flitwatch_db.archive.writing import OnStep
 from flitwatch_domain.errors import BadRequest
 
 
-def forget(
+def forget_user(
     root: Path, user: str, *, dry_run: bool = False, on_step: OnStep = lambda done, total, what: None
 ) -> dict[str, int]:
     """Write the parts that hold a user's jobs anew without them and what belongs to them, and remove the old ones.
@@ -47,17 +47,17 @@ def forget(
         raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
     with Folder(root) as folder:
         # All of it is read before any of it changes: a damaged part leaves everything as it was.
-        found = list(_found(folder.parts(), user, on_step))
-        for part, jobs, runs in () if dry_run else found:
-            _rewrite(folder, part, jobs, runs)
+        user_parts = list(_find_user_parts(folder.parts(), user, on_step))
+        for part, jobs, runs in () if dry_run else user_parts:
+            _rewrite_part(folder, part, jobs, runs)
     return {
-        "jobs": sum(len(jobs) for _, jobs, _ in found),
-        "runs": sum(len(runs) for _, _, runs in found),
-        "parts": len(found),
+        "jobs": sum(len(jobs) for _, jobs, _ in user_parts),
+        "runs": sum(len(runs) for _, _, runs in user_parts),
+        "parts": len(user_parts),
     }
 
 
-def _found(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
+def _find_user_parts(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[Part, set[int], set[int]]]:
     """The parts that hold jobs of the user, with the numbers of these and of their runs."""
     for done, part in enumerate(parts):
         on_step(done, len(parts), part.shown)
@@ -68,7 +68,7 @@ def _found(parts: Sequence[Part], user: str, on_step: OnStep) -> Iterator[tuple[
     on_step(len(parts), len(parts), "")
 
 
-def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None:
+def _rewrite_part(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None:
     files = part.manifest["files"]
     if files["job"]["rows"] > len(jobs) or files["run"]["rows"] > len(runs):
         month = part.shown.split("/")[0]
@@ -77,12 +77,12 @@ def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None
         about["jobs"], about["runs"] = files["job"]["rows"] - len(jobs), files["run"]["rows"] - len(runs)
         with folder.write(place, about) as writer:
             for name, shape in part.shapes.items():
-                writer.write(shape, _without(part, name, jobs, runs))
+                writer.write(shape, _filter_batches(part, name, jobs, runs))
             writer.commit()
     shutil.rmtree(part.place)
 
 
-def _without(part: Part, name: str, jobs: set[int], runs: set[int]) -> Iterator[pa.RecordBatch]:
+def _filter_batches(part: Part, name: str, jobs: set[int], runs: set[int]) -> Iterator[pa.RecordBatch]:
     gone = {"job_pk": pa.array(sorted(jobs), pa.int64()), "run_id": pa.array(sorted(runs), pa.int64())}
     for batch in part.read(name):
         key = part.shapes[name].columns[0].name

@@ -39,7 +39,7 @@ class TableFile(TypedDict):
 
 
 class ManifestHead(_Span, total=False):
-    """What a manifest says beside its files (docs/contracts/files.md); a fabric's has format, digest, time and version alone.
+    """Manifest without its files (docs/contracts/files.md); a fabric's has only format, digest, time and version.
 
     Attributes
     ----------
@@ -95,8 +95,8 @@ class Writer:
         BadInput
             The database holds what an archive cannot: a number that is not finite.
         """
-        told = {key: str(value) for key, value in self.about.items() if isinstance(value, str | int | float | bool)}
-        schema = shape.schema.with_metadata({f"flitwatch.{key}": value for key, value in told.items()})
+        metadata = {key: str(value) for key, value in self.about.items() if isinstance(value, str | int | float | bool)}
+        schema = shape.schema.with_metadata({f"flitwatch.{key}": value for key, value in metadata.items()})
         rows = 0
         with pq.ParquetWriter(self.draft / f"{shape.name}.parquet", schema, compression="zstd") as file:
             for batch in batches:
@@ -112,15 +112,15 @@ class Writer:
         for name, rows in self.rows.items():
             path = self.draft / f"{name}.parquet"
             files[name] = {"rows": rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
-            _sync(path)
+            _sync_path(path)
         manifest: Manifest = {**self.about, "files": files}
         path = self.draft / MANIFEST
-        path.write_text(json.dumps({**manifest, "sha256": _seal(manifest)}, indent=1, ensure_ascii=False))
-        _sync(path)
+        path.write_text(json.dumps({**manifest, "sha256": _compute_seal(manifest)}, indent=1, ensure_ascii=False))
+        _sync_path(path)
         self.place.parent.mkdir(mode=0o750, exist_ok=True)
-        _sync(self.draft)
+        _sync_path(self.draft)
         self.draft.rename(self.place)
-        _sync(self.place.parent)
+        _sync_path(self.place.parent)
         return manifest
 
     def discard(self) -> None:
@@ -141,34 +141,36 @@ class Part:
 
     def __init__(self, place: Path, shown: str, shapes: dict[str, Shape], kind: str) -> None:
         self.place, self.shown, self.shapes = place, shown, shapes
-        self.manifest = self._manifest(kind)
+        self.manifest = self._read_manifest(kind)
         self.shapes = {name: shape for name, shape in shapes.items() if name in self.manifest["files"]}
 
-    def _manifest(self, kind: str) -> Manifest:
+    def _read_manifest(self, kind: str) -> Manifest:
         where = f"{self.shown}/{MANIFEST}"
         path = self.place / MANIFEST
         try:
             if path.is_symlink() or path.stat().st_size > MOST_MANIFEST_BYTES:
                 raise BadInput("this is not a manifest", where=where)
-            found = json.loads(path.read_bytes())
+            manifest = json.loads(path.read_bytes())
         except FileNotFoundError:
             raise BadInput("the file is missing", where=where) from None
         except (ValueError, RecursionError):
-            raise _damaged(where) from None
-        if not isinstance(found, dict) or not isinstance(found.get("files"), dict):
-            raise _damaged(where)
-        if found.get("format") != kind:
-            raise BadInput(f"the format is {str(found.get('format'))[:80]!r}; this version reads {kind!r}", where=where)
-        seal = found.pop("sha256", None)
-        if seal != _seal(found):
-            raise _damaged(where)
-        if (set(found["files"]) ^ set(self.shapes)) - (ADDED - set(found["files"])):
-            odd = ", ".join(sorted(set(found["files"]) ^ set(self.shapes)))[:200]
+            raise _make_damage_error(where) from None
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+            raise _make_damage_error(where)
+        if manifest.get("format") != kind:
+            raise BadInput(
+                f"the format is {str(manifest.get('format'))[:80]!r}; this version reads {kind!r}", where=where
+            )
+        seal = manifest.pop("sha256", None)
+        if seal != _compute_seal(manifest):
+            raise _make_damage_error(where)
+        if (set(manifest["files"]) ^ set(self.shapes)) - (ADDED - set(manifest["files"])):
+            odd = ", ".join(sorted(set(manifest["files"]) ^ set(self.shapes)))[:200]
             raise BadInput(f"the files are not those of an archive: {odd}", where=where)
-        for name, file in found["files"].items():
+        for name, file in manifest["files"].items():
             if not isinstance(file, dict) or any(type(file.get(key)) is not kind for key, kind in _FILE_KEYS.items()):
                 raise BadInput(f"rows, bytes and sha256 of {name} are not there", where=where)
-        return cast(Manifest, found)
+        return cast(Manifest, manifest)
 
     def verify(self) -> None:
         """Compare every file with its checksum, and its columns with the format.
@@ -183,8 +185,8 @@ class Part:
             if path.is_symlink() or not path.is_file():
                 raise BadInput("the file is missing", where=where)
             if path.stat().st_size != file["bytes"] or digest_of(path) != file["sha256"]:
-                raise _damaged(where)
-            with self._open(name) as opened:
+                raise _make_damage_error(where)
+            with self._open_table(name) as opened:
                 if opened.metadata.num_rows != file["rows"]:
                     raise BadInput(
                         f"{opened.metadata.num_rows} rows, where the manifest says {file['rows']}", where=where
@@ -199,7 +201,7 @@ class Part:
             Naming the file, and the column where one is wrong.
         """
         where = f"{self.shown}/{name}.parquet"
-        with self._open(name) as file:
+        with self._open_table(name) as file:
             batches = file.iter_batches(BATCH_ROWS)
             while True:
                 try:
@@ -213,30 +215,32 @@ class Part:
 
     def in_own_counts(self, name: str) -> frozenset[str]:
         """The columns of a table whose stalls are in the device's own counts, as archives from before ADR 0047 hold them."""
-        with self._open(name) as file:
+        with self._open_table(name) as file:
             return own_counts(file.schema_arrow)
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """All rows of a small table."""
         return [row for batch in self.read(name) for row in batch.to_pylist()]
 
-    def _open(self, name: str) -> pq.ParquetFile:
-        where, wanted = f"{self.shown}/{name}.parquet", self.shapes[name].schema
+    def _open_table(self, name: str) -> pq.ParquetFile:
+        where, expected_schema = f"{self.shown}/{name}.parquet", self.shapes[name].schema
         try:
             file = pq.ParquetFile(self.place / f"{name}.parquet")
-            found = file.schema_arrow
+            file_schema = file.schema_arrow
         except (pa.ArrowException, OSError) as problem:
             raise BadInput(f"cannot be read as Parquet: {str(problem)[:200]}", where=where) from None
-        if found.equals(wanted):
+        if file_schema.equals(expected_schema):
             return file
         file.close()
-        for field in wanted:
-            if field.name not in found.names:
+        for field in expected_schema:
+            if field.name not in file_schema.names:
                 raise BadInput(f"column {field.name!r} is missing", where=where)
-            kind = found.field(found.names.index(field.name))
+            kind = file_schema.field(file_schema.names.index(field.name))
             if not kind.equals(field):
-                raise BadInput(f"column {field.name!r} is {_shown(kind)}, not {_shown(field)}", where=where)
-        raise BadInput(f"the columns are not {', '.join(wanted.names)}"[:400], where=where)
+                raise BadInput(
+                    f"column {field.name!r} is {_format_field(kind)}, not {_format_field(field)}", where=where
+                )
+        raise BadInput(f"the columns are not {', '.join(expected_schema.names)}"[:400], where=where)
 
 
 def own_counts(schema: pa.Schema) -> frozenset[str]:
@@ -249,22 +253,22 @@ def own_counts(schema: pa.Schema) -> frozenset[str]:
     )
 
 
-def _shown(field: pa.Field) -> str:
+def _format_field(field: pa.Field) -> str:
     return f"{field.type}{'' if field.nullable else ' not null'}"
 
 
-def _damaged(where: str) -> BadInput:
+def _make_damage_error(where: str) -> BadInput:
     return BadInput(
         "the file is damaged", where=where, advice="Fetch it from a copy of the archive; nothing was changed."
     )
 
 
-def _seal(manifest: Mapping[str, Any]) -> str:
+def _compute_seal(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def head_of(manifest: Manifest) -> ManifestHead:
-    """What a manifest says beside its files."""
+    """Return a manifest without its files."""
     return cast(ManifestHead, {key: value for key, value in manifest.items() if key != "files"})
 
 
@@ -274,7 +278,7 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
+def _sync_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -282,19 +286,19 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def moment(manifest: Mapping[str, Any], key: str, where: str) -> datetime:
+def parse_manifest_time(manifest: Mapping[str, Any], key: str, where: str) -> datetime:
     """A time of a manifest, with its zone."""
     try:
-        found = datetime.fromisoformat(manifest[key])
+        timestamp = datetime.fromisoformat(manifest[key])
     except (KeyError, TypeError, ValueError):
-        found = None
-    if found is None or found.tzinfo is None:
+        timestamp = None
+    if timestamp is None or timestamp.tzinfo is None:
         raise BadInput(f"{key!r} is not a time with a zone", where=f"{where}/{MANIFEST}")
-    return found
+    return timestamp
 
 
 @contextlib.contextmanager
-def guarded(what: str) -> Iterator[None]:
+def guard_disk_writes(what: str) -> Iterator[None]:
     """Say what to do where the disk is full or may not be written."""
     try:
         yield

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from flitwatch_db.archive.folder import Folder, keys, prepare
-from flitwatch_db.archive.writing import Candidate, OnStep, archive, candidates
+from flitwatch_db.archive.folder import Folder, mark_archive_folder, read_part_keys
+from flitwatch_db.archive.writing import Candidate, OnStep, find_candidates, write_archive
 from flitwatch_domain.errors import BadRequest
 
 Conn = psycopg.Connection[Any]
@@ -23,7 +23,7 @@ _SETTING, _STATE = "archive", "archive_through"
 
 @dataclass(frozen=True)
 class Policy:
-    """When jobs are archived and dropped.
+    """Rules for when jobs are archived and dropped.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Policy:
             )
 
 
-def policy(conn: Conn) -> Policy | None:
+def load_policy(conn: Conn) -> Policy | None:
     """The policy in force; None where there is none."""
     row = conn.execute("SELECT value FROM setting WHERE key = %s", [_SETTING]).fetchone()
     return None if row is None or row[0] is None else Policy(**row[0])
@@ -65,7 +65,7 @@ def set_policy(conn: Conn, wanted: Policy | None) -> None:
         The folder is not there, or is no archive and holds other things; another process is making it one.
     """
     if wanted is not None:
-        prepare(Path(wanted.folder))
+        mark_archive_folder(Path(wanted.folder))
     conn.execute(
         "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         [_SETTING, Jsonb(None if wanted is None else asdict(wanted))],
@@ -73,7 +73,7 @@ def set_policy(conn: Conn, wanted: Policy | None) -> None:
     conn.execute("DELETE FROM setting WHERE key = %s", [_STATE])
 
 
-def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
+def apply_policy(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     """Archive what is due, once a day, and drop what may go; None where there is no policy.
 
     Parameters
@@ -86,57 +86,63 @@ def run(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None:
     Conflict, Unavailable, BadInput, BadRequest
         As `archive`; nothing is dropped then. A folder that is away is not made: the local disk would fill where it is to be mounted.
     """
-    found = policy(conn)
-    if found is None:
+    active_policy = load_policy(conn)
+    if active_policy is None:
         return None
     now = datetime.now(UTC)
-    through = _midnight(now - timedelta(days=found.after_days))
-    state = [found.folder, through.isoformat()]
+    through = _floor_to_midnight(now - timedelta(days=active_policy.after_days))
+    state = [active_policy.folder, through.isoformat()]
     row = conn.execute("SELECT value FROM setting WHERE key = %s", [_STATE]).fetchone()
     if row is not None and row[0] == state:
         return {"archived": 0, "dropped": 0}
-    made = archive(url, Path(found.folder), before=through, on_step=on_step, create=False)
+    archived = write_archive(url, Path(active_policy.folder), before=through, on_step=on_step, create=False)
     dropped = 0
-    if found.drop_after_days is not None:
-        dropped = drop(conn, Path(found.folder), _midnight(now - timedelta(days=found.drop_after_days)))
+    if active_policy.drop_after_days is not None:
+        dropped = drop_archived_jobs(
+            conn, Path(active_policy.folder), _floor_to_midnight(now - timedelta(days=active_policy.drop_after_days))
+        )
     conn.execute(
         "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         [_STATE, Jsonb(state)],
     )
-    return {"archived": made["jobs"] + made["runs"], "dropped": dropped}
+    return {"archived": archived["jobs"] + archived["runs"], "dropped": dropped}
 
 
-def _midnight(moment: datetime) -> datetime:
+def _floor_to_midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def drop(conn: Conn, folder: Path, before: datetime) -> int:
+def drop_archived_jobs(conn: Conn, folder: Path, before: datetime) -> int:
     """Delete jobs, with their runs, that ended before and that an archive holds as they are now; return how many.
 
     Every part that answers for one of them is read and compared with its checksums first.
     """
     since = {row[0] for row in conn.execute("SELECT job_pk FROM restored_job WHERE restored_at >= %s", [before])}
-    due = [one for one in candidates(conn, before) if one.key.kind == "job" and one.pk not in since]
-    with Folder(folder) as held:
+    due = [
+        candidate
+        for candidate in find_candidates(conn, before)
+        if candidate.key.kind == "job" and candidate.pk not in since
+    ]
+    with Folder(folder) as archive_folder:
         safe: set[Any] = set()
-        wanted = {one.key for one in due}
-        for part in held.parts(sorted({one.month for one in due})):
-            there = keys(part) & wanted
+        due_keys = {candidate.key for candidate in due}
+        for part in archive_folder.parts(sorted({candidate.month for candidate in due})):
+            there = read_part_keys(part) & due_keys
             if there - safe:
                 part.verify()
                 safe |= there
-    due = [one for one in due if one.key in safe]
+    due = [candidate for candidate in due if candidate.key in safe]
     for first in range(0, len(due), DROP_JOBS):
-        _delete(conn, due[first : first + DROP_JOBS])
+        _delete_jobs(conn, due[first : first + DROP_JOBS])
     return len(due)
 
 
-def _delete(conn: Conn, some: Sequence[Candidate]) -> None:
+def _delete_jobs(conn: Conn, some: Sequence[Candidate]) -> None:
     with conn.transaction():
         # What the scheduler told anew meanwhile is archived first.
         same = conn.execute(
             "SELECT j.job_pk FROM job j JOIN unnest(%s::bigint[], %s::timestamptz[]) AS w (job_pk, updated_at) USING (job_pk, updated_at) FOR UPDATE OF j",
-            [[one.pk for one in some], [one.key.updated_at for one in some]],
+            [[candidate.pk for candidate in some], [candidate.key.updated_at for candidate in some]],
         ).fetchall()
         conn.execute("DELETE FROM run WHERE job_pk = ANY(%s)", [[row[0] for row in same]])
         conn.execute("DELETE FROM job WHERE job_pk = ANY(%s)", [[row[0] for row in same]])

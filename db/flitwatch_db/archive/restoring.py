@@ -17,7 +17,7 @@ from psycopg import sql
 
 from flitwatch_db.archive import fabrics
 from flitwatch_db.archive.folder import Folder
-from flitwatch_db.archive.parts import Part, moment
+from flitwatch_db.archive.parts import Part, parse_manifest_time
 from flitwatch_db.archive.shapes import WIDTHS_S, Shape
 from flitwatch_db.archive.writing import OnStep
 from flitwatch_db.core.additive import ensure_chunks
@@ -48,7 +48,7 @@ _OTHER_STALLS = LDMS_FOUR.index(TABLE_II[_OWN_STALLS].abbreviation)
 
 @dataclass
 class _Found:
-    """What a part's rows turned into: numbers of jobs, runs and fabrics here."""
+    """Numbers that a part's jobs, runs and fabrics have in this database."""
 
     jobs: dict[int, int] = field(default_factory=dict)
     new_jobs: set[int] = field(default_factory=set)
@@ -60,7 +60,7 @@ class _Found:
 
 
 class RestoredArchive(TypedDict):
-    """What was written of an archive: parts read, rows by table, and `erased`, the jobs that were left out."""
+    """Summary of a restore: parts read, rows by table, and `erased`, the jobs that were left out."""
 
     folder: str
     parts: int
@@ -71,7 +71,7 @@ class RestoredArchive(TypedDict):
     rows: dict[str, int]
 
 
-def restore(
+def restore_archive(
     url: str, folder: Path, *, months: Sequence[str] = (), on_step: OnStep = lambda done, total, what: None
 ) -> RestoredArchive:
     """Write an archive's rows that the database lacks; what is there, and is not older, stays.
@@ -91,11 +91,13 @@ def restore(
     BadRequest, Conflict
         The folder is no archive, or in use; a month that it does not have.
     """
-    with Folder(folder) as held:
-        absent = sorted(set(months) - set(held.months()))
+    with Folder(folder) as archive_folder:
+        absent = sorted(set(months) - set(archive_folder.months()))
         if absent:
-            raise BadRequest(f"the archive has no month {absent[0]!r}", advice=f"It has: {', '.join(held.months())}.")
-        parts = held.parts(months or None)
+            raise BadRequest(
+                f"the archive has no month {absent[0]!r}", advice=f"It has: {', '.join(archive_folder.months())}."
+            )
+        parts = archive_folder.parts(months or None)
         steps = 2 * len(parts)
         for done, part in enumerate(parts):
             on_step(done, steps, f"verifying {part.shown}")
@@ -105,9 +107,9 @@ def restore(
         with connect(url, role="owner", application="flitwatch restore", autocommit=True) as conn:
             for done, part in enumerate(parts, len(parts)):
                 with conn.transaction():
-                    found = _restore(conn, held, part, partial(on_step, done, steps))
-                total += found.rows
-                written += len(found.erased)
+                    restored = _restore_part(conn, archive_folder, part, partial(on_step, done, steps))
+                total += restored.rows
+                written += len(restored.erased)
         on_step(steps, steps, "")
     fabrics_written = total.pop("fabric", 0)
     return {
@@ -121,30 +123,30 @@ def restore(
     }
 
 
-def _restore(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object]) -> _Found:
-    found = _Found()
+def _restore_part(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object]) -> _Found:
+    restored = _Found()
     say(f"restoring {part.shown}")
     named = part.manifest.get("fabrics")
-    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+    if not isinstance(named, list) or not all(isinstance(entry, str) for entry in named):
         raise BadInput("the fabrics are not a list of names", where=part.shown)
     for digest in named:
         fabric_id, sizes, new = fabrics.restore_fabric(conn, folder.fabric(digest))
-        found.fabrics[digest] = fabric_id, sizes
-        found.rows["fabric"] += new
-    _jobs(conn, part, found)
-    _runs(conn, part, found)
+        restored.fabrics[digest] = fabric_id, sizes
+        restored.rows["fabric"] += new
+    _restore_jobs(conn, part, restored)
+    _restore_runs(conn, part, restored)
     for name in ("job_node", "job_step", "run_rank", "run_step", "run_step_around", "run_step_nic", "forecast"):
         if name not in part.shapes:
             continue
         say(f"restoring {part.shown} {name}")
-        _load(conn, part, part.shapes[name], found, say)
+        _copy_rows(conn, part, part.shapes[name], restored, say)
     for name in WIDTHS_S:
         say(f"restoring {part.shown} {name}")
-        _load(conn, part, part.shapes[name], found, say)
-    return found
+        _copy_rows(conn, part, part.shapes[name], restored, say)
+    return restored
 
 
-def _jobs(conn: Conn, part: Part, found: _Found) -> None:
+def _restore_jobs(conn: Conn, part: Part, found: _Found) -> None:
     where, shape = f"{part.shown}/job.parquet", part.shapes["job"]
     gone = erasure.Erased(conn)
     for row in part.rows("job"):
@@ -161,8 +163,8 @@ def _jobs(conn: Conn, part: Part, found: _Found) -> None:
             # Its nodes and steps are the archive's then, too.
             for table in ("job_node", "job_step"):
                 conn.execute(sql.SQL("DELETE FROM {} WHERE job_pk = %s").format(sql.Identifier(table)), [there[0]])
-            _write(conn, shape, row, there[0], where)
-        job_pk = there[0] if there is not None else _insert(conn, shape, row, where)
+            _update_job(conn, shape, row, there[0], where)
+        job_pk = there[0] if there is not None else _insert_row(conn, shape, row, where)
         conn.execute(
             "INSERT INTO restored_job (job_pk) VALUES (%s) ON CONFLICT (job_pk) DO UPDATE SET restored_at = now()",
             [job_pk],
@@ -172,7 +174,7 @@ def _jobs(conn: Conn, part: Part, found: _Found) -> None:
         found.rows["job"] += 1
 
 
-def _runs(conn: Conn, part: Part, found: _Found) -> None:
+def _restore_runs(conn: Conn, part: Part, found: _Found) -> None:
     where, shape = f"{part.shown}/run.parquet", part.shapes["run"]
     for row in part.rows("run"):
         if row["simulated"] is not part.manifest.get("simulated"):
@@ -186,20 +188,20 @@ def _runs(conn: Conn, part: Part, found: _Found) -> None:
             row["job_pk"] = found.jobs[row["job_pk"]]
         there = _run_sql(conn, "SELECT run_id FROM run WHERE run_key = %(run_key)s FOR UPDATE", row, where).fetchone()
         if there is None:
-            found.runs[row["run_id"]] = _insert(conn, shape, row, where)
+            found.runs[row["run_id"]] = _insert_row(conn, shape, row, where)
             found.rows["run"] += 1
             continue
         found.runs[row["run_id"]] = there[0]
         conn.execute("UPDATE run SET job_pk = %s WHERE run_id = %s AND job_pk IS NULL", [row["job_pk"], there[0]])
 
 
-def _columns(shape: Shape) -> list[str]:
+def _list_columns(shape: Shape) -> list[str]:
     return [column.name for column in shape.columns if column.name not in shape.extra]
 
 
-def _insert(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> int:
+def _insert_row(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> int:
     """Insert a job or run; return its number."""
-    names = _columns(shape)
+    names = _list_columns(shape)
     key = names[0]
     free = conn.execute(
         sql.SQL(_NUMBER).format(
@@ -217,20 +219,20 @@ def _insert(conn: Conn, shape: Shape, row: dict[str, Any], where: str) -> int:
         sql.SQL(", ").join(map(sql.Placeholder, names)),
         sql.Identifier(key),
     )
-    made = _run_sql(conn, query, row, where).fetchone()
-    assert made is not None
-    return int(made[0])
+    new_row = _run_sql(conn, query, row, where).fetchone()
+    assert new_row is not None
+    return int(new_row[0])
 
 
-def _write(conn: Conn, shape: Shape, row: dict[str, Any], number: int, where: str) -> None:
+def _update_job(conn: Conn, shape: Shape, row: dict[str, Any], number: int, where: str) -> None:
     """Make a job that is there what the archive says."""
     sets = sql.SQL(", ").join(
-        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in _columns(shape)[1:]
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in _list_columns(shape)[1:]
     )
     _run_sql(conn, sql.SQL("UPDATE job SET {} WHERE job_pk = %(there)s").format(sets), row | {"there": number}, where)
 
 
-def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[str], object]) -> None:
+def _copy_rows(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[str], object]) -> None:
     """Copy a table's rows that have a home into a staging table, and from there what is not in the database."""
     where = f"{part.shown}/{shape.name}.parquet"
     names = ["fabric_id" if column.type == "fabric" else column.name for column in shape.columns]
@@ -241,20 +243,25 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
             sql.Identifier(f"restored_{shape.name}"), listed, sql.Identifier(shape.name)
         )
     )
-    span = (moment(part.manifest, "from", part.shown), moment(part.manifest, "to", part.shown))
+    span = (
+        parse_manifest_time(part.manifest, "from", part.shown),
+        parse_manifest_time(part.manifest, "to", part.shown),
+    )
     hours: set[int] = set()
     technologies = dict(conn.execute("SELECT fabric_id, technology FROM fabric").fetchall())
-    of_runs = _technologies(conn, found) if shape.name == "run_step_around" and part.in_own_counts("router_1h") else {}
+    of_runs = (
+        _load_technologies(conn, found) if shape.name == "run_step_around" and part.in_own_counts("router_1h") else {}
+    )
     own_counts = [i for i, column in enumerate(shape.columns) if column.name in part.in_own_counts(shape.name)]
     for batch in part.read(shape.name):
         if shape.name in WIDTHS_S:
-            hours |= set(_hours(batch, shape, span, where))
+            hours |= set(_collect_hours(batch, shape, span, where))
             if len(hours) > MOST_HOURS:
                 raise BadInput(f"counters of more than {MOST_HOURS} hours", where=where)
             ensure_chunks(conn, shape.name, np.array(sorted(hours), dtype=np.int64) * 3600)
         rows = [
             steps_in_times(in_times(row, shape, own_counts, technologies), of_runs)
-            for row in _homed(batch, shape, found, where)
+            for row in _renumber_rows(batch, shape, found, where)
         ]
         try:
             with conn.cursor() as cursor:
@@ -277,11 +284,11 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
                         ).format(staging)
                     )
         except (psycopg.DataError, psycopg.IntegrityError) as problem:
-            raise _refused(problem, where) from None
+            raise _make_refusal(problem, where) from None
         say(f"restoring {part.shown} {shape.name}")
 
 
-def _hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime], where: str) -> list[int]:
+def _collect_hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime], where: str) -> list[int]:
     """The hours of the rows' times, which lie within the jobs'."""
     ts_us = batch.column(2).cast(pa.int64()).to_numpy()
     first = max((span[0] - timedelta(seconds=WIDTHS_S[shape.name])).timestamp(), 0) * 1e6
@@ -304,7 +311,7 @@ def in_times(
         return row
 
     def made(value: Any) -> Any:
-        return [made(one) for one in value] if isinstance(value, list) else _in_times(value, technology)
+        return [made(item) for item in value] if isinstance(value, list) else _in_times(value, technology)
 
     return tuple(made(value) if i in own_counts else value for i, value in enumerate(row))
 
@@ -315,18 +322,18 @@ def steps_in_times(row: tuple[Any, ...], technologies: Mapping[int, str]) -> tup
     if technology not in (Technology.INFINIBAND, Technology.ETHERNET):
         return row
     run_id, step, *rates = row
-    made = [
+    new_rates = [
         values and [_in_times(value, technology) if i == stalls else value for i, value in enumerate(values)]
         for values, stalls in zip(rates, (_OWN_STALLS, _OTHER_STALLS, _OTHER_STALLS), strict=True)
     ]
-    return run_id, step, *made
+    return run_id, step, *new_rates
 
 
 def _in_times(value: float | None, technology: str | None) -> float | None:
     return 2.0 * value if value is not None and technology == Technology.INFINIBAND else None
 
 
-def _technologies(conn: Conn, found: _Found) -> dict[int, str]:
+def _load_technologies(conn: Conn, found: _Found) -> dict[int, str]:
     """Of each run, what the fabric is on which most of its nodes lie: its steps' rates are of that one (`flitwatch_db.estimates.step_counters`)."""
     rows = conn.execute(
         "SELECT r.run_id, f.technology FROM run r CROSS JOIN LATERAL (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk"
@@ -336,7 +343,7 @@ def _technologies(conn: Conn, found: _Found) -> dict[int, str]:
     return dict(rows.fetchall())
 
 
-def _homed(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:
+def _renumber_rows(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:
     """Rows with this database's numbers; without those whose job stays as it is, or was erased."""
     first = shape.columns[0].name
     columns = [array.to_pylist() for array in batch.columns]
@@ -373,8 +380,8 @@ def _run_sql(conn: Conn, query: Any, row: dict[str, Any], where: str) -> psycopg
     try:
         return conn.execute(query, row)
     except (psycopg.DataError, psycopg.IntegrityError) as problem:
-        raise _refused(problem, where) from None
+        raise _make_refusal(problem, where) from None
 
 
-def _refused(problem: Exception, where: str) -> BadInput:
+def _make_refusal(problem: Exception, where: str) -> BadInput:
     return BadInput(f"the database refuses it: {str(problem).splitlines()[0][:200]}", where=where)

@@ -1,4 +1,4 @@
-"""What an archive's files hold: columns, types and units by table; and the check that a table of data is so."""
+"""Format of an archive's files: columns, types and units by table, and the check of a data table against them."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Shape:
                 raise BadInput(f"column {column.name!r} holds a value that is not a finite number", where=where)
 
 
-def _shape(name: str, spec: str, extra: str = "") -> Shape:
+def _parse_shape(name: str, spec: str, extra: str = "") -> Shape:
     """`column:type`, with `!` where a value must be there."""
     columns = []
     for word in spec.split():
@@ -121,9 +121,9 @@ def _shape(name: str, spec: str, extra: str = "") -> Shape:
     return Shape(name, tuple(columns), frozenset(extra.split()))
 
 
-def _counts(table: str, device: str, seconds: str, values: tuple[str, ...]) -> Shape:
+def _make_counter_shape(table: str, device: str, seconds: str, values: tuple[str, ...]) -> Shape:
     floats = " ".join(f"{value}:float8" for value in values)
-    return _shape(table, f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}")
+    return _parse_shape(table, f"fabric:fabric! {device}:int4! ts:time! samples:int4! {seconds}:float8! {floats}")
 
 
 #: Counters by the width of their bucket in seconds; the finest are gone first (docs/contracts/tables.md).
@@ -141,40 +141,46 @@ WIDTHS_S = {
 SHAPES = {
     shape.name: shape
     for shape in (
-        _shape(
+        _parse_shape(
             "job",
             "job_pk:int8! cluster:text! job_id:text! array_task:int4 het_offset:int4 restart:int4! user_name:text account:text name:text"
             " partition:text state:text! exit_code:text submit_ts:time start_ts:time end_ts:time! nodes:int4 node_list:text simulated:bool!"
             " updated_at:time! run_steps:int8!",
             extra="run_steps",
         ),
-        _shape("job_node", "job_pk:int8! node:text! fabric:fabric endpoint:int4 router:int4"),
-        _shape(
+        _parse_shape("job_node", "job_pk:int8! node:text! fabric:fabric endpoint:int4 router:int4"),
+        _parse_shape(
             "job_step",
             "job_pk:int8! step:text! name:text state:text start_ts:time end_ts:time nodes:int4 node_list:text",
         ),
-        _shape(
+        _parse_shape(
             "run",
             "run_id:int8! run_key:text! job_pk:int8 job_id:text exe:text! start_ts:time ranks:int4! counter_names:text[]! simulated:bool!"
             " run_steps:int8!",
             extra="run_steps",
         ),
-        _shape("run_rank", "run_id:int8! rank:int4! node:text endpoint:int4"),
-        _shape(
+        _parse_shape("run_rank", "run_id:int8! rank:int4! node:text endpoint:int4"),
+        _parse_shape(
             "run_step",
             "run_id:int8! step:int4! time_s:float8! rank_time_ns:int8[]! counters:numeric[] counter_sums:float8[]",
         ),
-        _shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
-        _shape("run_step_nic", "run_id:int8! step:int4! rates:float8[]"),
+        _parse_shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
+        _parse_shape("run_step_nic", "run_id:int8! step:int4! rates:float8[]"),
         # Estimates are not archived, so a restored forecast does not tell which one made it.
-        _shape(
+        _parse_shape(
             "forecast",
             "run_id:int8! after_steps:int4! ahead:int4! made_at:time! forecaster:text! expected_s:float8! low_s:float8! high_s:float8!"
             " usual_s:float8! curve_s:float8[]!",
         ),
-        *(_counts(f"router_{width}", "router", "tile_seconds", ROUTER_COLUMNS) for width in ("1s", "1m", "1h")),
-        *(_counts(f"endpoint_{width}", "endpoint", "seconds", ENDPOINT_COLUMNS) for width in ("1s", "1m", "1h")),
-        _shape(
+        *(
+            _make_counter_shape(f"router_{width}", "router", "tile_seconds", ROUTER_COLUMNS)
+            for width in ("1s", "1m", "1h")
+        ),
+        *(
+            _make_counter_shape(f"endpoint_{width}", "endpoint", "seconds", ENDPOINT_COLUMNS)
+            for width in ("1s", "1m", "1h")
+        ),
+        _parse_shape(
             "port_10s",
             "fabric:fabric! router:int4! ts:time! port_seconds:float8! flits:float8[] stall_cycles:float8[] packets:float8[]",
         ),
@@ -188,20 +194,20 @@ ADDED = frozenset({"run_step_nic"})
 FABRIC_SHAPES = {
     shape.name: shape
     for shape in (
-        _shape(
+        _parse_shape(
             "fabric",
             "name:text! kind:text! technology:text! simulated:bool! counted_at:text! timeless:bool! source:text! attributes:json! warnings:text[]!"
             " created_at:time!",
         ),
-        _shape(
+        _parse_shape(
             "router",
             "router:int4! name:text! guid:text group_id:int4 row:int4 col:int4 level:int4 coords:int4[] attributes:json!",
         ),
-        _shape(
+        _parse_shape(
             "endpoint",
             "endpoint:int4! router:int4! port:int4 node:text! nid:int8 component_id:int8 role:text! guid:text",
         ),
-        _shape(
+        _parse_shape(
             "link",
             "link:int4! src_router:int4 src_port:int4 dst_router:int4 dst_port:int4 src_endpoint:int4 dst_endpoint:int4 class:text!"
             " bandwidth_bps:float8 multiplicity:int4!",

@@ -20,8 +20,8 @@ from flitwatch_db.archive.folder import PART, Folder, Key
 from flitwatch_db.archive.parts import BATCH_ROWS, Manifest, ManifestHead
 from flitwatch_db.archive.shapes import SHAPES, WIDTHS_S, Shape
 from flitwatch_db.core.connection import connect
-from flitwatch_db.core.editions import edition
-from flitwatch_db.migrations import available
+from flitwatch_db.core.editions import detect_edition
+from flitwatch_db.migrations import list_migrations
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 
 Conn = psycopg.Connection[Any]
@@ -68,7 +68,7 @@ class Candidate:
 
 
 class WrittenArchive(TypedDict):
-    """What was written: jobs, runs without a job, those that the archive held already, new parts, rows by table, and bytes."""
+    """Summary of a written archive: jobs, runs without a job, entries it already held, new parts, rows by table, and bytes."""
 
     folder: str
     jobs: int
@@ -79,7 +79,7 @@ class WrittenArchive(TypedDict):
     bytes: int
 
 
-def archive(
+def write_archive(
     url: str,
     out: Path,
     *,
@@ -123,40 +123,40 @@ def archive(
     if before is None and not jobs:
         raise BadRequest("neither a date nor jobs are named", advice="Use --before or --jobs.")
     with connect(url, role="reader", application="flitwatch archive", autocommit=True) as conn:
-        wanted = candidates(conn, before, jobs, cluster)
+        entries = find_candidates(conn, before, jobs, cluster)
         with Folder(out, create=create) as folder:
-            known = folder.known(sorted({one.month for one in wanted}))
-            new = [one for one in wanted if one.key not in known]
+            archived_keys = folder.known(sorted({candidate.month for candidate in entries}))
+            new = [candidate for candidate in entries if candidate.key not in archived_keys]
             parts: list[str] = []
             rows, size_bytes = dict.fromkeys(SHAPES, 0), 0
             done = 0
-            for (month, simulated), group in groupby(new, key=lambda one: (one.month, one.simulated)):
+            for (month, simulated), group in groupby(new, key=lambda candidate: (candidate.month, candidate.simulated)):
                 members = list(group)
                 for first in range(0, len(members), part_jobs):
                     some = members[first : first + part_jobs]
-                    manifest = _write(conn, folder, month, simulated, some, partial(on_step, done, len(new)))
+                    manifest = _write_part(conn, folder, month, simulated, some, partial(on_step, done, len(new)))
                     parts.append(manifest["part"])
                     for table, file in manifest["files"].items():
                         rows[table] += file["rows"]
                         size_bytes += file["bytes"]
                     done += len(some)
             on_step(len(new), len(new), "")
-    runs = sum(one.key.kind == "run" for one in new)
+    runs = sum(candidate.key.kind == "run" for candidate in new)
     return {
         "folder": str(out),
         "jobs": len(new) - runs,
         "runs": runs,
-        "already": len(wanted) - len(new),
+        "already": len(entries) - len(new),
         "parts": parts,
         "rows": rows,
         "bytes": size_bytes,
     }
 
 
-def candidates(
+def find_candidates(
     conn: Conn, before: datetime | None, jobs: Sequence[str] = (), cluster: str | None = None
 ) -> list[Candidate]:
-    """What ended before a moment, and jobs by name; by month, measured first."""
+    """Find jobs and lone runs that ended before a moment, and jobs by name; ordered by month, measured first."""
     if jobs:
         there = dict(
             conn.execute(
@@ -177,7 +177,7 @@ def candidates(
     ]
 
 
-def _write(
+def _write_part(
     conn: Conn, folder: Folder, month: str, simulated: bool, some: Sequence[Candidate], say: Callable[[str], object]
 ) -> Manifest:
     """Write one part, all of it as the database is at one moment."""
@@ -186,29 +186,29 @@ def _write(
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         say(place)
         chosen = {
-            "jobs": [one.pk for one in some if one.key.kind == "job"],
-            "lonely": [one.pk for one in some if one.key.kind == "run"],
+            "jobs": [candidate.pk for candidate in some if candidate.key.kind == "job"],
+            "lonely": [candidate.pk for candidate in some if candidate.key.kind == "run"],
         }
         runs = conn.execute(
             "SELECT run_id FROM run WHERE job_pk = ANY(%(jobs)s) OR run_id = ANY(%(lonely)s)", chosen
         ).fetchall()
         chosen["runs"] = [row[0] for row in runs]
-        about = _about(conn, place, simulated, chosen)
+        about = _build_manifest_head(conn, place, simulated, chosen)
         ids = conn.execute(
             "SELECT DISTINCT fabric_id FROM job_node WHERE job_pk = ANY(%(jobs)s) AND fabric_id IS NOT NULL", chosen
         )
-        digests = {row[0]: fabrics.digest(conn, row[0]) for row in ids.fetchall()}
+        digests = {row[0]: fabrics.compute_fabric_digest(conn, row[0]) for row in ids.fetchall()}
         for fabric_id, digest in digests.items():
             if not folder.has_fabric(digest):
-                fabrics.save(conn, folder, fabric_id, digest, about["made_at"], about["code_version"])
+                fabrics.archive_fabric(conn, folder, fabric_id, digest, about["made_at"], about["code_version"])
         with folder.write(place, {**about, "fabrics": sorted(digests.values())}) as writer:
             for shape in SHAPES.values():
                 say(f"{place} {shape.name}")
-                writer.write(shape, _batches(conn, shape, chosen, digests, say, f"{place} {shape.name}"))
+                writer.write(shape, _read_batches(conn, shape, chosen, digests, say, f"{place} {shape.name}"))
             return writer.commit()
 
 
-def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> ManifestHead:
+def _build_manifest_head(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> ManifestHead:
     row = conn.execute(
         "SELECT least((SELECT min(coalesce(start_ts, end_ts)) FROM job WHERE job_pk = ANY(%(jobs)s)),"
         " (SELECT min(start_ts) FROM run WHERE run_id = ANY(%(runs)s))), greatest((SELECT max(greatest(start_ts, end_ts)) FROM job"
@@ -224,9 +224,9 @@ def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> M
         "simulated": simulated,
         "made_at": datetime.now(UTC).isoformat(),
         "code_version": version("flitwatch"),
-        "migration": available()[-1].name,
+        "migration": list_migrations()[-1].name,
         "server_version": row[3],
-        "edition": edition(conn),
+        "edition": detect_edition(conn),
         "clusters": row[2],
         "jobs": len(chosen["jobs"]),
         "runs": len(chosen["runs"]),
@@ -236,26 +236,26 @@ def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> M
     }
 
 
-def _batches(
+def _read_batches(
     conn: Conn, shape: Shape, chosen: dict[str, Any], digests: dict[int, str], say: Callable[[str], object], what: str
 ) -> Iterator[pa.RecordBatch]:
     rows = (
-        _counted(conn, shape, chosen)
+        _read_counters(conn, shape, chosen)
         if shape.name in WIDTHS_S
-        else _stream(conn, _select(shape, (_OF_JOBS | _OF_RUNS)[shape.name]), chosen)
+        else _stream_rows(conn, _build_select(shape, (_OF_JOBS | _OF_RUNS)[shape.name]), chosen)
     )
-    held: list[tuple[Any, ...]] = []
+    pending_rows: list[tuple[Any, ...]] = []
     for row in rows:
-        held.append(row)
-        if len(held) == BATCH_ROWS:
-            yield batch(shape, held, digests)
-            held = []
+        pending_rows.append(row)
+        if len(pending_rows) == BATCH_ROWS:
+            yield to_record_batch(shape, pending_rows, digests)
+            pending_rows = []
             say(what)
-    if held:
-        yield batch(shape, held, digests)
+    if pending_rows:
+        yield to_record_batch(shape, pending_rows, digests)
 
 
-def batch(shape: Shape, rows: Sequence[tuple[Any, ...]], digests: dict[int, str]) -> pa.RecordBatch:
+def to_record_batch(shape: Shape, rows: Sequence[tuple[Any, ...]], digests: dict[int, str]) -> pa.RecordBatch:
     """Rows of a table as Arrow; ids of fabrics become digests."""
     arrays = []
     for column, values in zip(shape.columns, zip(*rows, strict=True), strict=True):
@@ -270,7 +270,7 @@ def batch(shape: Shape, rows: Sequence[tuple[Any, ...]], digests: dict[int, str]
     return pa.record_batch(arrays, shape.schema)
 
 
-def _select(shape: Shape, condition: sql.Composable, order: sql.Composable = sql.SQL("")) -> sql.Composed:
+def _build_select(shape: Shape, condition: sql.Composable, order: sql.Composable = sql.SQL("")) -> sql.Composed:
     columns: list[sql.Composable] = []
     for column in shape.columns:
         if column.name == "run_steps":
@@ -285,7 +285,7 @@ def _select(shape: Shape, condition: sql.Composable, order: sql.Composable = sql
     )
 
 
-def _counted(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _read_counters(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Counters of the jobs' devices while any of the jobs ran there: each row once, also where jobs share a router."""
     device = shape.columns[1].name
     spans = conn.execute(
@@ -295,12 +295,12 @@ def _counted(conn: Conn, shape: Shape, chosen: dict[str, Any]) -> Iterator[tuple
     condition = sql.SQL("fabric_id = %(fabric)s AND {} = ANY(%(devices)s) AND ts > %(from)s AND ts < %(to)s").format(
         sql.Identifier(device)
     )
-    query = _select(shape, condition, sql.SQL("ORDER BY fabric_id, ts, {}").format(sql.Identifier(device)))
+    query = _build_select(shape, condition, sql.SQL("ORDER BY fabric_id, ts, {}").format(sql.Identifier(device)))
     for fabric_id, begin, end, devices in spans:
-        yield from _stream(conn, query, {"fabric": fabric_id, "devices": devices, "from": begin, "to": end})
+        yield from _stream_rows(conn, query, {"fabric": fabric_id, "devices": devices, "from": begin, "to": end})
 
 
-def _stream(conn: Conn, query: sql.Composed, parameters: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
+def _stream_rows(conn: Conn, query: sql.Composed, parameters: dict[str, Any]) -> Iterable[tuple[Any, ...]]:
     with conn.cursor(name="archive", binary=True) as cursor:
         cursor.itersize = 20_000
         cursor.execute(query, parameters)

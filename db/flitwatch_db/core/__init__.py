@@ -1,4 +1,4 @@
-"""What every room of the database stands on: connections, service logins, COPY packing, additive sums, events, retention.
+"""Foundations of all database packages: connections, service logins, COPY packing, additive sums, events, retention.
 
 What happens, in order: `connection` opens a connection with the least role that the caller needs (`logins` says which roles there are), a store
 packs its columns (`packing`), adds them up (`additive`) and sends them; in the same transaction `events` tells every listener.

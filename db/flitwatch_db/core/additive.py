@@ -43,9 +43,9 @@ def add_up(sums: Sums) -> Sums:
     if new.all():
         return Sums(fabric_id, ts_s, device, samples, seconds, values)
     starts = np.flatnonzero(new)
-    known = ~np.isnan(values)
-    totals = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
-    totals[~np.logical_or.reduceat(known, starts, axis=0)] = np.nan
+    is_known = ~np.isnan(values)
+    totals = np.add.reduceat(np.where(is_known, values, 0.0), starts, axis=0)
+    totals[~np.logical_or.reduceat(is_known, starts, axis=0)] = np.nan
     return Sums(
         fabric_id[starts],
         ts_s[starts],
@@ -109,7 +109,9 @@ def arrays_table(device: str, arrays: tuple[str, ...]) -> Table:
     )
 
 
-def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]) -> None:
+def merge_sums(
+    conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]
+) -> None:
     """Add sums whose keys are unique to `<device>_<suffix>` for each suffix and width in seconds, from narrow to wide.
 
     A second's batch has one row a device, and then its minute and its hour have the same rows: they are staged once and added three times.
@@ -121,20 +123,20 @@ def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, 
         name = f"{device}_{suffix}"
         ensure_chunks(conn, name, sums.ts_s)
         if staged is None or len(staged.ts_s) != len(sums.ts_s):
-            _stage(conn, table, _pack(table, sums))
+            _stage_rows(conn, table, _pack_sums(table, sums))
             staged = sums
         ts = "ts" if staged is sums else f"date_bin('{width_s} s', ts, 'epoch')"
         conn.execute(table.upsert.format(table=name, ts=ts))
 
 
-def _pack(table: Table, sums: Sums) -> bytes:
+def _pack_sums(table: Table, sums: Sums) -> bytes:
     assert sums.samples is not None
-    return packing.rows(
-        packing.int4(sums.fabric_id),
-        packing.timestamptz(sums.ts_s),
-        packing.int4(sums.device),
-        packing.int4(sums.samples),
-        packing.float8s(np.column_stack((sums.seconds, sums.values))),
+    return packing.pack_rows(
+        packing.pack_int4(sums.fabric_id),
+        packing.pack_timestamptz(sums.ts_s),
+        packing.pack_int4(sums.device),
+        packing.pack_int4(sums.samples),
+        packing.pack_float8_columns(np.column_stack((sums.seconds, sums.values))),
         columns=table.columns,
     )
 
@@ -147,11 +149,11 @@ def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: S
     n, arrays = len(sums.ts_s), table.columns - 4
     width = sums.values.shape[1] // arrays
     parts = [sums.values[:, k * width : (k + 1) * width] for k in range(arrays)]
-    stream = packing.rows(
-        packing.int4(sums.fabric_id),
-        packing.timestamptz(sums.ts_s),
-        packing.int4(sums.device),
-        packing.float8(sums.seconds),
+    stream = packing.pack_rows(
+        packing.pack_int4(sums.fabric_id),
+        packing.pack_timestamptz(sums.ts_s),
+        packing.pack_int4(sums.device),
+        packing.pack_float8(sums.seconds),
         *(
             packing.float8_array(None if k >= whole and np.isnan(part).all() else part, n)
             for k, part in enumerate(parts)
@@ -159,11 +161,11 @@ def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: S
         columns=table.columns,
     )
     ensure_chunks(conn, name, sums.ts_s)
-    _stage(conn, table, stream)
+    _stage_rows(conn, table, stream)
     conn.execute(table.upsert.format(table=name))
 
 
-def _stage(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
+def _stage_rows(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
     with conn.cursor() as cursor:
         cursor.execute(table.ddl)
         cursor.execute(f"TRUNCATE pg_temp.{table.staging}")
@@ -179,13 +181,13 @@ LOOK_AGAIN_S = 60.0
 
 def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int64]) -> None:
     """Make the partitions that these times need."""
-    made = _made.setdefault(conn, {})
+    made_at_s = _made.setdefault(conn, {})
     now = time.monotonic()
     # No chunk is shorter than an hour, so whole hours name them all.
     hours = [
         hour
         for hour in np.unique(ts_s // 3600 * 3600).tolist()
-        if now - made.get((name, hour), -LOOK_AGAIN_S) >= LOOK_AGAIN_S
+        if now - made_at_s.get((name, hour), -LOOK_AGAIN_S) >= LOOK_AGAIN_S
     ]
     if not hours:
         return
@@ -194,6 +196,6 @@ def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int
     ).fetchone()
     if row is not None and row[0] == 0:
         # Nothing was made now, so what is there is committed, and a roll-back does not take it away.
-        if len(made) > 10_000:
-            made.clear()
-        made.update({(name, hour): now for hour in hours})
+        if len(made_at_s) > 10_000:
+            made_at_s.clear()
+        made_at_s.update({(name, hour): now for hour in hours})

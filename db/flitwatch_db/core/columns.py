@@ -20,7 +20,7 @@ Connection = psycopg.AsyncConnection[Any]
 UNKNOWN = {"i4": "-1", "i8": "-1", "f8": "'NaN'::float8"}
 
 
-async def columns(conn: Connection, source: sql.Composable, parameters: Any, kinds: dict[str, Kind]) -> Columns:
+async def fetch_columns(conn: Connection, source: sql.Composable, parameters: Any, kinds: dict[str, Kind]) -> Columns:
     """Run a query and return its named columns.
 
     Parameters
@@ -44,7 +44,7 @@ async def columns(conn: Connection, source: sql.Composable, parameters: Any, kin
         await cursor.execute(query, parameters)
         row = await cursor.fetchone()
     assert row is not None
-    return {name: packing.unpack(sent, f">{kind}") for (name, kind), sent in zip(kinds.items(), row, strict=True)}
+    return {name: packing.unpack_numbers(raw, f">{kind}") for (name, kind), raw in zip(kinds.items(), row, strict=True)}
 
 
 def packed_arrays(array: sql.Composable) -> sql.Composable:
@@ -64,32 +64,32 @@ def packed_rates(names: Sequence[str]) -> sql.Composable:
 
 def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float64]:
     """Read what `packed_arrays` sent: float64[rows, longest], NaN where unknown."""
-    sizes = packing.unpack(lengths, ">i4").astype(np.int64)
+    sizes = packing.unpack_numbers(lengths, ">i4").astype(np.int64)
     if sent is None or not len(sizes):
         return np.empty((0, 0))
     widest = int(sizes.max())
     raw = np.frombuffer(sent, dtype=np.uint8)
     if widest and bool((sizes == widest).all()):
-        return _elements(raw.reshape(len(sizes), -1), widest)
+        return _decode_elements(raw.reshape(len(sizes), -1), widest)
     values = np.full((len(sizes), widest), np.nan)
     spans = np.where(sizes == 0, 12, 20 + 12 * sizes)
     starts = np.concatenate(([0], np.cumsum(spans)[:-1]))
     for size in np.unique(sizes[sizes > 0]).tolist():
         rows = np.flatnonzero(sizes == size)
-        values[rows, :size] = _elements(raw[starts[rows][:, None] + np.arange(20 + 12 * size)], size)
+        values[rows, :size] = _decode_elements(raw[starts[rows][:, None] + np.arange(20 + 12 * size)], size)
     return values
 
 
 def unpack_array(sent: bytes) -> NDArray[np.float64]:
     """Read one `float8[]` without NULLs that `array_send` sent."""
     return (
-        _elements(np.frombuffer(sent, dtype=np.uint8)[None], (len(sent) - 20) // 12)[0]
+        _decode_elements(np.frombuffer(sent, dtype=np.uint8)[None], (len(sent) - 20) // 12)[0]
         if len(sent) > 20
         else np.empty(0)
     )
 
 
-def _elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
+def _decode_elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:
     """Arrays of `size` elements, one a row of bytes: a head of 20 bytes, then length (4) and value (8) of each."""
     body = np.ascontiguousarray(rows[:, 20:]).reshape(len(rows), size, 12)
     return np.ascontiguousarray(body[:, :, 4:]).view(">f8").reshape(len(rows), size).astype(np.float64)

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check
+from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check_connection
 from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import Unavailable
 
@@ -19,7 +19,7 @@ Role = Literal["writer", "reader", "gate", "keeper", "owner"]
 CONNECT_TIMEOUT_S = 10
 
 
-def conninfo(
+def build_conninfo(
     url: str,
     *,
     role: Role | None = None,
@@ -42,28 +42,31 @@ def conninfo(
     if not durable:
         settings["synchronous_commit"] = "off"
     try:
-        given = conninfo_to_dict(url)
+        parameters = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         # The text may hold a password, so it is not repeated.
         raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
-    given, become = logins.log_in(given, role)
+    parameters, become = logins.log_in(parameters, role)
     if become is not None:
         settings["role"] = become
     options = " ".join(
-        [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
+        [
+            *([str(parameters["options"])] if parameters.get("options") else []),
+            *(f"-c {k}={v}" for k, v in settings.items()),
+        ]
     )
-    given = {**liveness.CLIENT, "connect_timeout": str(math.ceil(connect_s)), **given}
-    given["client_encoding"] = "utf8"
-    given.update(options=options, application_name=application)
-    return make_conninfo("", **{key: value for key, value in given.items() if value is not None})
+    parameters = {**liveness.CLIENT, "connect_timeout": str(math.ceil(connect_s)), **parameters}
+    parameters["client_encoding"] = "utf8"
+    parameters.update(options=options, application_name=application)
+    return make_conninfo("", **{key: value for key, value in parameters.items() if value is not None})
 
 
-def _unavailable(url: str, problem: Exception) -> Unavailable:
+def _make_unavailable(url: str, problem: Exception) -> Unavailable:
     try:
-        given = conninfo_to_dict(url)
+        parameters = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        given = {}
-    where = f"{given.get('host') or 'localhost'}/{given.get('dbname') or given.get('user') or ''}"
+        parameters = {}
+    where = f"{parameters.get('host') or 'localhost'}/{parameters.get('dbname') or parameters.get('user') or ''}"
     lines = [line for line in str(problem).splitlines() if line.strip()]
     detail = lines[-1].strip() if lines else type(problem).__name__
     advice = "Check that the server runs and that the URL (--db or FLITWATCH_DB) is right."
@@ -108,7 +111,7 @@ def connect(
     """
     try:
         conn = DeadlineConnection.connect(
-            conninfo(
+            build_conninfo(
                 url,
                 role=role,
                 durable=durable,
@@ -120,10 +123,10 @@ def connect(
             autocommit=autocommit,
         )
     except psycopg.OperationalError as problem:
-        raise _unavailable(url, problem) from None
+        raise _make_unavailable(url, problem) from None
     except psycopg.errors.InvalidParameterValue as problem:
-        raise _unavailable(url, problem) from None
-    conn.deadline_s = _deadline(statement_s)
+        raise _make_unavailable(url, problem) from None
+    conn.deadline_s = _compute_deadline_s(statement_s)
     return conn
 
 
@@ -131,22 +134,22 @@ async def connect_async(
     url: str, role: Role | None = None, application: str = "flitwatch", statement_s: float | None = None
 ) -> AsyncDeadlineConnection:
     """The same, asynchronous, and each statement is committed; psycopg.OperationalError where the server does not answer."""
-    info = conninfo(url, role=role, application=application, statement_s=statement_s)
+    info = build_conninfo(url, role=role, application=application, statement_s=statement_s)
     conn = await AsyncDeadlineConnection.connect(info, autocommit=True)
-    conn.deadline_s = _deadline(statement_s)
+    conn.deadline_s = _compute_deadline_s(statement_s)
     return conn
 
 
-def _deadline(statement_s: float | None) -> float | None:
+def _compute_deadline_s(statement_s: float | None) -> float | None:
     return None if statement_s is None else statement_s + GRACE_S
 
 
-def pool(
+def create_pool(
     url: str, role: Role | None = None, min_size: int = 1, max_size: int = 4, application: str = "flitwatch"
 ) -> ConnectionPool:
     """Return a closed pool of such connections; use it as a context manager or call `open()`."""
     return ConnectionPool(
-        conninfo(url, role=role, application=application),
+        build_conninfo(url, role=role, application=application),
         min_size=min_size,
         max_size=max_size,
         open=False,
@@ -175,10 +178,10 @@ def async_pool(
     """
 
     async def limit(conn: AsyncDeadlineConnection) -> None:
-        conn.deadline_s = _deadline(statement_s)
+        conn.deadline_s = _compute_deadline_s(statement_s)
 
     return AsyncConnectionPool(
-        conninfo(
+        build_conninfo(
             url,
             role=role,
             application=application,
@@ -192,7 +195,7 @@ def async_pool(
         open=False,
         timeout=CONNECT_TIMEOUT_S,
         reconnect_timeout=reconnect_s,
-        check=check,
+        check=check_connection,
     )
 
 

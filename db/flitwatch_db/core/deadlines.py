@@ -38,7 +38,7 @@ class DeadlineConnection(psycopg.Connection[Any]):
         except _WaitTimeout:
             # What it would say later belongs to no statement.
             self.pgconn.finish()
-            raise frozen(self.deadline_s) from None
+            raise make_frozen_error(self.deadline_s) from None
 
 
 class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
@@ -54,18 +54,18 @@ class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
             return await super().wait(gen, interval, self.deadline_s)
         except _WaitTimeout:
             self.pgconn.finish()
-            raise frozen(self.deadline_s) from None
+            raise make_frozen_error(self.deadline_s) from None
 
 
-def frozen(deadline_s: float | None) -> psycopg.OperationalError:
+def make_frozen_error(deadline_s: float | None) -> psycopg.OperationalError:
     """The error of a server that does not answer."""
     return psycopg.OperationalError(f"the server has not answered for {deadline_s:g} s")
 
 
-async def check(conn: AsyncDeadlineConnection) -> None:
-    """Whether a connection still works: OperationalError where it does not, or takes longer than CHECK_S."""
-    kept, conn.deadline_s = conn.deadline_s, CHECK_S
+async def check_connection(conn: AsyncDeadlineConnection) -> None:
+    """Check that a connection still works; raise OperationalError if it does not, or takes longer than CHECK_S."""
+    previous_s, conn.deadline_s = conn.deadline_s, CHECK_S
     try:
         await AsyncConnectionPool.check_connection(conn)
     finally:
-        conn.deadline_s = kept
+        conn.deadline_s = previous_s

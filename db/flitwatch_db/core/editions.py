@@ -1,4 +1,4 @@
-"""Which PostgreSQL this is: plain, TimescaleDB's Apache edition, or the full one."""
+"""Editions of PostgreSQL: plain, TimescaleDB's Apache edition, or the full one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import psycopg
 Edition = Literal["plain", "apache", "timescale"]
 
 
-def edition(conn: psycopg.Connection[Any]) -> Edition:
+def detect_edition(conn: psycopg.Connection[Any]) -> Edition:
     """Return what the tables of this database stand on.
 
     "plain": native partitions; "apache": hypertables without compression and policies (Debian's packages); "timescale": the full edition.

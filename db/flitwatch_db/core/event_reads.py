@@ -14,7 +14,7 @@ from flitwatch_db.core.events import Event
 RECENT = 20_000
 
 
-async def after(conn: Connection, number: int, limit: int) -> list[Event]:
+async def list_events_after(conn: Connection, number: int, limit: int) -> list[Event]:
     """Events with numbers above `number`, in order."""
     async with conn.cursor(row_factory=class_row(Event)) as cursor:
         await cursor.execute(
@@ -24,7 +24,7 @@ async def after(conn: Connection, number: int, limit: int) -> list[Event]:
         return await cursor.fetchall()
 
 
-async def newest(conn: Connection) -> int:
+async def find_newest_event(conn: Connection) -> int:
     """The newest event's number, 0 where there is none."""
     row = await (await conn.execute("SELECT coalesce(max(event_id), 0) FROM event")).fetchone()
     assert row is not None
@@ -32,17 +32,17 @@ async def newest(conn: Connection) -> int:
 
 
 async def emitted_at(conn: Connection, number: int) -> datetime | None:
-    """When the event of a number was emitted; None where the database has none."""
+    """Return when the event with a number was emitted; None if the database has no such event."""
     row = await (await conn.execute("SELECT at FROM event WHERE event_id = %s", [number])).fetchone()
     return None if row is None else row[0]
 
 
-async def listen(conn: Connection) -> None:
+async def listen_for_events(conn: Connection) -> None:
     """Have this connection told of every new event."""
     await conn.execute("LISTEN flitwatch_event")
 
 
-async def completeness(conn: Connection) -> dict[int, tuple[str, str | None]]:
+async def load_completeness(conn: Connection) -> dict[int, tuple[str, str | None]]:
     """Per fabric: the latest `through` and `ports_through` of its newer `counters` events (RFC 3339)."""
     cursor = await conn.execute(
         "SELECT payload->>'fabric_id', max(payload->>'through'), max(payload->>'ports_through') FROM event"

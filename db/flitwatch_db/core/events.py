@@ -63,7 +63,7 @@ class DeadLetterEvent(TypedDict):
     reason: str
 
 
-def emit(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:
+def emit_event(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:
     """Add an event within the caller's transaction; return its id.
 
     Ids become visible in order, which holds other emitters up until the commit: emit last.
@@ -75,7 +75,7 @@ def emit(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -
     return int(row[0])
 
 
-def since(conn: psycopg.Connection[Any], event_id: int, limit: int = 1000) -> list[Event]:
+def list_events_since(conn: psycopg.Connection[Any], event_id: int, limit: int = 1000) -> list[Event]:
     """The events after `event_id`, oldest first."""
     with conn.cursor(row_factory=class_row(Event)) as cursor:
         return cursor.execute(

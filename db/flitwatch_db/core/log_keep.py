@@ -1,4 +1,4 @@
-"""How long the embedded stack's log keeps its batches: so many days, and so many bytes, whichever is less."""
+"""Retention limits of the embedded stack's log: days and bytes, whichever is reached first."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ class LogKeep:
     bytes: int = 6 << 30
 
 
-def kept(conn: psycopg.Connection[Any]) -> LogKeep:
-    """What is set."""
+def load_limits(conn: psycopg.Connection[Any]) -> LogKeep:
+    """Load the limits in force."""
     row = conn.execute("SELECT value FROM setting WHERE key = 'log_keep'").fetchone()
     return LogKeep(**row[0]) if row is not None else LogKeep()
 
 
 def is_set(conn: psycopg.Connection[Any]) -> bool:
-    """Whether somebody has set it."""
+    """Return whether the limits have been set."""
     return conn.execute("SELECT FROM setting WHERE key = 'log_keep'").fetchone() is not None
 
 
 def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_bytes: int | None = None) -> LogKeep:
     """Set what is given. BadRequest for what would keep nothing, or for ever."""
-    held = kept(conn)
-    wanted = LogKeep(held.hours if days is None else days * 24, held.bytes if size_bytes is None else size_bytes)
-    if not (0 < wanted.hours < math.inf and wanted.bytes > 0):
+    current = load_limits(conn)
+    limits = LogKeep(current.hours if days is None else days * 24, current.bytes if size_bytes is None else size_bytes)
+    if not (0 < limits.hours < math.inf and limits.bytes > 0):
         raise BadRequest(
             "the log is kept for some time and some bytes", advice="Give finite limits above zero: disks are finite."
         )
     conn.execute(
         "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [Jsonb(asdict(wanted))],
+        [Jsonb(asdict(limits))],
     )
-    return wanted
+    return limits
 
 
-def trim(conn: psycopg.Connection[Any]) -> int:
+def trim_log(conn: psycopg.Connection[Any]) -> int:
     """Drop what is over the limits; returns how many segments."""
-    limits = kept(conn)
+    limits = load_limits(conn)
     dropped = conn.execute(
         "SELECT log.trim(make_interval(secs => %s), %s)", [limits.hours * 3600, limits.bytes]
     ).fetchone()
@@ -65,10 +65,10 @@ class LogStatus(TypedDict):
     keep_bytes: int | None
 
 
-def status(conn: psycopg.Connection[Any]) -> LogStatus:
+def load_log_status(conn: psycopg.Connection[Any]) -> LogStatus:
     """Segments and bytes that it holds, and what it keeps."""
     segments, size = conn.execute(
         "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = 'log.batch'::regclass"
     ).fetchone() or (0, 0)
-    limits = kept(conn)
+    limits = load_limits(conn)
     return {"segments": segments, "bytes": int(size), "keep_days": limits.hours / 24, "keep_bytes": limits.bytes}

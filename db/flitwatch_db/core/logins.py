@@ -18,7 +18,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from flitwatch_domain.errors import Forbidden
-from flitwatch_domain.logins import PREFIX, passwords
+from flitwatch_domain.logins import PREFIX, read_passwords
 
 #: What each service works as, its usual login first. The owner's login is for migrations and for administrators alone.
 SERVICES: dict[str, tuple[str, ...]] = {
@@ -45,25 +45,25 @@ def file_of(folder: Path, service: str) -> Path:
     return folder / service / FILE
 
 
-def known(folder: Path) -> dict[str, str]:
+def load_passwords(folder: Path) -> dict[str, str]:
     """The passwords by login that a folder holds."""
-    return passwords(file_of(folder, OWNER), {})
+    return read_passwords(file_of(folder, OWNER), {})
 
 
-def draw(folder: Path, logins: Iterable[str]) -> dict[str, str]:
+def draw_passwords(folder: Path, logins: Iterable[str]) -> dict[str, str]:
     """The passwords of `logins`: those that the folder holds, and random ones for the rest; nothing is written."""
-    held = known(folder)
-    return held | {login: secrets.token_urlsafe(32) for login in logins if login not in held}
+    stored_passwords = load_passwords(folder)
+    return stored_passwords | {login: secrets.token_urlsafe(32) for login in logins if login not in stored_passwords}
 
 
-def write(folder: Path, drawn: Mapping[str, str]) -> None:
+def write_password_files(folder: Path, drawn: Mapping[str, str]) -> None:
     """Write each service's file, readable by its owner only."""
-    _write(file_of(folder, OWNER), drawn)
+    _write_password_file(file_of(folder, OWNER), drawn)
     for service, roles in SERVICES.items():
-        _write(file_of(folder, service), {PREFIX + role: drawn[PREFIX + role] for role in roles})
+        _write_password_file(file_of(folder, service), {PREFIX + role: drawn[PREFIX + role] for role in roles})
 
 
-def _write(file: Path, drawn: Mapping[str, str]) -> None:
+def _write_password_file(file: Path, drawn: Mapping[str, str]) -> None:
     text = "".join(f"*:*:*:{login}:{password}\n" for login, password in sorted(drawn.items()))
     if file.exists() and file.read_text() == text:
         return
@@ -76,14 +76,14 @@ def _write(file: Path, drawn: Mapping[str, str]) -> None:
     fresh.replace(file)
 
 
-def give(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
+def grant_logins(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
     """Let logins log in with these passwords, whose plain texts the server never sees; a login that is absent is made."""
     with conn.transaction():
         # Rounds make weak passwords dear to guess; ours are of 256 random bits, and a connection need not cost milliseconds.
         if min(map(len, drawn.values())) >= DRAWN_LENGTH:
             conn.execute("SET LOCAL scram_iterations = 64")
         for login, password in drawn.items():
-            found = conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [login]).fetchone()
+            row = conn.execute("SELECT rolcanlogin FROM pg_roles WHERE rolname = %s", [login]).fetchone()
             verifier = conn.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
             # Whoever is let in may change their own password, and nothing else of themselves.
             what = {
@@ -91,7 +91,7 @@ def give(conn: psycopg.Connection[Any], drawn: Mapping[str, str]) -> None:
                 False: "ALTER ROLE {} LOGIN PASSWORD {}",
                 True: "ALTER ROLE {} PASSWORD {}",
             }
-            conn.execute(sql.SQL(what[found and found[0]]).format(sql.Identifier(login), sql.Literal(verifier)))
+            conn.execute(sql.SQL(what[row and row[0]]).format(sql.Identifier(login), sql.Literal(verifier)))
 
 
 def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | None = None) -> dict[str, str]:
@@ -121,22 +121,22 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
 
     folder = folder.absolute()
     with connect(url, application="flitwatch logins", autocommit=True) as conn:
-        wanted = [*LOGINS, *([conn.info.user] if own else [])]
-        drawn = draw(folder, wanted)
+        login_names = [*LOGINS, *([conn.info.user] if own else [])]
+        drawn = draw_passwords(folder, login_names)
         try:
             with conn.transaction():
                 # Of several that start at once: roles cannot be altered by two.
                 conn.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-                give(conn, {login: drawn[login] for login in wanted})
+                grant_logins(conn, {login: drawn[login] for login in login_names})
                 if viewer is not None:
-                    give(conn, dict([viewer]))
+                    grant_logins(conn, dict([viewer]))
                     conn.execute(
                         sql.SQL("GRANT flitwatch_reader TO {} WITH INHERIT TRUE, SET FALSE").format(
                             sql.Identifier(viewer[0])
                         )
                     )
                 # Within: a login whose new password is written nowhere lets nobody in.
-                write(folder, drawn)
+                write_password_files(folder, drawn)
         except psycopg.errors.InsufficientPrivilege as problem:
             raise Forbidden(
                 f"this login may not change the services' logins: {problem.diag.message_primary}",
@@ -147,10 +147,10 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
 
 def url_of(url: str, folder: Path, service: str) -> str:
     """The URL that a service takes: the server and database of `url`, the service's usual login, the place of its passwords."""
-    given = conninfo_to_dict(url)
-    login = str(given.get("user") or getpass.getuser()) if service == OWNER else PREFIX + SERVICES[service][0]
-    place = {key: given.get(key) for key in _PLACE} | {"passfile": str(file_of(folder, service))}
-    return make_url(login, str(given.get("dbname") or given.get("user")), place)
+    parameters = conninfo_to_dict(url)
+    login = str(parameters.get("user") or getpass.getuser()) if service == OWNER else PREFIX + SERVICES[service][0]
+    place = {key: parameters.get(key) for key in _PLACE} | {"passfile": str(file_of(folder, service))}
+    return make_url(login, str(parameters.get("dbname") or parameters.get("user")), place)
 
 
 def url_for(url: str, service: str) -> str:
@@ -160,8 +160,8 @@ def url_for(url: str, service: str) -> str:
 
 def make_url(login: str, database: str, place: Mapping[str, str | int | None]) -> str:
     """A URL of libpq's kind, the place among its parameters."""
-    said = "&".join(f"{key}={quote(str(value), safe='/')}" for key, value in place.items() if value is not None)
-    return f"postgresql://{quote(login, safe='')}@/{quote(database, safe='')}?{said}"
+    query = "&".join(f"{key}={quote(str(value), safe='/')}" for key, value in place.items() if value is not None)
+    return f"postgresql://{quote(login, safe='')}@/{quote(database, safe='')}?{query}"
 
 
 def grant_ownership(conn: psycopg.Connection[Any]) -> None:

@@ -15,7 +15,7 @@ from psycopg import sql
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STILL_S
-from flitwatch_db.core.editions import edition
+from flitwatch_db.core.editions import detect_edition
 from flitwatch_db.counters import rollups
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
@@ -71,7 +71,7 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """What maintenance did: rows or chunks dropped by table, hours rolled up, tables left to the next round, and reasons by table that refused."""
+    """Result of maintenance: rows or chunks dropped by table, hours rolled up, tables skipped until the next round, failures by table."""
 
     edition: str
     archive: RetentionArchive | None
@@ -81,7 +81,7 @@ class Retention(TypedDict):
     failed: dict[str, str]
 
 
-def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Retention:
+def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None) -> Retention:
     """Archive what is due, drop what is older than it is kept, and roll counters up; return what was done, by table.
 
     Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
@@ -89,18 +89,18 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
     """
     with connect(url, role="keeper", application="flitwatch maintain", autocommit=True, still_s=STILL_S) as conn:
         conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
-        kind = edition(conn)
-        archived = _archive(conn, url, on_step)
+        kind = detect_edition(conn)
+        archived = _archive_due_jobs(conn, url, on_step)
         steps: dict[str, Callable[[], int]] = {
-            table.name: partial(_retain, conn, kind, table) for table in _time_tables(conn)
+            table.name: partial(_drop_old_chunks, conn, kind, table) for table in _time_tables(conn)
         }
-        steps |= {"log": partial(log_keep.trim, conn)}
+        steps |= {"log": partial(log_keep.trim_log, conn)}
         steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
         steps |= {"task_file of visitors": partial(delete_visitors_files, conn)}
-        steps |= {"audit": partial(_count, conn, "SELECT drop_old_audit()")}
+        steps |= {"audit": partial(_fetch_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
         # Last, because it may take minutes: rows that retention needs gone do not wait for it.
-        steps |= {"rollup_due": partial(rollups.roll, conn)}
+        steps |= {"rollup_due": partial(rollups.roll_up_hours, conn)}
         dropped: dict[str, int] = {}
         skipped: list[str] = []
         failed: dict[str, str] = {}
@@ -135,7 +135,7 @@ def delete_visitors_files(conn: psycopg.Connection[Any]) -> int:
     ).rowcount
 
 
-def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:
+def _archive_due_jobs(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:
     """Archive before anything is dropped; None where no policy is set.
 
     Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
@@ -145,7 +145,7 @@ def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> Retent
     from flitwatch_db.archive import policy
 
     try:
-        archived = policy.run(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
+        archived = policy.apply_policy(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
         return None if archived is None else {"archived": archived["archived"], "dropped": archived["dropped"]}
     except Cancelled:
         raise
@@ -166,7 +166,7 @@ def _is_partitioned(conn: psycopg.Connection[Any], table: str) -> bool:
     return row is not None and row[0]
 
 
-def _retain(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
+def _drop_old_chunks(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
     """Age counts from the writing of a chunk's first row, so that an imported archive is not old on arrival."""
     # A database that was plain at its first migration keeps its native partitions when TimescaleDB is installed later.
     if kind == "timescale" and not _is_partitioned(conn, table.name):
@@ -174,12 +174,12 @@ def _retain(conn: psycopg.Connection[Any], kind: str, table: _TimeTable) -> int:
         conn.execute("SELECT set_policies(%s)", [table.name])
         return 0
     total = 0
-    while dropped := _count(conn, "SELECT drop_old_chunks(%s)", table.name):
+    while dropped := _fetch_count(conn, "SELECT drop_old_chunks(%s)", table.name):
         total += dropped
     return total
 
 
-def _count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
+def _fetch_count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
     row = conn.execute(query.encode(), parameters).fetchone()
     return int(row[0]) if row is not None else 0
 
@@ -213,7 +213,7 @@ class TableStatus(TypedDict):
 
 
 class DatabaseStatus(TypedDict):
-    """How the database stands."""
+    """Status of the database."""
 
     edition: str
     server_version: str
@@ -222,15 +222,15 @@ class DatabaseStatus(TypedDict):
     log: log_keep.LogStatus
 
 
-def status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
-    """How the database stands: edition, size, by table of times its bytes, chunks and newest moment, and the embedded log."""
+def load_database_status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
+    """Load the status of the database: edition, size, embedded log, and bytes, chunks and newest time of each time table."""
     version, size = conn.execute(
         "SELECT current_setting('server_version'), pg_database_size(current_database())"
     ).fetchone() or ("", 0)
-    kind = edition(conn)
+    kind = detect_edition(conn)
     tables: dict[str, TableStatus] = {}
     for table in _time_tables(conn):
-        chunks, size_bytes = _chunks(conn, table.name)
+        chunks, size_bytes = _measure_chunks(conn, table.name)
         newest = conn.execute(
             sql.SQL("SELECT max(ts) FROM {}").format(sql.Identifier(table.name))
             if chunks
@@ -247,11 +247,11 @@ def status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
         "server_version": version,
         "bytes": int(size),
         "tables": tables,
-        "log": log_keep.status(conn),
+        "log": log_keep.load_log_status(conn),
     }
 
 
-def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
+def _measure_chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
     """Number and bytes of a table's chunks."""
     if _is_partitioned(conn, table):
         query = "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = %s::regclass"
@@ -261,6 +261,6 @@ def _chunks(conn: psycopg.Connection[Any], table: str) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row is not None else (0, 0)
 
 
-def analyze(conn: psycopg.Connection[Any]) -> None:
+def analyze_tables(conn: psycopg.Connection[Any]) -> None:
     """Have the planner know the tables as they are now."""
     conn.execute("ANALYZE")

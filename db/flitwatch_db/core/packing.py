@@ -29,7 +29,7 @@ class Block(NamedTuple):
     used: NDArray[np.bool_] | None
 
 
-def _scalar(values: NDArray[np.generic], width: int, null: NDArray[np.bool_] | None) -> Block:
+def _pack_scalars(values: NDArray[np.generic], width: int, null: NDArray[np.bool_] | None) -> Block:
     n = len(values)
     block = np.empty(n, dtype=[("length", ">i4"), ("value", f"V{width}")])
     block["length"] = width
@@ -42,29 +42,29 @@ def _scalar(values: NDArray[np.generic], width: int, null: NDArray[np.bool_] | N
     return Block(block.view(np.uint8).reshape(n, 4 + width), used)
 
 
-def int4(values: ArrayLike, null: NDArray[np.bool_] | None = None) -> Block:
+def pack_int4(values: ArrayLike, null: NDArray[np.bool_] | None = None) -> Block:
     """Pack integers[n] as `int`."""
-    return _scalar(np.ascontiguousarray(values, dtype=">i4"), 4, null)
+    return _pack_scalars(np.ascontiguousarray(values, dtype=">i4"), 4, null)
 
 
-def int8(values: ArrayLike, null: NDArray[np.bool_] | None = None) -> Block:
+def pack_int8(values: ArrayLike, null: NDArray[np.bool_] | None = None) -> Block:
     """Pack integers[n] as `bigint`."""
-    return _scalar(np.ascontiguousarray(values, dtype=">i8"), 8, null)
+    return _pack_scalars(np.ascontiguousarray(values, dtype=">i8"), 8, null)
 
 
-def float8(values: ArrayLike) -> Block:
-    """Pack floats[n] as `float8`; NaN is NULL."""
+def pack_float8(values: ArrayLike) -> Block:
+    """Pack floats[n] as type float8; NaN is NULL."""
     packed = np.ascontiguousarray(values, dtype=">f8")
-    return _scalar(packed, 8, np.isnan(packed))
+    return _pack_scalars(packed, 8, np.isnan(packed))
 
 
-def timestamptz(epoch_s: NDArray[np.int64]) -> Block:
-    """Pack whole seconds since 1970, int64[n], as `timestamptz`."""
-    return int8((np.asarray(epoch_s, dtype=np.int64) - PG_EPOCH_S) * 1_000_000)
+def pack_timestamptz(epoch_s: NDArray[np.int64]) -> Block:
+    """Pack whole seconds since 1970, int64[n], as type timestamptz."""
+    return pack_int8((np.asarray(epoch_s, dtype=np.int64) - PG_EPOCH_S) * 1_000_000)
 
 
-def float8s(values: NDArray[np.float64]) -> Block:
-    """Pack floats[n, c] as c neighbouring `float8` columns; NaN is NULL."""
+def pack_float8_columns(values: NDArray[np.float64]) -> Block:
+    """Pack floats[n, c] as c neighbouring columns of type float8; NaN is NULL."""
     n, c = values.shape
     block = np.empty((n, c), dtype=[("length", ">i4"), ("value", ">f8")])
     block["length"] = 8
@@ -80,11 +80,11 @@ def float8s(values: NDArray[np.float64]) -> Block:
 
 
 def float8_array(values: NDArray[np.float64] | None, rows: int) -> Block:
-    """Pack floats[n, p] as one `float8[]` column of p elements; a NaN element is NULL; None packs `rows` NULLs."""
+    """Pack floats[n, p] as one `float8[]` column of p elements; a NaN element is NULL; None packs NULL in every row."""
     if values is None:
         return Block(np.full((rows, 4), 0xFF, dtype=np.uint8), None)
     n, p = values.shape
-    elements = float8s(values)
+    elements = pack_float8_columns(values)
     present = p - np.isnan(values).sum(axis=1)
     head = np.empty((n, 6), dtype=">i4")
     head[:, 0] = 20 + 4 * p + 8 * present
@@ -98,16 +98,16 @@ def float8_array(values: NDArray[np.float64] | None, rows: int) -> Block:
 
 
 def int4_array(values: NDArray[np.int32] | None, rows: int) -> Block:
-    """Pack integers[n, p] as one `int[]` column of p elements; None packs `rows` NULLs."""
+    """Pack integers[n, p] as one `int[]` column of p elements; None packs NULL in every row."""
     if values is None:
         return Block(np.full((rows, 4), 0xFF, dtype=np.uint8), None)
     n, p = values.shape
     head = np.broadcast_to(np.array([20 + 8 * p, 1, 0, INT4_OID, p, 1], dtype=">i4").view(np.uint8), (n, 24))
-    elements = int4(values.ravel()).bytes.reshape(n, 8 * p)
+    elements = pack_int4(values.ravel()).bytes.reshape(n, 8 * p)
     return Block(np.concatenate([head, elements], axis=1), None)
 
 
-def unpack(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
+def unpack_numbers(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
     """Read what `array_send` made of an array of numbers without NULLs; None (no rows were aggregated) is empty.
 
     Parameters
@@ -123,8 +123,8 @@ def unpack(sent: bytes | None, dtype: str) -> NDArray[np.generic]:
     return pairs["value"].astype(native)
 
 
-def text(values: Sequence[str | None] | NDArray[np.object_]) -> Block:
-    """Pack strings as `text`; None is NULL."""
+def pack_text(values: Sequence[str | None] | NDArray[np.object_]) -> Block:
+    """Pack strings as type text; None is NULL."""
     raw = [b"" if v is None else v.encode() for v in values]
     n = len(raw)
     lengths = np.fromiter((len(r) for r in raw), dtype=np.int64, count=n)
@@ -139,7 +139,7 @@ def text(values: Sequence[str | None] | NDArray[np.object_]) -> Block:
     return Block(block, used)
 
 
-def rows(*blocks: Block, columns: int) -> bytes:
+def pack_rows(*blocks: Block, columns: int) -> bytes:
     """Join packed columns to a whole COPY stream.
 
     Parameters
@@ -147,7 +147,7 @@ def rows(*blocks: Block, columns: int) -> bytes:
     *blocks : Block
         Blocks of the same number of rows, in the order of the table's columns.
     columns : int
-        How many columns they make together (`float8s` makes several).
+        How many columns they make together (`pack_float8_columns` makes several).
     """
     n = len(blocks[0].bytes)
     count = np.broadcast_to(np.array([columns], dtype=">i2").view(np.uint8), (n, 2))

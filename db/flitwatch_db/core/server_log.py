@@ -1,4 +1,4 @@
-"""What the server says of keeping its write-ahead log."""
+"""Status of the server's write-ahead log archiving."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psycopg
 
 @dataclass(frozen=True)
 class Archiving:
-    """Whether the server hands its log over.
+    """Archiving of the write-ahead log by the server.
 
     Attributes
     ----------
@@ -24,8 +24,8 @@ class Archiving:
     failed: str | None
 
 
-def archiving(conn: psycopg.Connection[Any]) -> Archiving:
-    """How the server stands with its log."""
+def load_archiving(conn: psycopg.Connection[Any]) -> Archiving:
+    """Load how the server archives its write-ahead log."""
     row = conn.execute(
         "SELECT current_setting('archive_mode') = 'on', current_setting('archive_command'), last_failed_wal,"
         " last_failed_time > coalesce(last_archived_time, '-infinity') FROM pg_stat_archiver"

@@ -32,13 +32,13 @@ _STALLS = SQL("""
 """)
 
 
-async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
-async def stalls(conn: Connection, congested_at: float, limit: int) -> list[Row]:
+async def list_stalls(conn: Connection, congested_at: float, limit: int) -> list[Row]:
     """Flits, stall cycles, counted and congested routers of the newest whole minutes: {fabric, simulated, kind, key, flits, stalls, routers, congested}.
 
     `kind` is fabric, group or class.
@@ -59,12 +59,12 @@ async def stalls(conn: Connection, congested_at: float, limit: int) -> list[Row]
         for name in CLASSES
     ]
     query = _STALLS.format(sums=sums, keys=SQL(", ").join(keys), minutes=sql.Literal(WINDOW_MINUTES))
-    return await _rows(conn, query, {"congested": congested_at, "limit": limit})
+    return await _fetch_rows(conn, query, {"congested": congested_at, "limit": limit})
 
 
-async def gaps(conn: Connection) -> list[Row]:
+async def count_recent_gaps(conn: Connection) -> list[Row]:
     """Gaps that touch the last hour: {fabric, reason, gaps}; those of devices in no fabric have an empty one."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             "SELECT coalesce(f.name, '') AS fabric, g.reason, count(*) AS gaps FROM gap g LEFT JOIN fabric f USING (fabric_id)"
@@ -73,9 +73,9 @@ async def gaps(conn: Connection) -> list[Row]:
     )
 
 
-async def slowdowns(conn: Connection, limit: int) -> list[Row]:
+async def list_slowdowns(conn: Connection, limit: int) -> list[Row]:
     """Of runs that run now, the greatest predicted slowdowns of the newest forecast: {job_id, exe, simulated, ratio}."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT * FROM (
@@ -90,9 +90,9 @@ async def slowdowns(conn: Connection, limit: int) -> list[Row]:
     )
 
 
-async def firing(conn: Connection) -> list[Row]:
+async def count_firing_alerts(conn: Connection) -> list[Row]:
     """Alerts that fire now: {rule, severity, alerts}."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             "SELECT rule, severity, count(*) AS alerts FROM alert WHERE phase = 'firing' GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1000"

@@ -41,10 +41,10 @@ async def lane_sums(
         names=SQL(", ").join(Identifier(f"lane_{name}") for name in LANE_ARRAYS),
         device=Identifier(device),
     )
-    found = {name: np.full(LANES, np.nan) for name in LANE_ARRAYS}
-    asked = {"fabric": fabric_id, "number": number, "from": from_s, "to": to_s}
-    rows = await conn.execute(query, {**asked, "low": port * LANES + 1, "high": (port + 1) * LANES})
+    lane_values = {name: np.full(LANES, np.nan) for name in LANE_ARRAYS}
+    parameters = {"fabric": fabric_id, "number": number, "from": from_s, "to": to_s}
+    rows = await conn.execute(query, {**parameters, "low": port * LANES + 1, "high": (port + 1) * LANES})
     async for place, *values in rows:
         for name, value in zip(LANE_ARRAYS, values, strict=True):
-            found[name][place - 1] = np.nan if value is None else value
-    return found
+            lane_values[name][place - 1] = np.nan if value is None else value
+    return lane_values

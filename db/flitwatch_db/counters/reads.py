@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.sql import SQL
 
 from flitwatch_db.core import packing
-from flitwatch_db.core.columns import Columns, Connection, columns, packed_arrays, unpack_array, unpack_arrays
+from flitwatch_db.core.columns import Columns, Connection, fetch_columns, packed_arrays, unpack_array, unpack_arrays
 from flitwatch_db.counters import rollups
 from flitwatch_domain.counters import ROUTER_COLUMNS
 
@@ -25,7 +25,7 @@ PORT_BUCKET_S = 10
 READABLE = frozenset((*ROUTER_COLUMNS, "tile_seconds"))
 
 
-def _identifiers(names: Sequence[str]) -> list[sql.Identifier]:
+def _to_identifiers(names: Sequence[str]) -> list[sql.Identifier]:
     unknown = [name for name in names if name not in READABLE]
     if unknown:
         raise KeyError(unknown[0])
@@ -49,7 +49,7 @@ async def router_rows(
     dict
         router int32[n], ts int64[n] (epoch seconds of the bucket), and float64[n] a name.
     """
-    values = _identifiers(names)
+    values = _to_identifiers(names)
     # Fifty thousand to two hundred thousand rows: starting parallel workers costs more than it brings beside a writer.
     if width_s in TABLES:
         source = SQL(
@@ -64,7 +64,7 @@ async def router_rows(
             " FROM {} WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY 1, 2"
         ).format(sums, SQL(rollups.TABLES[width_s][1]) if width_s in rollups.TABLES else TABLES[1])
         parameters = [width_s, fabric_id, from_s, to_s]
-    return await columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
+    return await fetch_columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ async def fabric_rows(
     conn: Connection, fabric_id: int, names: Sequence[str], from_s: int, to_s: int, width_s: int
 ) -> FabricRows:
     """Buckets of `FABRIC_WIDTHS` that begin in [from, to), which are multiples of the width: those that are rolled up, and which are due."""
-    arrays = [SQL("array_send(array_replace({}, NULL, 'NaN'))").format(name) for name in _identifiers(names)]
+    arrays = [SQL("array_send(array_replace({}, NULL, 'NaN'))").format(name) for name in _to_identifiers(names)]
     # One statement, so that a bucket that is rolled up meanwhile is either due or there.
     query = SQL(
         "SELECT extract(epoch FROM ts)::bigint, NULL, {} FROM {} f WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s)"
@@ -100,9 +100,11 @@ async def fabric_rows(
     due: set[int] = set()
     async with conn.cursor(binary=True) as cursor:
         await cursor.execute(query, {"fabric": fabric_id, "from": from_s, "to": to_s, "width": width_s})
-        async for ts, hour_s, *sent in cursor:
+        async for ts, hour_s, *raw_values in cursor:
             if hour_s is None:
-                values[ts] = {n: None if raw is None else unpack_array(raw) for n, raw in zip(names, sent, strict=True)}
+                values[ts] = {
+                    n: None if raw is None else unpack_array(raw) for n, raw in zip(names, raw_values, strict=True)
+                }
             else:
                 due |= set(range(hour_s // width_s * width_s, hour_s + rollups.HOUR_S, width_s))
     return FabricRows(values, sorted(ts for ts in due if from_s <= ts < to_s))
@@ -112,7 +114,7 @@ async def some_router_rows(
     conn: Connection, fabric_id: int, routers: Sequence[int], names: Sequence[str], from_s: int, to_s: int, width_s: int
 ) -> Columns:
     """The same for a few routers: the seconds are probed by their known keys, minutes and hours come from the index by router."""
-    values = SQL(", ").join(_identifiers(names))
+    values = SQL(", ").join(_to_identifiers(names))
     if width_s == 1:
         where = SQL("ts = ANY(ARRAY(SELECT generate_series(to_timestamp(%s), to_timestamp(%s), interval '1 s')))")
         to_s -= 1
@@ -122,7 +124,7 @@ async def some_router_rows(
         "SELECT router, extract(epoch FROM ts)::bigint AS ts, {} FROM {} WHERE fabric_id = %s AND {} AND router = ANY(%s)"
     ).format(values, TABLES[width_s], where)
     parameters = [fabric_id, from_s, to_s, list(routers)]
-    return await columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
+    return await fetch_columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
 
 
 async def port_rows(
@@ -176,14 +178,14 @@ async def port_rows(
     flits, stalls = unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])
     width = max(flits.shape[1], stalls.shape[1])
     return (
-        np.asarray(packing.unpack(row[0], ">i4"), np.int32),
-        np.asarray(packing.unpack(row[1], ">i8"), np.int64),
-        _widened(flits, width),
-        _widened(stalls, width),
+        np.asarray(packing.unpack_numbers(row[0], ">i4"), np.int32),
+        np.asarray(packing.unpack_numbers(row[1], ">i8"), np.int64),
+        _widen_values(flits, width),
+        _widen_values(stalls, width),
     )
 
 
-def _widened(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+def _widen_values(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     if values.shape[1] == width:
         return values
     return np.pad(values, ((0, 0), (0, width - values.shape[1])), constant_values=np.nan)
@@ -191,7 +193,7 @@ def _widened(values: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 async def port_totals(conn: Connection, fabric_id: int) -> Columns:
     """The one sample of a snapshot: router and port int32[n], flits and stall_cycles float64[n]."""
-    return await columns(
+    return await fetch_columns(
         conn,
         SQL("SELECT router, port, flits, stall_cycles FROM port_total WHERE fabric_id = %s"),
         [fabric_id],

@@ -54,7 +54,7 @@ _ROLL = f"""
 """  # noqa: S608
 
 
-def mark(conn: Conn, fabric_id: NDArray[Any], ts_s: NDArray[np.int64]) -> None:
+def mark_hours(conn: Conn, fabric_id: NDArray[Any], ts_s: NDArray[np.int64]) -> None:
     """Mark the hours of rows of routers as changed, within the transaction that changes them.
 
     Parameters
@@ -70,7 +70,7 @@ def mark(conn: Conn, fabric_id: NDArray[Any], ts_s: NDArray[np.int64]) -> None:
     )
 
 
-def roll(
+def roll_up_hours(
     conn: Conn,
     settled_s: float = SETTLED_S,
     round_s: float = ROUND_S,

@@ -9,7 +9,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Columns, Connection, Kind, columns
+from flitwatch_db.core.columns import Columns, Connection, Kind, fetch_columns
 from flitwatch_db.counters.samples import SUMS
 
 Row = dict[str, Any]
@@ -20,7 +20,7 @@ _MATCH = SQL(
 )
 
 
-async def contexts(
+async def list_contexts(
     conn: Connection,
     fabric_id: int,
     job: str | None,
@@ -41,7 +41,7 @@ async def contexts(
         return await cursor.fetchall()
 
 
-async def kept(conn: Connection, context_ids: Sequence[int], from_s: float) -> int:
+async def find_bucket_s(conn: Connection, context_ids: Sequence[int], from_s: float) -> int:
     """The finest bucket (1, 60 or 3600 s) whose rows of these contexts still reach back to a moment."""
     for width in (1, 60):
         row = await (
@@ -60,7 +60,7 @@ async def kept(conn: Connection, context_ids: Sequence[int], from_s: float) -> i
     return 3600
 
 
-async def sums(conn: Connection, context_ids: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Columns:
+async def sum_links(conn: Connection, context_ids: Sequence[int], spans: Sequence[tuple[int, int, int]]) -> Columns:
     """Sums by link over spans of (bucket width, from, to): link int32[n] and float64[n] for each of `flitwatch_db.counters.samples.SUMS`."""
     parts: list[sql.Composed] = []
     parameters: dict[str, Any] = {"ids": list(context_ids)}
@@ -77,10 +77,10 @@ async def sums(conn: Connection, context_ids: Sequence[int], spans: Sequence[tup
     )
     kinds: dict[str, Kind] = {"link": "i4"}
     kinds |= dict.fromkeys(SUMS, "f8")
-    return await columns(conn, query, parameters, kinds)
+    return await fetch_columns(conn, query, parameters, kinds)
 
 
-async def hosts(conn: Connection, fabric_id: int, from_s: float, to_s: float, limit: int) -> list[Row]:
+async def count_host_packets(conn: Connection, fabric_id: int, from_s: float, to_s: float, limit: int) -> list[Row]:
     """Packets by host and by what became of them, minutes in [from, to): {host, outcome, packets}."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(

@@ -19,7 +19,7 @@ SUMS = ("tested", "tested_bytes", "traffic", "traffic_variance", "congested", "c
 
 @dataclass(frozen=True)
 class Summary:
-    """What one host learned in one slice of time about one context.
+    """Samples of one host, context and time slice, summed up by link.
 
     Attributes
     ----------
@@ -67,10 +67,10 @@ def write_samples(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -
     """
     if not summaries:
         return
-    fabrics = _fabrics(conn, summaries)
+    fabrics = _find_fabrics(conn, summaries)
     learned = [summary for summary in summaries if len(summary.link)]
     if learned:
-        contexts = _contexts(conn, fabrics, learned)
+        contexts = _upsert_contexts(conn, fabrics, learned)
         sizes = [len(summary.link) for summary in learned]
         rows = [
             np.repeat(np.array(contexts, np.int64), sizes),
@@ -83,13 +83,13 @@ def write_samples(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -
     _add_packets(conn, fabrics, summaries)
 
 
-def _fabrics(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> dict[str, int]:
+def _find_fabrics(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> dict[str, int]:
     names = sorted({summary.fabric for summary in summaries})
-    found = conn.execute(
+    rows = conn.execute(
         "SELECT name, fabric_id, (SELECT coalesce(max(link), -1) FROM link l WHERE l.fabric_id = f.fabric_id) FROM fabric f WHERE name = ANY(%s)",
         [names],
     ).fetchall()
-    last = {name: int(link) for name, _, link in found}
+    last = {name: int(link) for name, _, link in rows}
     for summary in summaries:
         if summary.fabric not in last:
             raise BadInput(f"fabric {summary.fabric[:80]!r} is not in the database")
@@ -97,14 +97,16 @@ def _fabrics(conn: psycopg.Connection[Any], summaries: Sequence[Summary]) -> dic
             raise BadInput(
                 f"link {int(summary.link.max())} of fabric {summary.fabric!r}, whose links end at {last[summary.fabric]}"
             )
-    return {name: int(fabric_id) for name, fabric_id, _ in found}
+    return {name: int(fabric_id) for name, fabric_id, _ in rows}
 
 
-def _contexts(conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summaries: Sequence[Summary]) -> list[int]:
+def _upsert_contexts(
+    conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summaries: Sequence[Summary]
+) -> list[int]:
     """The context of each summary; made where it is new."""
-    known: dict[tuple[Any, ...], int] = {}
+    context_ids: dict[tuple[Any, ...], int] = {}
     # In one order, so that two writers never wait for each other.
-    for summary in sorted(summaries, key=_order):
+    for summary in sorted(summaries, key=_sort_key):
         row = conn.execute(
             "INSERT INTO sample_context AS c (fabric_id, job_id, tag, phase, longest_path, variants, simulated, first_ts, last_ts)"
             " VALUES (%s, %s, %s, %s, %s, ARRAY[%s], %s, to_timestamp(%s::float8), to_timestamp(%s::float8))"
@@ -125,11 +127,11 @@ def _contexts(conn: psycopg.Connection[Any], fabrics: Mapping[str, int], summari
             ],
         ).fetchone()
         assert row is not None
-        known[_order(summary)] = int(row[0])
-    return [known[_order(summary)] for summary in summaries]
+        context_ids[_sort_key(summary)] = int(row[0])
+    return [context_ids[_sort_key(summary)] for summary in summaries]
 
 
-def _order(summary: Summary) -> tuple[Any, ...]:
+def _sort_key(summary: Summary) -> tuple[Any, ...]:
     return (
         summary.fabric,
         *(("", part) if part is None else ("=", part) for part in (summary.job, summary.tag, summary.phase)),

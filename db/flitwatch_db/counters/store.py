@@ -105,7 +105,7 @@ AnyRows = TypeVar("AnyRows", Rows, PortRows)
 
 @dataclass(frozen=True)
 class Batch:
-    """What one transaction of the writer adds; lanes by fabric, whose numbers of ports differ."""
+    """Rows that one transaction of the writer adds; lanes are grouped by fabric, because fabrics differ in the number of ports."""
 
     routers: Rows | None = None
     ports: PortRows | None = None
@@ -117,17 +117,19 @@ class Batch:
 def fabrics_of(batch: Batch) -> set[int]:
     """The fabrics that a batch counts."""
     parts = [batch.routers, batch.ports, batch.endpoints, *batch.router_lanes, *batch.endpoint_lanes]
-    return {int(one) for part in parts if part is not None for one in np.unique(part.fabric_id)}
+    return {int(fabric_id) for part in parts if part is not None for fabric_id in np.unique(part.fabric_id)}
 
 
-def without(batch: Batch, gone: Collection[int]) -> Batch:
+def drop_fabrics(batch: Batch, gone: Collection[int]) -> Batch:
     """A batch without the counts of some fabrics."""
 
     def left(rows: AnyRows) -> AnyRows:
         keep = ~np.isin(rows.fabric_id, list(gone))
-        columns: dict[str, Any] = {one.name: getattr(rows, one.name) for one in fields(rows)}
-        kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in columns.items()}
-        return replace(rows, **kept)
+        columns: dict[str, Any] = {attribute.name: getattr(rows, attribute.name) for attribute in fields(rows)}
+        kept_columns: dict[str, Any] = {
+            name: None if column is None else column[keep] for name, column in columns.items()
+        }
+        return replace(rows, **kept_columns)
 
     return Batch(
         None if batch.routers is None else left(batch.routers),
@@ -162,10 +164,10 @@ def write_batch(
         for part in parts:
             _write_lanes(conn, device, part)
     if batch.routers is not None and len(batch.routers.ts_s):
-        rollups.mark(conn, batch.routers.fabric_id, batch.routers.ts_s)
+        rollups.mark_hours(conn, batch.routers.fabric_id, batch.routers.ts_s)
 
 
-def _check(n: int, ts_s: NDArray[np.int64], *arrays: NDArray[Any] | None) -> None:
+def _check_rows(n: int, ts_s: NDArray[np.int64], *arrays: NDArray[Any] | None) -> None:
     if any(a is not None and len(a) != n for a in arrays):
         raise BadInput("the arrays of a batch differ in length")
     if int(ts_s.min()) < 0 or int(ts_s.max()) >= LATEST_TS_S:
@@ -181,17 +183,17 @@ def _write_rows(
     widths_s: Mapping[str, int],
 ) -> None:
     n = len(rows.ts_s)
-    _check(n, rows.ts_s, rows.fabric_id, rows.device, rows.samples, rows.seconds, rows.values)
+    _check_rows(n, rows.ts_s, rows.fabric_id, rows.device, rows.samples, rows.seconds, rows.values)
     if rows.values.shape != (n, len(columns)):
         raise BadInput(f"values of shape {rows.values.shape} do not fit {n} rows of {len(columns)} {device} columns")
     table = additive.rows_table(device, seconds, columns)
     sums = additive.Sums(rows.fabric_id, rows.ts_s, rows.device, rows.samples, rows.seconds, rows.values)
-    additive.merge(conn, table, device, sums, widths_s)
+    additive.merge_sums(conn, table, device, sums, widths_s)
 
 
 def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
     n = len(rows.ts_s)
-    _check(n, rows.ts_s, rows.fabric_id, rows.router, rows.seconds, rows.flits, rows.stall_cycles, rows.packets)
+    _check_rows(n, rows.ts_s, rows.fabric_id, rows.router, rows.seconds, rows.flits, rows.stall_cycles, rows.packets)
     if (rows.ts_s % PORT_BUCKET_S).any():
         raise BadInput("bucket times of ports are not multiples of 10 s")
     packets = np.full(rows.flits.shape, np.nan) if rows.packets is None else rows.packets
@@ -206,7 +208,7 @@ def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
 
 def _write_lanes(conn: psycopg.Connection[Any], device: str, rows: LaneRows) -> None:
     n = len(rows.ts_s)
-    _check(n, rows.ts_s, rows.fabric_id, rows.device, rows.seconds, rows.values)
+    _check_rows(n, rows.ts_s, rows.fabric_id, rows.device, rows.seconds, rows.values)
     if rows.values.shape[1] != len(additive.LANE_ARRAYS) or rows.values.shape[3] != LANES:
         raise BadInput(f"counts of lanes of shape {rows.values.shape} are not by array, port and {LANES} lanes")
     if (rows.ts_s % PORT_BUCKET_S).any():
@@ -244,15 +246,15 @@ def write_port_totals(
     """
     n = len(router)
     names = "fabric_id, router, port, flits, stall_cycles, vc_flits, vc_stall_cycles, source"
-    stream = packing.rows(
-        packing.int4(np.full(n, fabric_id)),
-        packing.int4(router),
-        packing.int4(port),
-        packing.float8(flits),
-        packing.float8(stall_cycles),
+    stream = packing.pack_rows(
+        packing.pack_int4(np.full(n, fabric_id)),
+        packing.pack_int4(router),
+        packing.pack_int4(port),
+        packing.pack_float8(flits),
+        packing.pack_float8(stall_cycles),
         packing.float8_array(vc_flits, n),
         packing.float8_array(vc_stall_cycles, n),
-        packing.text([source] * n),
+        packing.pack_text([source] * n),
         columns=8,
     )
     with conn.cursor() as cursor:

@@ -26,7 +26,7 @@ def port_flits(conn: psycopg.Connection[Any]) -> dict[int, float]:
 
 
 def rows_gaps_and_letters(conn: psycopg.Connection[Any], until_s: float) -> tuple[int, int, int]:
-    """How many rows of ports, gaps that begin before `until_s` (seconds since 1970) and dead letters there are."""
+    """Count the rows of ports, the gaps that begin before `until_s` (seconds since 1970), and the dead letters."""
     count = (
         "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap WHERE from_ts < to_timestamp(%s)),"
         " (SELECT count(*) FROM dead_letter)"

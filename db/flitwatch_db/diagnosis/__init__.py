@@ -1,1 +1,1 @@
-"""What the diagnosis of congestion reads: counters of ports, packet samples, and the jobs that feed a root."""
+"""Reads for the diagnosis of congestion: port counters, packet samples, and the jobs that feed a root."""

@@ -25,7 +25,7 @@ from flitwatch_domain.counters import COUNT_BYTES, LANES, UNKNOWN_WAITS
 from flitwatch_domain.diagnosis import CongestionMap, PortWindow, Turns
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.sampling import reported
+from flitwatch_domain.sampling import clip_estimates
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -52,12 +52,12 @@ def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
         if key in _known:
             _known.move_to_end(key)
             return _known[key]
-    made = fabrics.load(conn, fabric_id)
+    fabric = fabrics.load_fabric(conn, fabric_id)
     with _lock:
-        _known[key] = made
+        _known[key] = fabric
         while len(_known) > _MOST_FABRICS:
             _known.popitem(last=False)
-    return made
+    return fabric
 
 
 def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Turns | None:
@@ -74,7 +74,7 @@ def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: fl
     # A node that no switch leads to is away; one that some lead to has routes that are known in part.
     if (led.any(axis=0) & ~led.all(axis=0)).any():
         return None
-    key = hashlib.blake2b(b"".join(one.tobytes() for one in (ports, links.src, links.dst, links.src_port))).digest()
+    key = hashlib.blake2b(b"".join(array.tobytes() for array in (ports, links.src, links.dst, links.src_port))).digest()
     with _lock:
         if key in _turns:
             _turns.move_to_end(key)
@@ -84,12 +84,12 @@ def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: fl
     at_port = np.full((routers, width), -1, np.int64)
     at_port[links.src[here], links.src_port[here]] = here
     table = np.where(led, at_port[np.arange(routers)[:, None], np.maximum(ports, 0)], -1)
-    made = Turns(fabric, table.T)
+    turns = Turns(fabric, table.T)
     with _lock:
-        _turns[key] = made
+        _turns[key] = turns
         while len(_turns) > _MOST_FABRICS:
             _turns.popitem(last=False)
-    return made
+    return turns
 
 
 def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortWindow:
@@ -115,20 +115,20 @@ def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: f
     counted = conn.execute(SQL(f"SELECT count(*), sum(port_seconds) {rows}"), span).fetchone()
     key = (conn.info.host, conn.info.port, conn.info.dbname, *span)
     with _lock:
-        held = _sums.get(key)
-        if held is not None and held[0] is fabric and held[1] == counted:
+        cached = _sums.get(key)
+        if cached is not None and cached[0] is fabric and cached[1] == counted:
             _sums.move_to_end(key)
-            return held[2]
+            return cached[2]
     query = SQL(f"SELECT array_send(array_agg(router)), {{}}, {{}} {rows}").format(
         packed_arrays(SQL("flits")), packed_arrays(SQL("stall_cycles"))
     )
     with conn.cursor(binary=True) as cursor:
-        sent = cursor.execute(query, span).fetchone()
-    assert sent is not None
-    router = np.asarray(packing.unpack(sent[0], ">i4"), np.int64)
-    sums = _by_link(fabric, router, unpack_arrays(sent[1], sent[2]), unpack_arrays(sent[3], sent[4]))
-    for one in sums:
-        one.setflags(write=False)
+        row = cursor.execute(query, span).fetchone()
+    assert row is not None
+    router = np.asarray(packing.unpack_numbers(row[0], ">i4"), np.int64)
+    sums = _by_link(fabric, router, unpack_arrays(row[1], row[2]), unpack_arrays(row[3], row[4]))
+    for array in sums:
+        array.setflags(write=False)
     with _lock:
         _sums[key] = (fabric, counted, sums)
         while len(_sums) > _MOST_WINDOWS:
@@ -148,9 +148,9 @@ def _by_link(
         # Of ports whose waits nobody counts the flits count all the same.
         width = min(values.shape[1], table.shape[1])
         values, link = values[inside, :width], table[router[inside], :width]
-        known = np.isfinite(values) & (link >= 0)
-        total = np.bincount(link[known], values[known], links)
-        buckets.append(np.bincount(link[known], minlength=links))
+        is_known = np.isfinite(values) & (link >= 0)
+        total = np.bincount(link[is_known], values[is_known], links)
+        buckets.append(np.bincount(link[is_known], minlength=links))
         sums.append(np.where(buckets[-1] > 0, total, np.nan))
     rows = np.bincount(router[inside], minlength=len(table)) * float(PORT_BUCKET_S)
     at = np.full(links, -1)
@@ -166,7 +166,7 @@ LEAST_COVERED = 0.5
 
 @dataclass(frozen=True)
 class LinkSums:
-    """What links carried in [from_s, to_s): bytes (links,), NaN where a link was not counted for long enough."""
+    """Traffic that links carried in [from_s, to_s): bytes (links,), NaN where a link was not counted for long enough."""
 
     carried: NDArray[np.float64]
     from_s: float
@@ -187,19 +187,19 @@ def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: 
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     longest = max((seconds for *_, seconds in rows), default=0.0)
     cards = np.full((2, ends), np.nan)
-    for endpoint, sent, received, seconds in rows:
+    for endpoint, sent_bytes, received, seconds in rows:
         if endpoint < ends and seconds >= LEAST_COVERED * longest:
-            cards[:, endpoint] = [np.nan if known is None else known for known in (sent, received)]
+            cards[:, endpoint] = [np.nan if count is None else count for count in (sent_bytes, received)]
     for counted, end in zip(cards, (fabric.links.src, fabric.links.dst), strict=True):
-        wanted = (end >= routers) & np.isnan(carried)
-        carried[wanted] = counted[end[wanted] - routers]
+        uncounted = (end >= routers) & np.isnan(carried)
+        carried[uncounted] = counted[end[uncounted] - routers]
     return LinkSums(carried, float(from_s), float(to_s))
 
 
 def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> NDArray[np.float64]:
     """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN where nobody counted a link's levels."""
     links, routers = len(fabric.links), len(fabric.routers)
-    found = np.full((links, LANES), np.nan)
+    level_sums = np.full((links, LANES), np.nan)
     size = COUNT_BYTES.get(fabric.technology, np.nan)
     counted = fabric.counted_links()
     own = np.full(len(fabric.endpoints), -1)
@@ -211,20 +211,20 @@ def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
             WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)
         """).format(packed_arrays(SQL("sl_flits")), device=Identifier(device), table=Identifier(f"{device}_lane_10s"))
         with conn.cursor(binary=True) as cursor:
-            sent = cursor.execute(query, [fabric_id, from_s, to_s - PORT_BUCKET_S]).fetchone()
-        assert sent is not None
-        at = np.asarray(packing.unpack(sent[0], ">i4"), np.int64)
-        flits = unpack_arrays(sent[1], sent[2])
+            row = cursor.execute(query, [fabric_id, from_s, to_s - PORT_BUCKET_S]).fetchone()
+        assert row is not None
+        at = np.asarray(packing.unpack_numbers(row[0], ">i4"), np.int64)
+        flits = unpack_arrays(row[1], row[2])
         width = min(flits.shape[1] // LANES, table.shape[1])
         inside = at < len(table)
         link = table[at[inside], :width]
         values = flits[inside, : width * LANES].reshape(len(link), width, LANES)
-        known = np.isfinite(values).any(axis=2) & (link >= 0)
-        total, buckets = np.zeros((links, LANES)), np.bincount(link[known], minlength=links)
-        np.add.at(total, link[known], np.nan_to_num(values[known]) * size)
+        is_known = np.isfinite(values).any(axis=2) & (link >= 0)
+        total, buckets = np.zeros((links, LANES)), np.bincount(link[is_known], minlength=links)
+        np.add.at(total, link[is_known], np.nan_to_num(values[is_known]) * size)
         enough = (buckets > 0) & (buckets >= LEAST_COVERED * buckets.max(initial=0))
-        found[enough] = total[enough]
-    return found
+        level_sums[enough] = total[enough]
+    return level_sums
 
 
 def newest_port_s(conn: Conn, fabric_id: int) -> float | None:
@@ -246,20 +246,20 @@ def _add_cards(
     carried, ratio = links
     routers, word = len(fabric.routers), COUNT_BYTES.get(fabric.technology, np.nan)
     ends = {end: np.flatnonzero((vertex >= routers) & np.isnan(carried)) for end, vertex in enumerate((fabric.links.src, fabric.links.dst))}  # fmt: skip
-    if not any(len(wanted) for wanted in ends.values()):
+    if not any(len(link_ids) for link_ids in ends.values()):
         return
-    cards = _cards(conn, fabric_id, len(fabric.endpoints), *window)
+    cards = _read_card_rates(conn, fabric_id, len(fabric.endpoints), *window)
     waits_known = fabric.counted_at is CountedAt.SENDER and fabric.technology not in UNKNOWN_WAITS
-    for end, wanted in ends.items():
-        card = (fabric.links.src, fabric.links.dst)[end][wanted] - routers
-        carried[wanted] = cards[end, card]
+    for end, link_ids in ends.items():
+        card = (fabric.links.src, fabric.links.dst)[end][link_ids] - routers
+        carried[link_ids] = cards[end, card]
         if end == 0 and waits_known:
-            sent, waits = cards[0, card], cards[2, card]
-            known = (sent > 0) & np.isfinite(waits)
-            ratio[wanted[known]] = waits[known] / (sent[known] / word)
+            sent_per_s, waits = cards[0, card], cards[2, card]
+            is_known = (sent_per_s > 0) & np.isfinite(waits)
+            ratio[link_ids[is_known]] = waits[is_known] / (sent_per_s[is_known] / word)
 
 
-def _cards(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: float) -> NDArray[np.float64]:
+def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: float) -> NDArray[np.float64]:
     """Bytes sent, bytes received and wait cycles a second of every network card: (3, endpoints), NaN where not counted.
 
     A row has the time of the sample that ends its interval.
@@ -274,14 +274,14 @@ def _cards(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: floa
         row = cursor.execute(query, [fabric_id, from_s, to_s]).fetchone()
     assert row is not None
     cards = np.full((3, endpoints), np.nan)
-    endpoint = packing.unpack(row[0], ">i4").astype(np.int64)
-    known = endpoint < endpoints
-    for figures, sent in zip(cards, row[1:], strict=True):
-        figures[endpoint[known]] = packing.unpack(sent, ">f8")[known]
+    endpoint = packing.unpack_numbers(row[0], ">i4").astype(np.int64)
+    is_known = endpoint < endpoints
+    for figures, packed in zip(cards, row[1:], strict=True):
+        figures[endpoint[is_known]] = packing.unpack_numbers(packed, ">f8")[is_known]
     return cards
 
 
-def contexts(
+def find_sample_contexts(
     conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
 ) -> list[Row]:
     """Contexts of a job's packet samples that reach into [from, to), the newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
@@ -307,7 +307,7 @@ def contexts(
 
 
 def sample_map(conn: Conn, fabric: Fabric, found: Sequence[Row], from_s: float, to_s: float) -> CongestionMap | None:
-    """What the packets of some contexts say of links in [from, to); None where there is no sample.
+    """Build the congestion map of links in [from, to) from the packets of some contexts; None if there are no samples.
 
     Of seconds that are no longer kept the minutes are read.
     """
@@ -326,8 +326,8 @@ def sample_map(conn: Conn, fabric: Fabric, found: Sequence[Row], from_s: float, 
     columns = np.array(rows, float).T
     link = columns[0].astype(np.int64)
     one_bit = any("one-bit" in row["variants"] for row in found)
-    traffic = reported(columns[3], columns[4], one_bit)
-    congested = np.minimum(reported(columns[5], columns[6], one_bit), traffic)
+    traffic = clip_estimates(columns[3], columns[4], one_bit)
+    congested = np.minimum(clip_estimates(columns[5], columns[6], one_bit), traffic)
     fraction, use = np.full(len(fabric.links), np.nan), np.full(len(fabric.links), np.nan)
     enough = traffic >= LEAST_PACKETS
     fraction[link[enough]] = congested[enough] / traffic[enough]

@@ -1,4 +1,4 @@
-"""Where congestion begins now: of a machine by counters of its ports, of a job by its packet samples or else by those counters, and who feeds it."""
+"""Roots of current congestion, and the jobs that feed them: from port counters, or for a job from its packet samples if it has any."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_db.jobs.as_of import job_at
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.diagnosis import PortWindow, answer, find_roots
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.link_shares import LEAST_SHARE, Routes, shares
+from flitwatch_domain.link_shares import LEAST_SHARE, Routes, compute_shares
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -36,9 +36,9 @@ def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fa
     """Roots on a machine in [from, to) by counters of ports: docs/contracts/api.md describes the answer; times are epoch seconds."""
     fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
-    made = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
-    roots = _fed(conn, fabric_id, fabric, window, made["roots"], from_s, to_s)
-    return {**_head(fabric_id, fabric, from_s, to_s), **made, "roots": roots}
+    result = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
+    roots = _add_feeding_jobs(conn, fabric_id, fabric, window, result["roots"], from_s, to_s)
+    return {**_build_head(fabric_id, fabric, from_s, to_s), **result, "roots": roots}
 
 
 def of_job(
@@ -68,9 +68,9 @@ def of_job(
         return {**head, **answer.none_because("samples" if tag or phase else "ports", reason), "simulated": False}
     to_s = math.floor(at_s / PORT_BUCKET_S) * PORT_BUCKET_S
     fabric = measured.fabric_of(conn, place["fabric_id"])
-    made = of_fabric(conn, place["fabric_id"], to_s - window_s, to_s, fabric)
+    result = of_fabric(conn, place["fabric_id"], to_s - window_s, to_s, fabric)
     ends = [len(fabric.routers) + end for end in place["endpoints"] or ()]
-    return answer.touching(made, [*place["routers"], *ends])
+    return answer.filter_roots(result, [*place["routers"], *ends])
 
 
 def of_job_named(
@@ -86,10 +86,12 @@ def of_job_named(
     now_s = time.time() if at_s is None else at_s
     job = job_at(conn, job_id, cluster, now_s)
     end_s = now_s if job["end_s"] is None else min(now_s, job["end_s"])
-    return of_job(conn, job, end_s if at_s is not None else _newest(conn, job, end_s), window_s, tag, phase)
+    return of_job(
+        conn, job, end_s if at_s is not None else _find_measured_end_s(conn, job, end_s), window_s, tag, phase
+    )
 
 
-def _newest(conn: Conn, job: Row, end_s: float) -> float:
+def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
     """Until when a job is measured: the end of its newest sample, or of its machine's newest bucket of ports, but not after `end_s`."""
     row = conn.execute(
         """
@@ -109,28 +111,33 @@ def by_samples(
 ) -> Row | None:
     """The answer of a job's packet samples alone; None where there are none in the window."""
     from_s = math.floor(at_s) - window_s
-    found = measured.contexts(conn, None, job_id, tag, phase, from_s, at_s)
-    if not found:
+    contexts = measured.find_sample_contexts(conn, None, job_id, tag, phase, from_s, at_s)
+    if not contexts:
         return None
-    fabric_id = found[0]["fabric_id"]
-    found = [row for row in found if row["fabric_id"] == fabric_id]
+    fabric_id = contexts[0]["fabric_id"]
+    contexts = [row for row in contexts if row["fabric_id"] == fabric_id]
     fabric = measured.fabric_of(conn, fabric_id)
-    congestion = measured.sample_map(conn, fabric, found, from_s, math.floor(at_s) + 1)
+    congestion = measured.sample_map(conn, fabric, contexts, from_s, math.floor(at_s) + 1)
     if congestion is None:
         return None
-    made = answer.by_samples(congestion)
+    result = answer.by_samples(congestion)
     # Who feeds a root is told by what ports carried, if they are counted beside the samples.
     window = measured.port_window(conn, fabric_id, fabric, from_s, at_s)
-    roots = _fed(conn, fabric_id, fabric, window, made["roots"], from_s, at_s)
-    head = _head(fabric_id, fabric, from_s, at_s)
-    return {**head, **made, "roots": roots, "simulated": fabric.simulated or any(row["simulated"] for row in found)}
+    roots = _add_feeding_jobs(conn, fabric_id, fabric, window, result["roots"], from_s, at_s)
+    head = _build_head(fabric_id, fabric, from_s, at_s)
+    return {
+        **head,
+        **result,
+        "roots": roots,
+        "simulated": fabric.simulated or any(row["simulated"] for row in contexts),
+    }
 
 
-def _head(fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Row:
+def _build_head(fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Row:
     return {"fabric_id": fabric_id, "from_s": from_s, "to_s": to_s, "simulated": fabric.simulated}
 
 
-def _fed(
+def _add_feeding_jobs(
     conn: Conn, fabric_id: int, fabric: Fabric, window: PortWindow, roots: list[Row], from_s: float, to_s: float
 ) -> list[Row]:
     """The roots with the jobs that feed them: by their shares of a link between routers, at an endpoint the job that holds it."""
@@ -145,11 +152,11 @@ def _fed(
     for n, root in enumerate(roots):
         if n not in inner and rows:
             end = (root["dst"] if root["dst"] >= routers else root["src"]) - routers
-            jobs[n] = [{**_named(row), "share": None} for row in rows if end in row["endpoint"]]
+            jobs[n] = [{**_pick_job_fields(row), "share": None} for row in rows if end in row["endpoint"]]
             reasons[n] = None if jobs[n] else "No job is known to hold this node."
     if inner and rows:
         routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
-        for n, (users, reason) in zip(inner, _shares(routes, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip
+        for n, (users, reason) in zip(inner, _rank_jobs(routes, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip
             jobs[n], reasons[n] = users, reason
     return [
         {**root, "jobs": jobs[n], "jobs_unknown_because": None if jobs[n] else reasons[n]}
@@ -157,7 +164,7 @@ def _fed(
     ]
 
 
-def _shares(
+def _rank_jobs(
     routes: Routes, window: PortWindow, rows: list[Row], links: list[int], length_s: float
 ) -> list[tuple[list[Row], str | None]]:
     """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0023)."""
@@ -168,14 +175,14 @@ def _shares(
     fabric, carried = window.fabric, None
     if fabric.technology in COUNT_BYTES:
         carried = window.utilisation * fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * length_s
-    found = shares(routes, present, np.array(links), carried, rows[0]["total"] <= len(rows))
+    link_shares = compute_shares(routes, present, np.array(links), carried, rows[0]["total"] <= len(rows))
     answers: list[tuple[list[Row], str | None]] = []
-    for share in found.share:
+    for share in link_shares.share:
         order = [n for n in np.argsort(-np.nan_to_num(share), kind="stable") if share[n] >= LEAST_SHARE][:MOST_FEEDERS]
-        users = [{**_named(rows[n]), "share": float(share[n])} for n in order]
+        users = [{**_pick_job_fields(rows[n]), "share": float(share[n])} for n in order]
         answers.append((users, None if users else TOO_LITTLE))
     return answers
 
 
-def _named(row: Row) -> Row:
+def _pick_job_fields(row: Row) -> Row:
     return {key: row[key] for key in ("job_pk", "job_id", "user", "name", "nodes")}

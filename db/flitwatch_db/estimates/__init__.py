@@ -1,1 +1,1 @@
-"""What estimators and advice read, what they leave behind, and both as the API shows them."""
+"""Inputs and results of estimators and advice, and both as the API shows them."""

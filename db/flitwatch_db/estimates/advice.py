@@ -1,4 +1,4 @@
-"""What advice to schedulers rests on, read as a whole: congestion by group now and then, past runs, blamed users who run now."""
+"""Basis of advice to schedulers, read as a whole: congestion by group now and then, past runs, blamed users who run now."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Congestion:
 
 @dataclass(frozen=True)
 class Driver:
-    """What explains an application's deviation: a kind of congestion, the finding in words, and the estimate that has it."""
+    """Explanation of an application's deviation: a kind of congestion, the finding in words, and the estimate that has it."""
 
     kind: str
     text: str
@@ -174,77 +174,82 @@ class Basis:
         return self.kinds[kind] if kind else Congestion(self.groups, self.ahead, self.usual)
 
 
-def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
+def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters).fetchall()
 
 
-def load(conn: psycopg.Connection[Any]) -> Basis:
+def load_basis(conn: psycopg.Connection[Any]) -> Basis:
     """Read the basis; the connection may read the queue's schema."""
-    (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
+    (state,) = _fetch_rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
-    basis.drivers.update(drivers(_rows(conn, _DRIVERS)))
-    asked = [USUAL, *(DRIVEN[name] for name in sorted({one.kind for one in basis.drivers.values()}))]
-    basis.kinds.update({kind.name: Congestion() for kind in asked if kind.name})
-    columns = ", ".join(f"{_quotient(kind)} AS ratio{place}" for place, kind in enumerate(asked))
-    for row in _rows(conn, _NOW.replace("{kinds}", columns), oldest=NOW_OLDEST_MINUTES):
-        for place, kind in enumerate(asked):
-            ratio = _finite(row[f"ratio{place}"])
+    basis.drivers.update(pick_drivers(_fetch_rows(conn, _DRIVERS)))
+    congestion_kinds = [
+        USUAL,
+        *(DRIVEN[name] for name in sorted({app_driver.kind for app_driver in basis.drivers.values()})),
+    ]
+    basis.kinds.update({kind.name: Congestion() for kind in congestion_kinds if kind.name})
+    columns = ", ".join(f"{_build_quotient(kind)} AS ratio{place}" for place, kind in enumerate(congestion_kinds))
+    for row in _fetch_rows(conn, _NOW.replace("{kinds}", columns), oldest=NOW_OLDEST_MINUTES):
+        for place, kind in enumerate(congestion_kinds):
+            ratio = _finite_or_none(row[f"ratio{place}"])
             if ratio is not None:
                 basis.congestion(kind.name).now[row["fabric_id"], row["group_id"]] = ratio, row["at"]
-    for row in _rows(conn, _NODES):
+    for row in _fetch_rows(conn, _NODES):
         basis.nodes.setdefault(row["node"], []).append((row["fabric_id"], row["group_id"]))
         basis.technologies[row["fabric_id"]] = row["technology"]
-    past = _rows(conn, _HOURS.replace("{kinds}", columns), days=HISTORY_DAYS)
+    past = _fetch_rows(conn, _HOURS.replace("{kinds}", columns), days=HISTORY_DAYS)
     hours: dict[str, dict[tuple[int, int, int], float | None]] = {}
-    for place, kind in enumerate(asked):
-        own = {(row["fabric_id"], row["group_id"], row["hour"]): _finite(row[f"ratio{place}"]) for row in past}
-        held, hours[kind.name] = basis.congestion(kind.name), own
+    for place, kind in enumerate(congestion_kinds):
+        own = {(row["fabric_id"], row["group_id"], row["hour"]): _finite_or_none(row[f"ratio{place}"]) for row in past}
+        congestion, hours[kind.name] = basis.congestion(kind.name), own
         outlook = Outlook(own)
-        held.ahead.update(outlook.next_hour(held.now))
-        held.usual.update(outlook.usual_ratio())
-    for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
+        congestion.ahead.update(outlook.next_hour(congestion.now))
+        congestion.usual.update(outlook.usual_ratio())
+    for row in _fetch_rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
         row["congestion"] = congestion_then(hours[""], row)
         driver = basis.drivers.get((row["application"], row["nodes"]))
         row["driven"] = None if driver is None else congestion_then(hours[driver.kind], row)
         basis.runs.setdefault(row["application"], []).append(row)
     basis.residents.update(
-        residents(_rows(conn, _RUNNING), _rows(conn, _PAST_TIMES, days=HISTORY_DAYS, most=MOST_RUNS))
+        group_residents(_fetch_rows(conn, _RUNNING), _fetch_rows(conn, _PAST_TIMES, days=HISTORY_DAYS, most=MOST_RUNS))
     )
-    for row in _rows(conn, _INTENSITY, days=HISTORY_DAYS, text=SENT_SHARE):
+    for row in _fetch_rows(conn, _INTENSITY, days=HISTORY_DAYS, text=SENT_SHARE):
         if row["share"] is not None:
             basis.intensity[row["application"]] = row
-    for row in _rows(conn, _BLAMED, named=NAMED):
+    for row in _fetch_rows(conn, _BLAMED, named=NAMED):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
-    for row in _rows(conn, _MODES, days=HISTORY_DAYS, several=SEVERAL_GROUPS):
+    for row in _fetch_rows(conn, _MODES, days=HISTORY_DAYS, several=SEVERAL_GROUPS):
         basis.routing_modes[row["application"]] = row
     return basis
 
 
-def _finite(ratio: float | None) -> float | None:
+def _finite_or_none(ratio: float | None) -> float | None:
     """The ratio; None of counts that overflowed, which make none."""
     return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
-def _quotient(kind: CongestionKind) -> str:
+def _build_quotient(kind: CongestionKind) -> str:
     """Sums over sums; NULL where one of them was not counted."""
     above, below = (" + ".join(f"sum(m.{column})" for column in columns) for columns in (kind.above, kind.below))
     return f"(({above}) / nullif({below}, 0))::float8"
 
 
-def drivers(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], Driver]:
+def pick_drivers(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], Driver]:
     """Of each application and size the strongest group of counters that carries its deviation and that counts a kind of congestion."""
-    found: dict[tuple[str, int], Driver] = {}
+    drivers_by_size: dict[tuple[str, int], Driver] = {}
     for row in rows:
         carrying = (group for group in row["groups"] or () if group["verdict"] == CARRIES and group["name"] in DRIVEN)
         group = next(carrying, None)
         if group is not None:
-            found[row["application"], row["nodes"]] = Driver(group["name"], in_words(group), row["estimate_id"])
-    return found
+            drivers_by_size[row["application"], row["nodes"]] = Driver(
+                group["name"], in_words(group), row["estimate_id"]
+            )
+    return drivers_by_size
 
 
-def residents(running: list[Row], past: list[Row]) -> dict[Place, list[Resident]]:
+def group_residents(running: list[Row], past: list[Row]) -> dict[Place, list[Resident]]:
     """Running jobs by the groups that they hold nodes in, with what is left of them; simulated jobs are alike among themselves only."""
     times = {}
     for simulated in (False, True):
@@ -255,12 +260,12 @@ def residents(running: list[Row], past: list[Row]) -> dict[Place, list[Resident]
             np.array([row["nodes"] for row in own], float),
             np.array([row["time_s"] for row in own], float),
         )
-    found: dict[Place, list[Resident]] = {}
+    residents_by_place: dict[Place, list[Resident]] = {}
     for row in running:
-        asked = (row["user"], row["name"], row["nodes"] or row["here"], max(row["elapsed_s"], 0.0))
-        one = Resident(row["user"], row["here"], times[row["simulated"]].left_s(*asked))
-        found.setdefault((row["fabric_id"], row["group_id"]), []).append(one)
-    return found
+        features = (row["user"], row["name"], row["nodes"] or row["here"], max(row["elapsed_s"], 0.0))
+        resident = Resident(row["user"], row["here"], times[row["simulated"]].left_s(*features))
+        residents_by_place.setdefault((row["fabric_id"], row["group_id"]), []).append(resident)
+    return residents_by_place
 
 
 def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mapping[str, Any]) -> float | None:
@@ -268,8 +273,8 @@ def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mappin
     if run["fabric_id"] is None or run["start_s"] is None:
         return None
     first, last = int(run["start_s"] // 3600), int((run["start_s"] + run["time_s"]) // 3600)
-    held = [
+    ratios = [
         hours.get((run["fabric_id"], group, hour * 3600)) for group in run["groups"] for hour in range(first, last + 1)
     ]
-    known = [ratio for ratio in held if ratio is not None]
-    return sum(known) / len(known) if known and len(known) == len(held) else None
+    known_ratios = [ratio for ratio in ratios if ratio is not None]
+    return sum(known_ratios) / len(known_ratios) if known_ratios and len(known_ratios) == len(ratios) else None

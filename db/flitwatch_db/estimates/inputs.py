@@ -1,4 +1,4 @@
-"""What estimators read of runs, and what they leave behind."""
+"""Inputs of estimators, read from runs, and the results that they store."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Runs:
 _NODES = sql.SQL("coalesce(j.nodes, r.ranks)")
 
 
-def applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, int, int]]:
+def list_applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, int, int]]:
     """(exe, nodes, runs, newest run_id) of every application with enough runs that have a start and have ended, most runs first."""
     return conn.execute(
         sql.SQL(
@@ -56,7 +56,7 @@ def applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, 
 
 
 def check_name_of_files(conn: Connection, name: str) -> None:
-    """Whether a set of runs from files may have this name; what a person sees of an application is its name without folders.
+    """Check that a set of runs from files may have this name; people see an application's name without folders.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
 
 @dataclass(frozen=True, eq=False)
 class CoRunningJobs:
-    """Who ran beside the runs: the tables of `flitwatch_domain.neighbourhood`.
+    """Jobs that ran at the same time as the runs: the tables of `flitwatch_domain.neighbourhood`.
 
     Attributes
     ----------
@@ -145,25 +145,31 @@ _PLACES = """
 
 def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
     """Every job that met one of the runs, and where it ran. One of which nobody knows the end met none."""
-    found = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
-    own_pk = [found[run][0] if run in found else None for run in run_id.tolist()]
+    run_windows = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
+    own_pk = [run_windows[run][0] if run in run_windows else None for run in run_id.tolist()]
     # A run without steps has no window: it meets nobody.
-    begin_s, end_s = (np.array([found[run][k] if run in found else np.nan for run in run_id.tolist()]) for k in (1, 2))
-    span = [max(row[2] for row in found.values()), min(row[1] for row in found.values())] if found else [0.0, 0.0]
+    begin_s, end_s = (
+        np.array([run_windows[run][k] if run in run_windows else np.nan for run in run_id.tolist()]) for k in (1, 2)
+    )
+    span = (
+        [max(row[2] for row in run_windows.values()), min(row[1] for row in run_windows.values())]
+        if run_windows
+        else [0.0, 0.0]
+    )
     rows = conn.execute(_JOBS, span).fetchall()
-    rows = _met(rows, begin_s, end_s, {pk for pk in own_pk if pk is not None})
+    rows = _filter_overlapping(rows, begin_s, end_s, {pk for pk in own_pk if pk is not None})
     at = {row[0]: index for index, row in enumerate(rows)}
     users, applications = (sorted({row[k] for row in rows if row[k] is not None}) for k in (1, 2))
     index = [{name: i for i, name in enumerate(names)} for names in (users, applications)]
     columns = [np.array([index[k].get(row[k + 1], -1) for row in rows], np.int64) for k in (0, 1)]
     starts, stops, nodes = (np.array([row[k] for row in rows], float) for k in (3, 4, 5))
-    jobs = Jobs(columns[0], starts, stops, nodes, _placed(conn, at))
+    jobs = Jobs(columns[0], starts, stops, nodes, _count_nodes_by_group(conn, at))
     own = np.array([at.get(pk, -1) if pk is not None else -1 for pk in own_pk], np.int64)
     bears = {by: {rows[job][k] for job in own.tolist() if job >= 0} - {None} for k, by in enumerate(BY, 1)}
     return CoRunningJobs(Windows(begin_s, end_s, own), jobs, users, applications, columns[1], bears)
 
 
-def _met(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list[Any]:
+def _filter_overlapping(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list[Any]:
     """Of jobs from the first run to the last, those that overlap one of the runs, and the runs' own."""
     begins, ends = np.sort(begin_s), np.sort(end_s)
     starts, stops = (np.array([row[k] for row in rows], float) for k in (3, 4))
@@ -172,7 +178,7 @@ def _met(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list
     return [row for row, met in zip(rows, meets.tolist(), strict=True) if met or row[0] in own]
 
 
-def _placed(conn: Connection, at: dict[int, int]) -> Floats:
+def _count_nodes_by_group(conn: Connection, at: dict[int, int]) -> Floats:
     """Nodes of each job in each group of each fabric, (jobs, groups); a node of several endpoints counts in parts."""
     placed = conn.execute(_PLACES, [list(at)]).fetchall()
     groups = {place: i for i, place in enumerate(sorted({(row[1], row[2]) for row in placed}))}
@@ -218,7 +224,7 @@ def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
     Table II's counters by their abbreviations, the other ones that the runs recorded under the names they gave them, and the columns of
     their network cards (`nic.`).
     """
-    recorded, of_runs = _recorded(conn, runs)
+    recorded, of_runs = _read_recorded_counters(conn, runs)
     cards = np.full((*runs.step_time_s.shape, len(ENDPOINT_COLUMNS)), np.nan)
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
     for run, step, rates in conn.execute(
@@ -226,25 +232,27 @@ def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
     ):
         if step < cards.shape[1]:
             cards[line[run], step] = np.array(rates, float) * runs.step_time_s[line[run], step]
-    names = [counter.abbreviation for counter in TABLE_II] + recorded + [f"{NIC}{one}" for one in ENDPOINT_COLUMNS]
+    names = (
+        [counter.abbreviation for counter in TABLE_II] + recorded + [f"{NIC}{column}" for column in ENDPOINT_COLUMNS]
+    )
     return names, np.concatenate([step_counters(conn, runs), of_runs, cards], axis=2)
 
 
-def _recorded(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
+def _read_recorded_counters(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
     """Counters outside table II that the runs recorded themselves; those of most runs first."""
     line = {run: i for i, run in enumerate(runs.run_id.tolist())}
     listed = conn.execute("SELECT run_id, counter_names FROM run WHERE run_id = ANY(%s)", [list(line)]).fetchall()
-    known = {counter.vendor for counter in TABLE_II}
-    often = Counter(name for _, names in listed for name in set(names or ()) - known)
+    vendor_names = {counter.vendor for counter in TABLE_II}
+    often = Counter(name for _, names in listed for name in set(names or ()) - vendor_names)
     chosen = sorted(often, key=lambda name: (-often[name], name))[:MOST_OTHERS]
     place = {name: at for at, name in enumerate(chosen)}
     columns = {
         run: [(at, place[name]) for at, name in enumerate(names or ()) if name in place] for run, names in listed
     }
     counts = np.full((*runs.step_time_s.shape, len(chosen)), np.nan)
-    wanted = [run for run, pairs in columns.items() if pairs]
+    run_ids = [run for run, pairs in columns.items() if pairs]
     for run, step, sums in conn.execute(
-        "SELECT run_id, step, counter_sums FROM run_step WHERE run_id = ANY(%s) AND counter_sums IS NOT NULL", [wanted]
+        "SELECT run_id, step, counter_sums FROM run_step WHERE run_id = ANY(%s) AND counter_sums IS NOT NULL", [run_ids]
     ):
         if step < counts.shape[1] and sums:
             source, target = zip(*columns[run], strict=True)
@@ -266,9 +274,9 @@ def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]
     return io, rest
 
 
-def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
+def load_placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
     """NUM_ROUTERS and NUM_GROUPS of each run, (runs, 2); NaN where its job's place is not known."""
-    found = np.full((len(run_id), 2), np.nan)
+    counts = np.full((len(run_id), 2), np.nan)
     line = {run: i for i, run in enumerate(run_id.tolist())}
     for run, routers, groups in conn.execute(
         "SELECT r.run_id, count(DISTINCT (n.fabric_id, n.router)), count(DISTINCT (q.fabric_id, q.group_id)) FILTER (WHERE q.group_id IS NOT NULL) FROM run r JOIN job_node n USING (job_pk)"
@@ -276,8 +284,8 @@ def placement(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
         [list(line)],
     ):
         if routers and groups:
-            found[line[run]] = routers, groups
-    return found
+            counts[line[run]] = routers, groups
+    return counts
 
 
 def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
@@ -290,7 +298,7 @@ def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
     return None if row is None or not row[0] else int(row[0])
 
 
-def technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None:
+def find_technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None:
     """Of the fabric that most of the runs were on; None where that is not known."""
     row = conn.execute(
         "SELECT f.technology FROM run r JOIN job_node n USING (job_pk) JOIN fabric f USING (fabric_id)"
@@ -301,7 +309,7 @@ def technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None
 
 
 def route_changes_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
-    """When routes changed on the fabrics of these runs, epoch seconds, ascending: loaded tables of which entries differ, and what an operator noted."""
+    """Load when routes changed on the fabrics of these runs, epoch seconds, ascending: tables with changed entries, and operators' notes."""
     rows = conn.execute(
         "SELECT DISTINCT extract(epoch FROM c.ts)::float8 FROM route_change c WHERE (c.note IS NOT NULL OR c.changed > 0) AND c.fabric_id IN"
         " (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = ANY(%s)) ORDER BY 1",
@@ -311,7 +319,7 @@ def route_changes_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
 
 
 def has_runs(conn: Connection, cluster: str) -> bool:
-    """Whether any run of a cluster's jobs is stored."""
+    """Return whether any run of a cluster's jobs is stored."""
     row = conn.execute(
         "SELECT EXISTS (SELECT FROM run JOIN job USING (job_pk) WHERE job.cluster = %s)", [cluster]
     ).fetchone()

@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.runs.reads import named
+from flitwatch_db.runs.reads import build_exe_column
 from flitwatch_domain.blame import CANNOT_TELL, NAMED
 from flitwatch_domain.run_time import BASES
 
@@ -36,18 +36,18 @@ _RUNS_NOW = SQL("""
 """).format(least=sql.Literal(LEAST_SILENT_S), steps=sql.Literal(SILENT_STEPS))
 
 
-async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any = None) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
-async def applications(conn: Connection) -> list[Row]:
+async def list_application_estimates(conn: Connection) -> list[Row]:
     """Instrumented applications by number of nodes, most runs first, then sets of runs from files, the newest first.
 
     With `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
     """
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             WITH sets AS (
@@ -72,7 +72,7 @@ async def applications(conn: Connection) -> list[Row]:
     )
 
 
-async def versions(
+async def list_estimates(
     conn: Connection,
     limit: int,
     before: int | None,
@@ -82,14 +82,14 @@ async def versions(
     bare: bool = False,
 ) -> list[Row]:
     """Estimates, newest first, numbered below `before`; `bare`: the application is named without folders."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         _HEAD
         + SQL(
             " WHERE (%(before)s::bigint IS NULL OR estimate_id < %(before)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)"
             " AND (%(exe)s::text IS NULL OR {} = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)"
             " ORDER BY estimate_id DESC LIMIT %(limit)s"
-        ).format(named(SQL("exe"), bare)),
+        ).format(build_exe_column(SQL("exe"), bare)),
         {"before": before, "kind": kind, "exe": exe, "nodes": nodes, "limit": limit},
     )
 
@@ -98,14 +98,14 @@ async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
     """An estimate with its result: the one of that number, or the newest that fits, of files only where none of recorded runs does; `bare`: the application is named without folders."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result FROM estimate
             WHERE kind = %(kind)s AND (%(exe)s::text IS NULL OR {} = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)
               AND (%(number)s::bigint IS NULL OR estimate_id = %(number)s)
             ORDER BY source = 'files', estimate_id DESC LIMIT 1
-        """).format(named(SQL("exe"), bare)),
+        """).format(build_exe_column(SQL("exe"), bare)),
         {"kind": kind, "exe": exe, "nodes": nodes, "number": estimate_id},
     )
     return rows[0] if rows else None
@@ -113,7 +113,7 @@ async def find_estimate(
 
 async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
     """The newest estimate of each application, with its result."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT DISTINCT ON (exe, nodes) estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result
@@ -123,21 +123,21 @@ async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
     )
 
 
-async def state(conn: Connection, kind: str, exe: str, nodes: int, bare: bool = False) -> Row | None:
-    """How a kind of estimate stands for an application (`bare`: named without folders); None where no worker has looked."""
-    rows = await _rows(
+async def find_estimate_state(conn: Connection, kind: str, exe: str, nodes: int, bare: bool = False) -> Row | None:
+    """Find the state of a kind of estimate for an application (`bare`: named without folders); None if no worker has checked it."""
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT estimate_id, checked_at AS checked, runs, lacks, drift FROM estimate_state WHERE kind = %s AND {} = %s AND nodes = %s"
-        ).format(named(SQL("exe"), bare)),
+        ).format(build_exe_column(SQL("exe"), bare)),
         [kind, exe, nodes],
     )
     return rows[0] if rows else None
 
 
-async def entries(conn: Connection, estimate_id: int, by: str, after: int, limit: int) -> list[Row]:
+async def list_entries(conn: Connection, estimate_id: int, by: str, after: int, limit: int) -> list[Row]:
     """Blamed names of an estimate below a place."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             "SELECT place, name, entry FROM estimate_entry WHERE estimate_id = %s AND by_what = %s AND place > %s ORDER BY place LIMIT %s"
@@ -148,7 +148,7 @@ async def entries(conn: Connection, estimate_id: int, by: str, after: int, limit
 
 async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
     """total, testable, found (named) and cannot_tell of an estimate's entries."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             SELECT count(*) AS total, count(*) FILTER (WHERE (entry ->> 'testable')::boolean) AS testable,
@@ -160,9 +160,9 @@ async def entry_counts(conn: Connection, estimate_id: int, by: str) -> Row:
     return rows[0]
 
 
-async def entry(conn: Connection, estimate_id: int, by: str, place: int) -> Row | None:
+async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) -> Row | None:
     """One blamed name with its overlap and exposure by run."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT place, name, entry, overlap, exposure FROM estimate_entry WHERE estimate_id = %s AND by_what = %s AND place = %s"
@@ -172,9 +172,9 @@ async def entry(conn: Connection, estimate_id: int, by: str, place: int) -> Row 
     return rows[0] if rows else None
 
 
-async def running(conn: Connection, limit: int) -> list[Row]:
+async def list_running_runs(conn: Connection, limit: int) -> list[Row]:
     """Runs whose jobs run now, with steps so far; newest start first."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT r.run_id, coalesce(r.job_id, j.job_id) AS job_id, j.user_name AS "user", r.exe, coalesce(j.nodes, r.ranks) AS nodes, r.start_ts AS start, r.simulated,
@@ -188,8 +188,8 @@ async def running(conn: Connection, limit: int) -> list[Row]:
 
 
 async def is_running(conn: Connection, run_id: int) -> bool:
-    """Whether a run's job runs."""
-    rows = await _rows(
+    """Return whether a run's job is running."""
+    rows = await _fetch_rows(
         conn,
         SQL("""
             SELECT {} AS now FROM run r LEFT JOIN job j USING (job_pk)
@@ -200,14 +200,16 @@ async def is_running(conn: Connection, run_id: int) -> bool:
     return bool(rows and rows[0]["now"])
 
 
-async def forecasts(conn: Connection, run_id: int, limit: int = 2000) -> list[Row]:
+async def list_forecasts(conn: Connection, run_id: int, limit: int = 2000) -> list[Row]:
     """Every forecast made of a run, in order of steps, with what came of it."""
-    return await _rows(conn, _FORECAST + SQL(" WHERE f.run_id = %s ORDER BY f.after_steps LIMIT %s"), [run_id, limit])
+    return await _fetch_rows(
+        conn, _FORECAST + SQL(" WHERE f.run_id = %s ORDER BY f.after_steps LIMIT %s"), [run_id, limit]
+    )
 
 
 async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Row]:
     """The newest forecast of each run."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("SELECT DISTINCT ON (run_id) * FROM (")
         + _FORECAST
@@ -219,7 +221,7 @@ async def newest_forecasts(conn: Connection, run_ids: list[int]) -> dict[int, Ro
 
 async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]:
     """The scheduler's number of each run."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT r.run_id, coalesce(r.job_id, j.job_id) AS job_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.run_id = ANY(%s)"
@@ -231,7 +233,7 @@ async def job_ids(conn: Connection, run_ids: list[int]) -> dict[int, str | None]
 
 async def past_jobs(conn: Connection, job_pk: int, elapsed_s: float | None) -> list[Row]:
     """Elapsed times of completed jobs like this one, from the most alike to the least: user and name and size, name and size, user and size."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             WITH me AS (SELECT user_name, name, nodes, simulated FROM job WHERE job_pk = %(job)s), past AS (
@@ -257,7 +259,7 @@ _MOST_PAST = 3000
 
 async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
     """Run times of completed jobs like this one in order of start, by what they have in common with it (`run_time.BASES`)."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             WITH me AS (SELECT user_name, name, nodes, simulated, start_ts FROM job WHERE job_pk = %(job)s)
@@ -279,7 +281,7 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
 
 async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
     """Running jobs of which no run is recorded, the largest first."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, j.simulated,
@@ -292,9 +294,9 @@ async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
     )
 
 
-async def stalls(conn: Connection, job_pk: int, fabric_id: int, from_: datetime, to: datetime) -> Row | None:
+async def load_stall_ratios(conn: Connection, job_pk: int, fabric_id: int, from_: datetime, to: datetime) -> Row | None:
     """Stall ratio of a job's routers and of the machine over [from, to), by the minute; None where nothing was counted."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             WITH by_router AS (
@@ -314,9 +316,9 @@ async def stalls(conn: Connection, job_pk: int, fabric_id: int, from_: datetime,
     return rows[0] if rows and rows[0]["machine"] is not None else None
 
 
-async def blamed(conn: Connection, users: list[str]) -> dict[str, list[str]]:
+async def find_blaming_applications(conn: Connection, users: list[str]) -> dict[str, list[str]]:
     """For each user the applications in whose newest estimate they are named."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             SELECT n.name, array_agg(DISTINCT e.exe ORDER BY e.exe) AS exes

@@ -76,24 +76,24 @@ class RecommendationSide(TypedDict):
     label: str
 
 
-def _jsonb(value: Any) -> Jsonb:
+def _to_jsonb(value: Any) -> Jsonb:
     return Jsonb(value, dumps=lambda v: as_json(v).decode())
 
 
-def save(conn: psycopg.Connection[Any], new: Recommendation) -> int:
+def save_recommendation(conn: psycopg.Connection[Any], new: Recommendation) -> int:
     """Store a recommendation within the caller's transaction; that of the same task and kind is replaced. Returns its number."""
     created_by, authorised = new.created_by, new.authorised
     if new.task_id is not None:
         conn.execute("DELETE FROM recommendation WHERE task_id = %s AND kind = %s", [new.task_id, new.kind])
-        asked = conn.execute("SELECT created_by, authorised FROM task WHERE task_id = %s", [new.task_id]).fetchone()
-        created_by, authorised = asked or (created_by, authorised)
+        task_row = conn.execute("SELECT created_by, authorised FROM task WHERE task_id = %s", [new.task_id]).fetchone()
+        created_by, authorised = task_row or (created_by, authorised)
     row = conn.execute(
         "INSERT INTO recommendation (kind, state, task_id, fabric_id, fabric, job_id, user_name, application, title, reason, gain, environment,"
         " detail, simulated, figures, created_by, authorised)"
         " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING recommendation_id",
         [
             new.kind, new.state, new.task_id, new.fabric_id, new.fabric, new.job_id, new.user, new.application, new.title, new.reason,
-            None if new.gain is None else _jsonb(new.gain), new.environment, _jsonb(new.detail), new.simulated,
+            None if new.gain is None else _to_jsonb(new.gain), new.environment, _to_jsonb(new.detail), new.simulated,
             new.figures, created_by, authorised,
         ],
     ).fetchone()  # fmt: skip
@@ -109,7 +109,7 @@ def save(conn: psycopg.Connection[Any], new: Recommendation) -> int:
 
 @dataclass(frozen=True)
 class StagedRoutes:
-    """What staging a recommendation's tables needs to know; `lfts` is None where it has none, times where it did not happen.
+    """Inputs for staging a recommendation's tables; `lfts` is None if it has none, a time is None if the step did not happen.
 
     reason : what the run said of it
     loaded_digest : of the tables that it was made from, as `lft.digest`; None where it was made from no stored counters
@@ -133,7 +133,7 @@ class StagedRoutes:
     seed: int = 1
 
 
-def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
+def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
     """A recommendation of routes as `loop apply` takes it, its row locked until the transaction ends.
 
     Raises
@@ -153,11 +153,11 @@ def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
             advice="`flitwatch loop run --fabric` makes one.",
         )
     fabric, state, reason, simulated, authorised, detail, packed, staged_in, staged_at, rolled_back_at = row
-    asked = detail.get("parameters") or {}
+    parameters = detail.get("parameters") or {}
     return StagedRoutes(
         fabric or "", state, reason, simulated, authorised,
-        None if packed is None else gzip.decompress(packed), asked.get("loaded_digest"), staged_in, staged_at, rolled_back_at,
-        asked.get("lmc", 0), asked.get("sls", 0), asked.get("vls", 0), asked.get("seed", 1),
+        None if packed is None else gzip.decompress(packed), parameters.get("loaded_digest"), staged_in, staged_at, rolled_back_at,
+        parameters.get("lmc", 0), parameters.get("sls", 0), parameters.get("vls", 0), parameters.get("seed", 1),
     )  # fmt: skip
 
 

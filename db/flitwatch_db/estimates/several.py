@@ -31,22 +31,22 @@ EVIDENCE = (
 )  # fmt: skip
 
 
-async def entries(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
+async def list_evidence(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
     """(name, evidence with its set) of every entry; `files`: of sets from files too."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(_ENTRIES, {"by": by, "files": files, "cannot_tell": CANNOT_TELL})
-        return [_evidence(row) for row in await cursor.fetchall()]
+        return [_pick_evidence(row) for row in await cursor.fetchall()]
 
 
 def entries_now(conn: psycopg.Connection[Any], by: str) -> list[tuple[str, Row]]:
     """The same on a blocking connection."""
     with conn.cursor(row_factory=dict_row) as cursor:
         cursor.execute(_ENTRIES, {"by": by, "files": True, "cannot_tell": CANNOT_TELL})
-        return [_evidence(row) for row in cursor.fetchall()]
+        return [_pick_evidence(row) for row in cursor.fetchall()]
 
 
-def _evidence(row: Row) -> tuple[str, Row]:
-    known = {name: row["entry"].get(name) for name in EVIDENCE}
+def _pick_evidence(row: Row) -> tuple[str, Row]:
+    evidence = {name: row["entry"].get(name) for name in EVIDENCE}
     return row["name"], {
         name: row[name] for name in ("estimate_id", "exe", "nodes", "runs", "place", "simulated")
-    } | known
+    } | evidence

@@ -1,4 +1,4 @@
-"""What was counted on a run's routers and network cards, on routers with I/O nodes, and elsewhere, during each step: kept because seconds are not."""
+"""Counters during each step of a run: of its routers and network cards, of routers with I/O nodes, and elsewhere; kept because seconds are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_STEPS = 400
 RECENT_DAYS, MOST_RUNS = 4, 200
 
 
-def _rates(columns: list[str], condition: str) -> sql.Composed:
+def _build_rates(columns: list[str], condition: str) -> sql.Composed:
     """An array of counts per second over the rows that fit; NULL where too few were counted."""
     sums = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))
@@ -47,7 +47,7 @@ _DUE = """
 """
 
 
-def _due(table: str) -> sql.Composed:
+def _build_due_query(table: str) -> sql.Composed:
     return sql.SQL(_DUE).format(table=sql.Identifier(table), most=sql.Literal(MOST_STEPS))
 
 
@@ -94,17 +94,17 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
         WHERE g.seconds > 0
         GROUP BY g.step, g.seconds ON CONFLICT DO NOTHING
     """).format(
-        due=_due("run_step_around"),
-        own=_rates([counter.column for counter in TABLE_II], "g.own"),
-        io=_rates(four, "g.io"),
-        rest=_rates(four, "NOT g.own"),
+        due=_build_due_query("run_step_around"),
+        own=_build_rates([counter.column for counter in TABLE_II], "g.own"),
+        io=_build_rates(four, "g.io"),
+        rest=_build_rates(four, "NOT g.own"),
     )
-    given = {"start": start_s, "run": run_id, "through": complete_through_s, "job": job_pk, "fabric": fabric_id}
-    conn.execute(_cards(), given)
-    return conn.execute(query, given).rowcount
+    parameters = {"start": start_s, "run": run_id, "through": complete_through_s, "job": job_pk, "fabric": fabric_id}
+    conn.execute(_build_cards_query(), parameters)
+    return conn.execute(query, parameters).rowcount
 
 
-def _cards() -> sql.Composed:
+def _build_cards_query() -> sql.Composed:
     """Rates of the cards of the run's nodes, by step; a row of a card stands for `seconds` of them, so that slow samplers are counted too."""
     rates = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) / g.seconds").format(sql.Identifier(column)) for column in ENDPOINT_COLUMNS
@@ -120,7 +120,7 @@ def _cards() -> sql.Composed:
         FROM g LEFT JOIN endpoint_1s c ON c.fabric_id = %(fabric)s AND c.endpoint = g.endpoint AND c.ts >= to_timestamp(g.first) AND c.ts <= to_timestamp(g.last)
         WHERE g.seconds > 0
         GROUP BY g.step, g.seconds ON CONFLICT DO NOTHING
-    """).format(due=_due("run_step_nic"), least=sql.Literal(LEAST_COVERAGE), rates=rates)
+    """).format(due=_build_due_query("run_step_nic"), least=sql.Literal(LEAST_COVERAGE), rates=rates)
 
 
 def complete_through_s(conn: Connection, run_id: int) -> float | None:

@@ -1,4 +1,4 @@
-"""What estimators leave behind: results with their data, parameters, code version and score; models; states; forecasts."""
+"""Store of estimators' results with data, parameters, code version and score; also of models, states and forecasts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Entry:
     exposure: Sequence[float]
 
 
-def save(
+def save_estimate(
     conn: Connection,
     estimate: Estimate,
     entries: Mapping[str, Sequence[Entry]] | None = None,
@@ -87,8 +87,8 @@ def save(
             cursor.executemany(
                 "INSERT INTO estimate_entry (estimate_id, by_what, place, name, entry, overlap, exposure) VALUES (%s, %s, %s, %s, %s, %s, %s)",
                 [
-                    [number, by, place, one.name, Jsonb(one.entry), list(one.overlap), list(one.exposure)]
-                    for place, one in enumerate(ranked, 1)
+                    [number, by, place, entry.name, Jsonb(entry.entry), list(entry.overlap), list(entry.exposure)]
+                    for place, entry in enumerate(ranked, 1)
                 ],
             )
     for m, model in (models or {}).items():
@@ -177,7 +177,7 @@ def models_of(conn: Connection, estimate_id: int) -> dict[int, bytes]:
 
 @dataclass(frozen=True)
 class State:
-    """How an estimate was when it was last looked at."""
+    """State of an estimate when it was last checked."""
 
     runs: int
     newest_run: int
@@ -197,7 +197,7 @@ def states_of(conn: Connection, exe: str, nodes: int) -> dict[str, State]:
 
 
 def data_and_result_of(conn: Connection, estimate_id: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """What an estimate was made from, and its result; None where it is gone."""
+    """Return the data that an estimate was made from, and its result; None if the estimate is gone."""
     row = conn.execute("SELECT data, result FROM estimate WHERE estimate_id = %s", [estimate_id]).fetchone()
     return None if row is None else (row[0], row[1])
 

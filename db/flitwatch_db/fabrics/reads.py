@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from psycopg.rows import class_row, dict_row
 from psycopg.sql import SQL, Composed
 
-from flitwatch_db.core.columns import Connection, columns
+from flitwatch_db.core.columns import Connection, fetch_columns
 from flitwatch_db.counters import rollups
 from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_domain.errors import NotFound
@@ -34,7 +34,7 @@ async def list_heads(conn: Connection) -> list[FabricHead]:
         return await cursor.fetchall()
 
 
-async def head(conn: Connection, name_or_id: str) -> FabricHead:
+async def find_fabric_head(conn: Connection, name_or_id: str) -> FabricHead:
     """One fabric by name or, failing that, by number.
 
     Raises
@@ -48,20 +48,20 @@ async def head(conn: Connection, name_or_id: str) -> FabricHead:
             _HEAD + SQL(" WHERE name = %(name)s OR fabric_id = %(number)s ORDER BY name = %(name)s DESC LIMIT 1"),
             {"name": name_or_id, "number": number},
         )
-        found = await cursor.fetchone()
-    if found is None:
+        fabric_head = await cursor.fetchone()
+    if fabric_head is None:
         names = [row.name for row in await list_heads(conn)]
-        known = ", ".join(names[:10]) + (" and more" if len(names) > 10 else "")
+        listing = ", ".join(names[:10]) + (" and more" if len(names) > 10 else "")
         raise NotFound(
             f"there is no fabric {name_or_id[:80]!r}",
-            advice=f"Known fabrics: {known}." if names else "Import one with `flitwatch import fabric`.",
+            advice=f"Known fabrics: {listing}." if names else "Import one with `flitwatch import fabric`.",
         )
-    return found
+    return fabric_head
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a fabric's counters reach, in epoch seconds; None where there are none.
+    """Reach of a fabric's counters, in epoch seconds; None if there are none.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Reach:
     due_s: tuple[int, ...] = ()
 
     def kept(self, width_s: int, from_s: float) -> bool:
-        """Whether rows of that width reach back to a time, or as far as any rows do."""
+        """Return whether rows of that width reach back to a time, or as far as any rows do."""
         of_fabric = width_s in rollups.TABLES
         oldest = (self.oldest_of_fabric_s if of_fabric else self.oldest_s).get(width_s)
         if oldest is None:
@@ -117,8 +117,8 @@ _PORTS_EDGE = SQL("SELECT extract(epoch FROM ts)::bigint FROM port_10s WHERE fab
 _DUE = SQL("SELECT DISTINCT extract(epoch FROM hour)::bigint AS hour FROM rollup_due WHERE fabric_id = %s ORDER BY 1")
 
 
-async def reach(conn: Connection, fabric_id: int) -> Reach:
-    """How far a fabric's router counters reach."""
+async def load_reach(conn: Connection, fabric_id: int) -> Reach:
+    """Load how far a fabric's router counters reach."""
     oldest: dict[int, int] = {}
     last: int | None = None
     for width, (first, newest) in _EDGE.items():
@@ -138,18 +138,18 @@ async def reach(conn: Connection, fabric_id: int) -> Reach:
     due = tuple(int(hour) for (hour,) in await (await conn.execute(_DUE, [fabric_id])).fetchall())
     of_fabric: dict[int, int] = {}
     for width, edge in _FABRIC_EDGE.items():
-        starts = await _starts(conn, edge, fabric_id)
+        starts = await _fetch_starts(conn, edge, fabric_id)
         source = oldest.get(60 if width < 3600 else 3600)
         if due and source is not None:
             # What is due is summed from rows of routers, as far as these are kept.
             starts.append(max(due[0], source) // width * width)
         if starts:
             of_fabric[width] = min(starts)
-    ports = await _starts(conn, _PORTS_EDGE, fabric_id)
+    ports = await _fetch_starts(conn, _PORTS_EDGE, fabric_id)
     return Reach(first_s, last, oldest, of_fabric, ports[0] if ports else None, due)
 
 
-async def _starts(conn: Connection, query: SQL | Composed, fabric_id: int) -> list[int]:
+async def _fetch_starts(conn: Connection, query: SQL | Composed, fabric_id: int) -> list[int]:
     """The first column of what a query finds of a fabric."""
     return [int(start) for (start,) in await (await conn.execute(query, [fabric_id])).fetchall()]
 
@@ -158,7 +158,7 @@ async def usual_tile_seconds(
     conn: Connection, fabric_id: int, from_s: int, to_s: int, routers: int
 ) -> NDArray[np.float64]:
     """The most tile-seconds a second that each router counted in a minute of [from, to): float64[routers], NaN where none."""
-    found = await columns(
+    rows = await fetch_columns(
         conn,
         SQL(
             "SELECT router, max(tile_seconds) / 60 AS rate FROM router_1m"
@@ -168,8 +168,8 @@ async def usual_tile_seconds(
         {"router": "i4", "rate": "f8"},
     )
     rates = np.full(routers, np.nan)
-    inside = found["router"] < routers
-    rates[found["router"][inside]] = found["rate"][inside]
+    inside = rows["router"] < routers
+    rates[rows["router"][inside]] = rows["rate"][inside]
     return rates
 
 
@@ -180,10 +180,10 @@ async def counted_routers(conn: Connection, fabric_id: int, snapshot: bool, sinc
     else:
         source = SQL("SELECT DISTINCT router FROM router_1h WHERE fabric_id = %s AND ts >= to_timestamp(%s)")
         parameters = [fabric_id, since_s]
-    return (await columns(conn, source, parameters, {"router": "i4"}))["router"]
+    return (await fetch_columns(conn, source, parameters, {"router": "i4"}))["router"]
 
 
-async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[int]]:
+async def count_devices(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[int]]:
     """Numbers of routers, endpoints and links, and the groups that occur."""
     cursor = await conn.execute(
         "SELECT (SELECT count(*) FROM router WHERE fabric_id = %(f)s), (SELECT count(*) FROM endpoint WHERE fabric_id = %(f)s),"
@@ -197,7 +197,7 @@ async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[i
 
 
 class RouteChange(TypedDict):
-    """When tables were loaded, the note with them, their entries and how many of them changed; None is unknown."""
+    """Change of routes: when tables were loaded, their note, their entries and how many of them changed; None is unknown."""
 
     ts: datetime
     note: str | None

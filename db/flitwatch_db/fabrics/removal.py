@@ -51,7 +51,7 @@ _ASKED = """jsonb_path_exists(args, '$.**.fabric ? (@ == $name || @ == $number)'
 
 @dataclass(frozen=True)
 class Held:
-    """What is stored of a fabric.
+    """Stored data of a fabric.
 
     Attributes
     ----------
@@ -65,28 +65,30 @@ class Held:
     left: list[str]
 
 
-def held(conn: Conn, name_or_id: str | int) -> Held:
-    """Count what `remove` would remove; changes nothing.
+def count_stored(conn: Conn, name_or_id: str | int) -> Held:
+    """Count what `remove_fabric` would remove; changes nothing.
 
     Raises
     ------
     NotFound
         There is no such fabric.
     Conflict
-        It is in use, as `remove` says.
+        It is in use, as `remove_fabric` says.
     """
-    row = store.get(conn, name_or_id)
+    row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)
     rows: dict[str, int] = {}
-    for table, condition in (_conditions() | _times(conn)).items():
-        rows[table] = _number(
+    for table, condition in (_list_conditions() | _list_time_tables(conn)).items():
+        rows[table] = _fetch_number(
             conn, sql.SQL("SELECT count(*) FROM {} WHERE {}").format(sql.Identifier(table), condition), row
         )
-    on_it = _number(conn, sql.SQL("SELECT count(DISTINCT job_pk) FROM job_node WHERE fabric_id = %(fabric)s"), row)
-    return Held({table: count for table, count in rows.items() if count}, on_it, _left(conn, row))
+    on_it = _fetch_number(
+        conn, sql.SQL("SELECT count(DISTINCT job_pk) FROM job_node WHERE fabric_id = %(fabric)s"), row
+    )
+    return Held({table: count for table, count in rows.items() if count}, on_it, _list_references(conn, row))
 
 
-def remove(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
+def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
     """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
 
     Jobs that lie on it find their place anew: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and archives and
@@ -111,34 +113,34 @@ def remove(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, tot
         Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters where
         they began to come meanwhile.
     """
-    row = store.get(conn, name_or_id)
+    row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)
-    left = _left(conn, row)
-    asked = _asked(row)
-    times = _times(conn)
+    references = _list_references(conn, row)
+    parameters = _build_parameters(row)
+    times = _list_time_tables(conn)
     _lift_decompression_limit(conn)
     with conn.transaction():
         # A roll-up reads this table from its beginning to its end: afterwards none of this fabric runs, and without marks none begins.
         conn.execute("LOCK TABLE rollup_due IN ACCESS EXCLUSIVE MODE")
-        conn.execute("DELETE FROM rollup_due WHERE fabric_id = %(fabric)s", asked)
+        conn.execute("DELETE FROM rollup_due WHERE fabric_id = %(fabric)s", parameters)
     rows: dict[str, int] = {}
     for done, (table, condition) in enumerate(times.items()):
         on_step(done, len(times) + 1, table)
-        rows[table] = _remove_by_chunk(conn, table, condition, asked)
+        rows[table] = _remove_by_chunk(conn, table, condition, parameters)
     on_step(len(times), len(times) + 1, row.name)
     with conn.transaction():
         # A writer shares the fabric's row while it adds counters: this waits for it, and those after this find no fabric.
-        conn.execute("SELECT FROM fabric WHERE fabric_id = %(fabric)s FOR UPDATE", asked)
+        conn.execute("SELECT FROM fabric WHERE fabric_id = %(fabric)s FOR UPDATE", parameters)
         _refuse_in_use(conn, row)
-        for table, condition in (times | _conditions()).items():
+        for table, condition in (times | _list_conditions()).items():
             delete = sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition)
-            rows[table] = rows.get(table, 0) + conn.execute(delete, asked).rowcount
+            rows[table] = rows.get(table, 0) + conn.execute(delete, parameters).rowcount
         placed = _place_anew(conn, row.fabric_id)
-        conn.execute("DELETE FROM fabric WHERE fabric_id = %(fabric)s", asked)
+        conn.execute("DELETE FROM fabric WHERE fabric_id = %(fabric)s", parameters)
     # Jobs that were stored meanwhile.
     placed += _place_anew(conn, row.fabric_id)
     on_step(len(times) + 1, len(times) + 1, "")
-    return Held({table: count for table, count in rows.items() if count}, placed, left)
+    return Held({table: count for table, count in rows.items() if count}, placed, references)
 
 
 class _Asked(TypedDict):
@@ -148,29 +150,29 @@ class _Asked(TypedDict):
     name: str
 
 
-def _asked(row: FabricRow) -> _Asked:
+def _build_parameters(row: FabricRow) -> _Asked:
     return {"fabric": row.fabric_id, "name": row.name}
 
 
-def _number(conn: Conn, query: sql.SQL | sql.Composed, row: FabricRow) -> int:
-    found = conn.execute(query, _asked(row)).fetchone()
-    return 0 if found is None else int(found[0])
+def _fetch_number(conn: Conn, query: sql.SQL | sql.Composed, row: FabricRow) -> int:
+    count_row = conn.execute(query, _build_parameters(row)).fetchone()
+    return 0 if count_row is None else int(count_row[0])
 
 
-def _conditions() -> dict[str, sql.Composable]:
+def _list_conditions() -> dict[str, sql.Composable]:
     """Tables without times, and which of their rows are a fabric's."""
     return {**_NAMED, **dict.fromkeys(_PARTS, sql.SQL("fabric_id = %(fabric)s"))}
 
 
-def _times(conn: Conn) -> dict[str, sql.Composable]:
+def _list_time_tables(conn: Conn) -> dict[str, sql.Composable]:
     """Tables of times with a fabric's rows, and which they are."""
     own = sql.SQL("fabric_id = %(fabric)s")
     sampled = sql.SQL("context_id IN (SELECT context_id FROM sample_context WHERE fabric_id = %(fabric)s)")
-    found = conn.execute(
+    rows = conn.execute(
         "SELECT t.name, c.column_name FROM time_table t JOIN information_schema.columns c ON c.table_schema = 'flitwatch' AND c.table_name = t.name"
         " WHERE c.column_name IN ('fabric_id', 'context_id') ORDER BY t.name"
     ).fetchall()
-    return {str(name): own if column == "fabric_id" else sampled for name, column in found}
+    return {str(name): own if column == "fabric_id" else sampled for name, column in rows}
 
 
 def _lift_decompression_limit(conn: Conn) -> None:
@@ -198,23 +200,25 @@ def _place_anew(conn: Conn, fabric_id: int) -> int:
     """Let the jobs that lie on a fabric, which has no endpoints any more, find their place; return how many did."""
     placed = 0
     query = "SELECT DISTINCT job_pk FROM job_node WHERE fabric_id = %s LIMIT %s"
-    while found := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
+    while job_pks := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
         with conn.transaction():
-            jobs.place(conn, found)
-            runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [found]).fetchall()
+            jobs.place_jobs(conn, job_pks)
+            runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [job_pks]).fetchall()
             place_ranks(conn, [run_id for (run_id,) in runs])
-        placed += len(found)
+        placed += len(job_pks)
     return placed
 
 
-def _left(conn: Conn, row: FabricRow) -> list[str]:
+def _list_references(conn: Conn, row: FabricRow) -> list[str]:
     """Rules and silences that name the fabric, a line each."""
     rules = "SELECT name FROM alert_rule WHERE rule #>> '{where,fabric}' = %(name)s ORDER BY 1"
     silences = (
         "SELECT silence_id FROM alert_silence WHERE matchers ->> 'fabric' = %(name)s AND ends_at > now() ORDER BY 1"
     )
-    return [f"alert rule {name} stays: it is for {row.name}" for (name,) in conn.execute(rules, _asked(row))] + [
-        f"silence {number} stays: it is for {row.name}" for (number,) in conn.execute(silences, _asked(row))
+    return [
+        f"alert rule {name} stays: it is for {row.name}" for (name,) in conn.execute(rules, _build_parameters(row))
+    ] + [
+        f"silence {number} stays: it is for {row.name}" for (number,) in conn.execute(silences, _build_parameters(row))
     ]
 
 
@@ -223,7 +227,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     fed = conn.execute(
         "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
         " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",
-        {**_asked(row), "fed": FED_S},
+        {**_build_parameters(row), "fed": FED_S},
     ).fetchone()
     if fed is not None and fed[0] is not None:
         raise Conflict(
@@ -233,7 +237,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     staged = conn.execute(
         "SELECT recommendation_id, staged_in FROM recommendation WHERE (fabric_id = %(fabric)s OR fabric = %(name)s)"
         " AND staged_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1 LIMIT 1",
-        _asked(row),
+        _build_parameters(row),
     ).fetchone()
     if staged is not None:
         raise Conflict(
@@ -242,7 +246,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
         )
     task = conn.execute(
         f"SELECT task_id, name FROM task WHERE state IN ('queued', 'running') AND {_ASKED} ORDER BY 1 LIMIT 1",  # noqa: S608
-        _asked(row),
+        _build_parameters(row),
     ).fetchone()
     if task is not None:
         raise Conflict(

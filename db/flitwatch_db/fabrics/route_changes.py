@@ -24,7 +24,7 @@ class RouteChange(NamedTuple):
     new: bool
 
 
-def record(
+def record_change(
     conn: psycopg.Connection[Any],
     fabric_id: int,
     ts: datetime,
@@ -48,26 +48,26 @@ def record(
     # One importer at a time: what is compared here must not change before it is stored.
     conn.execute("SELECT FROM fabric WHERE fabric_id = %s FOR NO KEY UPDATE", [fabric_id])
     if ports is not None and note is None:
-        force = _tables(conn, "ts <= %s ORDER BY ts DESC", fabric_id, ts)
-        if force is not None and _differ(force.ports, ports) == 0:
+        force = _load_tables(conn, "ts <= %s ORDER BY ts DESC", fabric_id, ts)
+        if force is not None and _count_changes(force.ports, ports) == 0:
             return RouteChange(force.ts, int((ports >= 0).sum()), 0, new=False)
-    before = None if ports is None else _tables(conn, "ts < %s ORDER BY ts DESC", fabric_id, ts)
+    before = None if ports is None else _load_tables(conn, "ts < %s ORDER BY ts DESC", fabric_id, ts)
     entries = None if ports is None else int((ports >= 0).sum())
-    changed = None if ports is None or before is None else _differ(before.ports, ports)
-    packed = None if ports is None else _packed(ports)
+    changed = None if ports is None or before is None else _count_changes(before.ports, ports)
+    packed = None if ports is None else _pack_ports(ports)
     conn.execute(
         "INSERT INTO route_change (fabric_id, ts, note, entries, changed, source, tables) VALUES (%s, %s, %s, %s, %s, %s, %s)"
         " ON CONFLICT (fabric_id, ts) DO UPDATE SET note = excluded.note, entries = excluded.entries, changed = excluded.changed,"
         " source = excluded.source, tables = excluded.tables",
         [fabric_id, ts, note, entries, changed, source, packed],
     )
-    after = None if ports is None else _tables(conn, "ts > %s ORDER BY ts", fabric_id, ts)
+    after = None if ports is None else _load_tables(conn, "ts > %s ORDER BY ts", fabric_id, ts)
     if ports is not None and after is not None:
         conn.execute(
             "UPDATE route_change SET changed = %s WHERE fabric_id = %s AND ts = %s",
-            [_differ(ports, after.ports), fabric_id, after.ts],
+            [_count_changes(ports, after.ports), fabric_id, after.ts],
         )
-    events.emit(conn, "routes", {"fabric_id": fabric_id, "ts": ts.isoformat()})
+    events.emit_event(conn, "routes", {"fabric_id": fabric_id, "ts": ts.isoformat()})
     return RouteChange(ts, entries, changed, new=True)
 
 
@@ -91,10 +91,12 @@ def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to:
     newest = conn.execute(
         "SELECT tables FROM route_change WHERE fabric_id = %s AND ts <= %s ORDER BY ts DESC LIMIT 1", [fabric_id, from_]
     ).fetchone()
-    return None if newest is None or newest[0] is None else _unpacked(newest[0])
+    return None if newest is None or newest[0] is None else _unpack_ports(newest[0])
 
 
-def loaded(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float) -> tuple[int, str] | None:
+def find_tables_key(
+    conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float
+) -> tuple[int, str] | None:
     """A key of the tables that were loaded for all of [from, to), epoch seconds, for `ports_of`; None where none are known or they changed in between."""
     row = conn.execute(
         "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
@@ -105,12 +107,12 @@ def loaded(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: f
 
 
 def ports_of(conn: psycopg.Connection[Any], fabric_id: int, key: tuple[int, str]) -> NDArray[np.int64] | None:
-    """The tables (routers, endpoints) that `loaded` named; None where they were forgotten meanwhile."""
+    """The tables (routers, endpoints) that `find_tables_key` named; None where they were forgotten meanwhile."""
     row = conn.execute(
         "SELECT tables FROM route_change WHERE fabric_id = %s AND ts = to_timestamp(0) + %s * interval '1 microsecond'",
         [fabric_id, key[0]],
     ).fetchone()
-    return None if row is None or row[0] is None else _unpacked(row[0])
+    return None if row is None or row[0] is None else _unpack_ports(row[0])
 
 
 def forget_tables(conn: psycopg.Connection[Any], fabric_id: int) -> None:
@@ -123,21 +125,21 @@ class _Tables(NamedTuple):
     ports: NDArray[np.int64]
 
 
-def _tables(conn: psycopg.Connection[Any], which: LiteralString, fabric_id: int, ts: datetime) -> _Tables | None:
+def _load_tables(conn: psycopg.Connection[Any], which: LiteralString, fabric_id: int, ts: datetime) -> _Tables | None:
     query: LiteralString = "SELECT ts, tables FROM route_change WHERE fabric_id = %s AND tables IS NOT NULL AND "
     row = conn.execute(query + which + " LIMIT 1", [fabric_id, ts]).fetchone()
-    return None if row is None else _Tables(row[0], _unpacked(row[1]))
+    return None if row is None else _Tables(row[0], _unpack_ports(row[1]))
 
 
-def _packed(ports: NDArray[np.int64]) -> bytes:
+def _pack_ports(ports: NDArray[np.int64]) -> bytes:
     return gzip.compress(np.array(ports.shape, "<i4").tobytes() + ports.astype("<i2").tobytes(), 6, mtime=0)
 
 
-def _unpacked(packed: bytes) -> NDArray[np.int64]:
+def _unpack_ports(packed: bytes) -> NDArray[np.int64]:
     raw = gzip.decompress(packed)
     return np.frombuffer(raw[8:], "<i2").reshape(np.frombuffer(raw[:8], "<i4")).astype(np.int64)
 
 
-def _differ(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
-    """How many entries are new, gone or lead through another port."""
+def _count_changes(before: NDArray[np.int64], after: NDArray[np.int64]) -> int:
+    """Count the entries that are new, gone or lead through another port."""
     return int((before != after).sum())

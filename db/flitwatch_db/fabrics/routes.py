@@ -23,17 +23,17 @@ def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, fro
     tables = (
         None
         if fabric.kind is FabricKind.DRAGONFLY
-        else route_changes.loaded(conn, fabric_id, float(from_s), float(to_s))
+        else route_changes.find_tables_key(conn, fabric_id, float(from_s), float(to_s))
     )
     key = (id(fabric), tables)
     with _lock:
-        held = _made.get(key)
-        if held is not None:
+        cached = _made.get(key)
+        if cached is not None:
             _made.move_to_end(key)
-            return held[1]
-    made = routes_of(fabric, None if tables is None else route_changes.ports_of(conn, fabric_id, tables))
+            return cached[1]
+    routes = routes_of(fabric, None if tables is None else route_changes.ports_of(conn, fabric_id, tables))
     with _lock:
-        _made[key] = (fabric, made)
+        _made[key] = (fabric, routes)
         while len(_made) > _MOST_MADE:
             _made.popitem(last=False)
-    return made
+    return routes

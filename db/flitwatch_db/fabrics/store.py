@@ -40,7 +40,7 @@ class FabricRow(StoredFabric):
     links: int
 
 
-def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, snapshot: bool = False) -> int:
+def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, snapshot: bool = False) -> int:
     """Store a fabric within the caller's transaction; return its id.
 
     Parameters
@@ -94,64 +94,64 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, s
     _copy_routers(conn, fabric_id, fabric.routers)
     _copy_endpoints(conn, fabric_id, fabric.endpoints)
     _copy_links(conn, fabric_id, fabric)
-    planes.find(conn, fabric_id)
+    planes.update_planes(conn, fabric_id)
     jobs.place_unplaced(conn, fabric_id)
     return fabric_id
 
 
-def describe(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
+def add_attributes(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
     """Add to what is known of a stored fabric; jobs are placed anew where that makes it a plane of another."""
     changed = conn.execute(
         "UPDATE fabric SET attributes = attributes || %(new)s WHERE fabric_id = %(fabric)s AND attributes <> attributes || %(new)s",
         {"new": Jsonb(attributes), "fabric": fabric_id},
     ).rowcount
     if changed:
-        planes.find(conn, fabric_id)
+        planes.update_planes(conn, fabric_id)
         jobs.place_unplaced(conn, fabric_id)
 
 
-def _copy(conn: psycopg.Connection[Any], into: LiteralString, *blocks: packing.Block) -> None:
+def _copy_blocks(conn: psycopg.Connection[Any], into: LiteralString, *blocks: packing.Block) -> None:
     if not len(blocks[0].bytes):
         return
     with conn.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN (FORMAT binary)") as copy:
-        copy.write(packing.rows(*blocks, columns=len(blocks)))
+        copy.write(packing.pack_rows(*blocks, columns=len(blocks)))
 
 
-def _known(values: NDArray[Any], pack: Callable[..., packing.Block] = packing.int4) -> packing.Block:
+def _pack_known(values: NDArray[Any], pack: Callable[..., packing.Block] = packing.pack_int4) -> packing.Block:
     return pack(values, null=values < 0)
 
 
 def _copy_routers(conn: psycopg.Connection[Any], fabric_id: int, routers: Routers) -> None:
     n = len(routers)
-    _copy(
+    _copy_blocks(
         conn,
         'router (fabric_id, router, name, guid, group_id, "row", col, level, coords)',
-        packing.int4(np.full(n, fabric_id)),
-        packing.int4(np.arange(n)),
-        packing.text(routers.name),
-        packing.text(routers.guid),
-        _known(routers.group),
-        _known(routers.row),
-        _known(routers.col),
-        _known(routers.level),
+        packing.pack_int4(np.full(n, fabric_id)),
+        packing.pack_int4(np.arange(n)),
+        packing.pack_text(routers.name),
+        packing.pack_text(routers.guid),
+        _pack_known(routers.group),
+        _pack_known(routers.row),
+        _pack_known(routers.col),
+        _pack_known(routers.level),
         packing.int4_array(routers.coords if routers.coords.shape[1] else None, n),
     )
 
 
 def _copy_endpoints(conn: psycopg.Connection[Any], fabric_id: int, endpoints: Endpoints) -> None:
     n = len(endpoints)
-    _copy(
+    _copy_blocks(
         conn,
         "endpoint (fabric_id, endpoint, router, port, node, nid, component_id, role, guid)",
-        packing.int4(np.full(n, fabric_id)),
-        packing.int4(np.arange(n)),
-        packing.int4(endpoints.router),
-        _known(endpoints.port),
-        packing.text(endpoints.node),
-        _known(endpoints.nid, packing.int8),
-        _known(endpoints.component_id, packing.int8),
-        packing.text(endpoints.role_names),
-        packing.text(endpoints.guid),
+        packing.pack_int4(np.full(n, fabric_id)),
+        packing.pack_int4(np.arange(n)),
+        packing.pack_int4(endpoints.router),
+        _pack_known(endpoints.port),
+        packing.pack_text(endpoints.node),
+        _pack_known(endpoints.nid, packing.pack_int8),
+        _pack_known(endpoints.component_id, packing.pack_int8),
+        packing.pack_text(endpoints.role_names),
+        packing.pack_text(endpoints.guid),
     )
 
 
@@ -161,22 +161,25 @@ def _copy_links(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric) -
     ends = []
     for vertex in (links.src, links.dst):
         ends.append(
-            (_known(np.where(vertex < routers, vertex, -1)), _known(np.where(vertex < routers, -1, vertex - routers)))
+            (
+                _pack_known(np.where(vertex < routers, vertex, -1)),
+                _pack_known(np.where(vertex < routers, -1, vertex - routers)),
+            )
         )
-    _copy(
+    _copy_blocks(
         conn,
         "link (fabric_id, link, src_router, src_port, dst_router, dst_port, src_endpoint, dst_endpoint, class, bandwidth_bps, multiplicity)",
-        packing.int4(np.full(n, fabric_id)),
-        packing.int4(np.arange(n)),
+        packing.pack_int4(np.full(n, fabric_id)),
+        packing.pack_int4(np.arange(n)),
         ends[0][0],
-        _known(links.src_port),
+        _pack_known(links.src_port),
         ends[1][0],
-        _known(links.dst_port),
+        _pack_known(links.dst_port),
         ends[0][1],
         ends[1][1],
-        packing.text(links.class_names),
-        packing.float8(links.bandwidth_bps),
-        packing.int4(links.multiplicity),
+        packing.pack_text(links.class_names),
+        packing.pack_float8(links.bandwidth_bps),
+        packing.pack_int4(links.multiplicity),
     )
 
 
@@ -195,7 +198,7 @@ def list_all(conn: psycopg.Connection[Any]) -> list[FabricRow]:
         return cursor.execute(_ROWS + SQL(" ORDER BY fabric_id")).fetchall()
 
 
-def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
+def get_fabric_row(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
     """One fabric's row, by name or id (a name of digits is tried as an id last).
 
     Raises
@@ -206,24 +209,24 @@ def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
     text = str(name_or_id)
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
-        found = None
+        fabric_row = None
         if not isinstance(name_or_id, int):
-            found = cursor.execute(_ROWS + SQL(" WHERE name = %s"), [text]).fetchone()
-        if found is None and number is not None:
-            found = cursor.execute(_ROWS + SQL(" WHERE fabric_id = %s"), [number]).fetchone()
-    if found is None:
+            fabric_row = cursor.execute(_ROWS + SQL(" WHERE name = %s"), [text]).fetchone()
+        if fabric_row is None and number is not None:
+            fabric_row = cursor.execute(_ROWS + SQL(" WHERE fabric_id = %s"), [number]).fetchone()
+    if fabric_row is None:
         names = ", ".join(row.name for row in list_all(conn)[:10]) or "none"
         raise NotFound(f"no fabric {name_or_id!r}", advice=f"Known: {names}.")
-    return found
+    return fabric_row
 
 
 def held_fast(conn: psycopg.Connection[Any], fabric_ids: Iterable[int]) -> set[int]:
     """Those of the fabrics that are stored; they stay until the caller's transaction ends."""
-    wanted = sorted(set(fabric_ids))
-    if not wanted:
+    ids = sorted(set(fabric_ids))
+    if not ids:
         return set()
-    found = conn.execute("SELECT fabric_id FROM fabric WHERE fabric_id = ANY(%s) ORDER BY 1 FOR KEY SHARE", [wanted])
-    return {int(row[0]) for row in found}
+    cursor = conn.execute("SELECT fabric_id FROM fabric WHERE fabric_id = ANY(%s) ORDER BY 1 FOR KEY SHARE", [ids])
+    return {int(row[0]) for row in cursor}
 
 
 def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]:
@@ -239,7 +242,7 @@ def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]
     ]
 
 
-def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
+def load_fabric(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
     """Read a whole fabric back as it was saved.
 
     Raises
@@ -247,7 +250,7 @@ def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
     NotFound
         There is none of that name or id.
     """
-    row = get(conn, name_or_id)
+    row = get_fabric_row(conn, name_or_id)
     return Fabric(
         name=row.name,
         kind=FabricKind(row.kind),
@@ -263,7 +266,7 @@ def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
     )
 
 
-def _columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
+def _fetch_columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
     """One row of whole columns: `array_send` hands integers and floats over as bytes, without an object per value."""
     with conn.cursor(binary=True) as cursor:
         row: tuple[Any, ...] | None = cursor.execute(query, [fabric_id]).fetchone()
@@ -272,7 +275,7 @@ def _columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int
 
 
 def _load_routers(conn: psycopg.Connection[Any], fabric_id: int) -> Routers:
-    name, guid, group, row, col, level, coords = _columns(
+    name, guid, group, row, col, level, coords = _fetch_columns(
         conn,
         "SELECT array_agg(name ORDER BY router), array_agg(guid ORDER BY router), array_send(array_agg(coalesce(group_id, -1) ORDER BY router)),"
         ' array_send(array_agg(coalesce("row", -1) ORDER BY router)), array_send(array_agg(coalesce(col, -1) ORDER BY router)),'
@@ -281,13 +284,14 @@ def _load_routers(conn: psycopg.Connection[Any], fabric_id: int) -> Routers:
         fabric_id,
     )
     places = {
-        key: packing.unpack(raw, ">i4") for key, raw in (("group", group), ("row", row), ("col", col), ("level", level))
+        key: packing.unpack_numbers(raw, ">i4")
+        for key, raw in (("group", group), ("row", row), ("col", col), ("level", level))
     }
     return Routers(name or [], guid=guid or [], coords=coords, **places)
 
 
 def _load_endpoints(conn: psycopg.Connection[Any], fabric_id: int) -> Endpoints:
-    router, port, node, nid, component_id, role, guid = _columns(
+    router, port, node, nid, component_id, role, guid = _fetch_columns(
         conn,
         "SELECT array_send(array_agg(router ORDER BY endpoint)), array_send(array_agg(coalesce(port, -1) ORDER BY endpoint)),"
         " array_agg(node ORDER BY endpoint), array_send(array_agg(coalesce(nid, -1) ORDER BY endpoint)),"
@@ -295,13 +299,13 @@ def _load_endpoints(conn: psycopg.Connection[Any], fabric_id: int) -> Endpoints:
         " array_agg(guid ORDER BY endpoint) FROM endpoint WHERE fabric_id = %s",
         fabric_id,
     )
-    codes = {str(known): code for code, known in enumerate(ROLES)}
+    codes = {str(node_role): code for code, node_role in enumerate(ROLES)}
     return Endpoints(
-        packing.unpack(router, ">i4"),
-        port=packing.unpack(port, ">i4"),
+        packing.unpack_numbers(router, ">i4"),
+        port=packing.unpack_numbers(port, ">i4"),
         node=node or [],
-        nid=packing.unpack(nid, ">i8"),
-        component_id=packing.unpack(component_id, ">i8"),
+        nid=packing.unpack_numbers(nid, ">i8"),
+        component_id=packing.unpack_numbers(component_id, ">i8"),
         role=[codes[r] for r in role or []],
         guid=guid or [],
     )
@@ -309,10 +313,8 @@ def _load_endpoints(conn: psycopg.Connection[Any], fabric_id: int) -> Endpoints:
 
 def _load_links(conn: psycopg.Connection[Any], fabric_id: int, routers: int) -> Links:
     with conn.cursor() as cursor:
-        found = cursor.execute(
-            "SELECT DISTINCT class FROM link WHERE fabric_id = %s ORDER BY 1", [fabric_id]
-        ).fetchall()
-        classes = [row[0] for row in found] or [str(LinkClass.LINK)]
+        rows = cursor.execute("SELECT DISTINCT class FROM link WHERE fabric_id = %s ORDER BY 1", [fabric_id]).fetchall()
+        classes = [row[0] for row in rows] or [str(LinkClass.LINK)]
         with conn.cursor(binary=True) as binary:
             row = binary.execute(
                 "SELECT array_send(array_agg(coalesce(src_router, %(r)s + src_endpoint) ORDER BY link)),"
@@ -326,12 +328,12 @@ def _load_links(conn: psycopg.Connection[Any], fabric_id: int, routers: int) -> 
     assert row is not None
     src, dst, src_port, dst_port, code, bandwidth, multiplicity = row
     return Links(
-        packing.unpack(src, ">i4"),
-        packing.unpack(dst, ">i4"),
-        src_port=packing.unpack(src_port, ">i4"),
-        dst_port=packing.unpack(dst_port, ">i4"),
-        link_class=packing.unpack(code, ">i4"),
-        bandwidth_bps=packing.unpack(bandwidth, ">f8"),
-        multiplicity=packing.unpack(multiplicity, ">i4"),
+        packing.unpack_numbers(src, ">i4"),
+        packing.unpack_numbers(dst, ">i4"),
+        src_port=packing.unpack_numbers(src_port, ">i4"),
+        dst_port=packing.unpack_numbers(dst_port, ">i4"),
+        link_class=packing.unpack_numbers(code, ">i4"),
+        bandwidth_bps=packing.unpack_numbers(bandwidth, ">f8"),
+        multiplicity=packing.unpack_numbers(multiplicity, ">i4"),
         classes=classes,
     )

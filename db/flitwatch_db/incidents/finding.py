@@ -1,4 +1,4 @@
-"""What of a job's explanation is kept with an incident: what names nobody but jobs by number."""
+"""Finding of a job's explanation that is kept with an incident; it identifies jobs by number only, and names no users."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ class Finding(TypedDict):
 
 
 def of_explanation(made: Explanation) -> Finding | None:
-    """What is kept of an explanation; None where it names nobody."""
+    """Return the part of an explanation that is kept; None if it names no job."""
     slow = made["slowdown"]
     if made["verdict"] != "named" or slow is None:
         return None
-    named = [one for one in made["candidates"] if one["named"]]
+    named = [candidate for candidate in made["candidates"] if candidate["named"]]
     flow = made["flow"]
     return {
         "verdict": made["verdict"],
         "reasons": made["reasons"],
         "slowdown": slow,
         # Who they are is read from the job when it is shown.
-        "named": [{**one, "user": None, "name": None, "blame": None} for one in sorted(named, key=_part)],
+        "named": [
+            {**candidate, "user": None, "name": None, "blame": None} for candidate in sorted(named, key=_sort_key)
+        ],
         "links": made["links"],
         "remedies": made["remedies"],
         "quiet": None if flow is None else flow["quiet"],
@@ -49,7 +51,7 @@ def of_explanation(made: Explanation) -> Finding | None:
     }
 
 
-def _part(one: CandidateJob) -> float:
+def _sort_key(one: CandidateJob) -> float:
     return -(one["part"] if one["part"] is not None else one["score"])
 
 

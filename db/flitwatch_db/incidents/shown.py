@@ -14,7 +14,7 @@ from flitwatch_db.incidents.finding import Finding, as_read
 from flitwatch_db.jobs.reads import NameMask, shown_jobs
 from flitwatch_domain import incidents as domain
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.explanation.incident import MOST_LINKS, hottest
+from flitwatch_domain.explanation.incident import MOST_LINKS, sort_hottest_links
 from flitwatch_domain.explanation.result import CarryingLink, IncidentSummary, SlowedTotal, SlowJob
 from flitwatch_domain.incidents import (  # fmt: skip
     IncidentAlert,
@@ -38,7 +38,7 @@ MOST_MINUTES = 1440
 
 @dataclass(frozen=True)
 class IncidentFilter:
-    """Which incidents are asked for; None: any. `names`: as the caller sees names of users, who may ask for them by these only."""
+    """Filter of incidents; None: any. `names`: names of users as the caller sees them; the caller can ask for users by these names only."""
 
     fabric_id: int | None = None
     incident_id: int | None = None
@@ -55,12 +55,12 @@ _STATE = SQL("""
 """)
 
 
-def heads(
+def list_heads(
     conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None, at_s: float = math.inf
 ) -> list[IncidentHead]:
     """List incidents, the newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
-    where, parameters = _where(asked)
-    rows = _rows(
+    where, parameters = _build_conditions(asked)
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
@@ -70,48 +70,48 @@ def heads(
         {"before": before, "limit": limit, **parameters},
     )
     rows = [_as_of(row, at_s) for row in rows]
-    victims = _victims(conn, [row["incident_id"] for row in rows], at_s)
-    causes = _causes(conn, [one for held in victims.values() for one in held], at_s)
-    return [_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
+    victims = _load_victims(conn, [row["incident_id"] for row in rows], at_s)
+    causes = _load_causes(conn, [victim for group in victims.values() for victim in group], at_s)
+    return [_build_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
 
 
-def head(conn: Conn, incident_id: int) -> IncidentHead:
+def find_head(conn: Conn, incident_id: int) -> IncidentHead:
     """One incident; NotFound where there is none, or where it became part of another."""
-    found = heads(conn, IncidentFilter(incident_id=incident_id), 1)
-    if not found:
+    matches = list_heads(conn, IncidentFilter(incident_id=incident_id), 1)
+    if not matches:
         raise NotFound(f"there is no incident {incident_id}")
-    return found[0]
+    return matches[0]
 
 
-def summary(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
+def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
     """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None where there is none of them."""
-    victims = _victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])
+    victims = _load_victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])
     if not victims:
         return None
     first = found["causes"][0] if found["causes"] else None
-    told = [
-        one
+    aggressors = [
+        entry
         for victim in victims
-        for one in victim.finding["named"]
-        if first is not None and one["job_pk"] == first["job_pk"]
+        for entry in victim.finding["named"]
+        if first is not None and entry["job_pk"] == first["job_pk"]
     ]
     return {
         "incident_id": found["incident_id"],
         "title": found["title"],
-        "detail": _detail(found, victims),
+        "detail": _describe_incident(found, victims),
         "since": found["began"],
         "until": found["ended"],
         "aggressor": None
-        if first is None or not told
-        else {**told[0], "user": first["user"], "name": first["name"], "part": first["part"]},
-        "links": _links(victims),
-        "victims": [_slow(one) for one in victims],
+        if first is None or not aggressors
+        else {**aggressors[0], "user": first["user"], "name": first["name"], "part": first["part"]},
+        "links": _pick_hottest_links(victims),
+        "victims": [_to_slow_job(entry) for entry in victims],
         "others": [],
         "remedies": victims[0].finding["remedies"] if victims else [],
     }
 
 
-def minutes(conn: Conn, incident_id: int) -> list[Minute]:
+def list_minutes(conn: Conn, incident_id: int) -> list[Minute]:
     """Minutes of an incident that were looked at."""
     rows = conn.execute(
         "SELECT extract(epoch FROM at)::float8, waiting, part FROM incident_minute WHERE incident_id = %s ORDER BY at",
@@ -120,7 +120,7 @@ def minutes(conn: Conn, incident_id: int) -> list[Minute]:
     return [Minute(*row) for row in rows]
 
 
-def _where(asked: IncidentFilter) -> tuple[Composed, Row]:
+def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
     source, hidden = shown_jobs(asked.names)
     of_job = SQL("""
         EXISTS (SELECT FROM incident_part p JOIN job j ON j.job_pk IN (p.cause_pk, p.job_pk) WHERE p.incident_id = i.incident_id AND j.job_id = %(job)s)
@@ -135,14 +135,14 @@ def _where(asked: IncidentFilter) -> tuple[Composed, Row]:
         "from": (asked.from_s, SQL("coalesce(i.ended_at, 'infinity') >= to_timestamp(%(from)s)")),
         "to": (asked.to_s, SQL("i.began_at < to_timestamp(%(to)s)")),
     }
-    chosen = {name: (value, said) for name, (value, said) in conditions.items() if value is not None}
-    where = SQL(" AND ").join([SQL("true"), *(said for _, said in chosen.values())])
+    chosen = {name: (value, condition) for name, (value, condition) in conditions.items() if value is not None}
+    where = SQL(" AND ").join([SQL("true"), *(condition for _, condition in chosen.values())])
     return where, {**{name: value for name, (value, _) in chosen.items()}, **(hidden if asked.user is not None else {})}
 
 
-def detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
+def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
     """One incident with all that is known of it; the number of the one that it became part of; None where there is none."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, i.quiet, i.merged_into, {} AS state
@@ -155,9 +155,9 @@ def detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
     row = rows[0]
     if row["merged_into"] is not None:
         return int(row["merged_into"])
-    victims = _victims(conn, [incident_id]).get(incident_id, [])
-    head = _head(row, victims, _causes(conn, victims))
-    rows = _rows(
+    victims = _load_victims(conn, [incident_id]).get(incident_id, [])
+    head = _build_head(row, victims, _load_causes(conn, victims))
+    rows = _fetch_rows(
         conn,
         SQL(
             "SELECT at, waiting, part FROM incident_minute WHERE incident_id = %(incident)s ORDER BY at LIMIT %(most)s"
@@ -166,31 +166,31 @@ def detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
     )
     return {
         **head,
-        "detail": _detail(head, victims),
+        "detail": _describe_incident(head, victims),
         "quiet": row["quiet"],
-        "links": _links(victims),
-        "victims": [_slowed(one) for one in victims],
+        "links": _pick_hottest_links(victims),
+        "victims": [_to_slowed_job(victim) for victim in victims],
         "remedies": victims[0].finding["remedies"] if victims else [],
         "minutes": cast(list[IncidentMinute], rows),
-        "alerts": _alerts(conn, incident_id),
-        "notes": _notes(conn, incident_id),
+        "alerts": _list_alerts(conn, incident_id),
+        "notes": _list_notes(conn, incident_id),
     }
 
 
-def _detail(head: IncidentHead, victims: list[Victim]) -> str:
+def _describe_incident(head: IncidentHead, victims: list[Victim]) -> str:
     if not victims:
         return head["title"]
-    told = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
-    return domain.detail(told, (head["node_hours"], head["node_hours_low"], head["node_hours_high"]))
+    causes = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
+    return domain.make_detail(causes, (head["node_hours"], head["node_hours_low"], head["node_hours_high"]))
 
 
-def _links(victims: list[Victim]) -> list[CarryingLink]:
-    return hottest([link for one in victims for link in one.finding["links"]])[:MOST_LINKS]
+def _pick_hottest_links(victims: list[Victim]) -> list[CarryingLink]:
+    return sort_hottest_links([link for victim in victims for link in victim.finding["links"]])[:MOST_LINKS]
 
 
 def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
-    """What a job cost others up to a moment, by its part of what each lost; None where no incident names it."""
-    rows = _rows(
+    """Compute what a job cost others up to a moment, by its part of what each lost; None if no incident names it."""
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end",
@@ -204,7 +204,7 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     own = [row for row in rows if row["cause_pk"] == job_pk]
     if not own:
         return None
-    lost = [_lost({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
+    lost = [_share_lost_time({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
     total, low, high = (3600 * figure for figure in domain.node_hours(lost))
     return {
         "jobs": len({row["job_pk"] for row in own}),
@@ -215,7 +215,7 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     }
 
 
-def _lost(row: Row, share: float, nodes: int) -> LostTime:
+def _share_lost_time(row: Row, share: float, nodes: int) -> LostTime:
     return LostTime(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
 
 
@@ -242,7 +242,7 @@ class Victim:
 
     @property
     def slow_now(self) -> bool:
-        """Whether it is slow as far as it was looked at."""
+        """Return whether the job is slow as far as it was examined."""
         return self.row["until_at"] is None and self.row["end"] is None and self.row["state"] == "RUNNING"
 
 
@@ -269,9 +269,9 @@ def _lost_until(row: Row, at_s: float) -> Row:
     return {name: row[name] * share for name in ("lost_s", "lost_low_s", "lost_high_s")}
 
 
-def _victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
+def _load_victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
     """Slowed jobs of some incidents as of a moment, those that waste most nodes first."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding, j.job_pk, j.job_id, j.user_name AS "user",
@@ -280,47 +280,49 @@ def _victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[i
         """),
         {"incidents": incidents},
     )
-    held: dict[int, list[Victim]] = {}
+    by_incident: dict[int, list[Victim]] = {}
     for row in rows:
         if row["since_at"].timestamp() <= at_s:
             victim = {**_as_of(row, at_s), **_lost_until(row, at_s)}
-            held.setdefault(row["incident_id"], []).append(Victim(victim, as_read(row["finding"])))
-    return {number: sorted(some, key=lambda one: (-one.weight, one.row["job_id"])) for number, some in held.items()}
+            by_incident.setdefault(row["incident_id"], []).append(Victim(victim, as_read(row["finding"])))
+    return {
+        number: sorted(some, key=lambda one: (-one.weight, one.row["job_id"])) for number, some in by_incident.items()
+    }
 
 
-def _causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[int, IncidentCause]:
+def _load_causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[int, IncidentCause]:
     """The jobs that are named for some slowed ones, as of a moment, by job_pk."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT job_pk, job_id, user_name AS "user", account, name, nodes, simulated, start_ts AS start, end_ts AS "end", NULL::float8 AS part
             FROM job WHERE job_pk = ANY(%(jobs)s)
         """),
-        {"jobs": sorted({cause["job_pk"] for one in victims for cause in one.finding["named"]})},
+        {"jobs": sorted({cause["job_pk"] for victim in victims for cause in victim.finding["named"]})},
     )
     begun = [row for row in rows if row["start"] is None or row["start"].timestamp() <= at_s]
     return {row["job_pk"]: cast(IncidentCause, _as_of(row, at_s)) for row in begun}
 
 
-def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
-    parts = domain.parts_of([{one["job_pk"]: one["part"] for one in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
+def _build_head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
+    parts = domain.parts_of([{entry["job_pk"]: entry["part"] for entry in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
     chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
     gone = bool(named) and all(cause["end"] is not None for cause in named)
-    lost = [_lost(one.row, 1.0, one.row["nodes"] or 1) for one in victims]
+    lost = [_share_lost_time(entry.row, 1.0, entry.row["nodes"] or 1) for entry in victims]
     hours = domain.node_hours(lost)
-    now = sum(one.slow_now for one in victims)
+    now = sum(entry.slow_now for entry in victims)
     ended = row["ended_at"]
     ids = [cause["job_id"] for cause in named]
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
-        "title": domain.title(ids, [one.row["job_id"] for one in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone),
-        "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(one.row["lost_s"] for one in victims),
+        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone),
+        "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(entry.row["lost_s"] for entry in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
 
 
-def _slow(one: Victim) -> SlowJob:
+def _to_slow_job(one: Victim) -> SlowJob:
     row, slow = one.row, one.finding["slowdown"]
     return {
         "job_pk": row["job_pk"], "job_id": row["job_id"], "user": row["user"], "account": row["account"], "name": row["name"], "nodes": row["nodes"],
@@ -329,13 +331,18 @@ def _slow(one: Victim) -> SlowJob:
     }  # fmt: skip
 
 
-def _slowed(one: Victim) -> SlowedJob:
+def _to_slowed_job(one: Victim) -> SlowedJob:
     named = [cause["job_id"] for cause in one.finding["named"]]
-    return {**_slow(one), "lost_low_s": one.row["lost_low_s"], "lost_high_s": one.row["lost_high_s"], "named": named}
+    return {
+        **_to_slow_job(one),
+        "lost_low_s": one.row["lost_low_s"],
+        "lost_high_s": one.row["lost_high_s"],
+        "named": named,
+    }
 
 
-def _alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
-    rows = _rows(
+def _list_alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
+    rows = _fetch_rows(
         conn,
         SQL("""
             SELECT a.alert_id, a.rule, a.phase, a.fired_at, a.resolved_at,
@@ -347,8 +354,8 @@ def _alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
     return cast(list[IncidentAlert], rows)
 
 
-def _notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
-    rows = _rows(
+def _list_notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
+    rows = _fetch_rows(
         conn,
         SQL(
             "SELECT note_id, at, author, text FROM incident_note WHERE incident_id = %(incident)s ORDER BY note_id LIMIT 200"
@@ -358,6 +365,6 @@ def _notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
     return cast(list[IncidentNote], rows)
 
 
-def _rows(conn: Conn, query: SQL | Composed, parameters: Row) -> list[Row]:
+def _fetch_rows(conn: Conn, query: SQL | Composed, parameters: Row) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()

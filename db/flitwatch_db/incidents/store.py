@@ -13,18 +13,18 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.incidents.finding import Finding, as_stored
 from flitwatch_domain.explanation.result import JobSlowdown
-from flitwatch_domain.incidents import REOPENS_S, IncidentNote, Minute, moment
+from flitwatch_domain.incidents import REOPENS_S, IncidentNote, Minute, epoch_to_datetime
 
 Conn = psycopg.Connection[Any]
 
 
-def keep(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Finding, final: bool) -> int:
+def store_finding(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Finding, final: bool) -> int:
     """Put what is found of a slow job into the incident that it belongs to, or into a new one; return its number.
 
     It belongs to those that name one of its causes, or hold the job itself, at the same time. Several of them are one.
     """
     slow = found["slowdown"]
-    causes = [one["job_pk"] for one in found["named"]]
+    causes = [cause["job_pk"] for cause in found["named"]]
     belongs = conn.execute(
         """
         SELECT incident_id FROM incident i
@@ -40,7 +40,7 @@ def keep(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Findin
     if belongs:
         incident_id = int(belongs[0][0])
         for (other,) in belongs[1:]:
-            _merge(conn, other, incident_id)
+            _merge_incidents(conn, other, incident_id)
     else:
         row = conn.execute(
             "INSERT INTO incident (fabric_id, simulated, began_at, probe_pk, quiet, to_file_system) VALUES (%s, %s, %s, %s, %s, %s) RETURNING incident_id",
@@ -67,67 +67,67 @@ def _keep_victim(conn: Conn, incident_id: int, job_pk: int, found: Finding, fina
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO incident_part (incident_id, job_pk, cause_pk, part) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [(incident_id, job_pk, one["job_pk"], one["part"]) for one in found["named"]],
+            [(incident_id, job_pk, cause["job_pk"], cause["part"]) for cause in found["named"]],
         )
 
 
-def _merge(conn: Conn, other: int, into: int) -> None:
+def _merge_incidents(conn: Conn, other: int, into: int) -> None:
     """Make an incident part of another."""
-    asked = {"other": other, "into": into}
+    parameters = {"other": other, "into": into}
     for table in ("incident_victim", "incident_part", "incident_minute"):
         key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]
         conn.execute(
             sql.SQL(
                 "DELETE FROM {0} o WHERE o.incident_id = %(other)s AND EXISTS (SELECT FROM {0} h WHERE h.incident_id = %(into)s AND h.{1} = o.{1})"
             ).format(sql.Identifier(table), sql.Identifier(key)),
-            asked,
+            parameters,
         )
     conn.execute(
         """
         INSERT INTO incident_victim SELECT %(into)s, job_pk, since_at, until_at, lost_s, lost_low_s, lost_high_s, final, finding
         FROM incident_victim WHERE incident_id = %(other)s
         """,
-        asked,
+        parameters,
     )
     conn.execute(
         "INSERT INTO incident_part SELECT %(into)s, job_pk, cause_pk, part FROM incident_part WHERE incident_id = %(other)s",
-        asked,
+        parameters,
     )
-    conn.execute("DELETE FROM incident_victim WHERE incident_id = %(other)s", asked)
-    conn.execute("UPDATE incident_minute SET incident_id = %(into)s WHERE incident_id = %(other)s", asked)
-    conn.execute("UPDATE incident_note SET incident_id = %(into)s WHERE incident_id = %(other)s", asked)
-    conn.execute("UPDATE incident SET merged_into = %(into)s WHERE %(other)s IN (incident_id, merged_into)", asked)
+    conn.execute("DELETE FROM incident_victim WHERE incident_id = %(other)s", parameters)
+    conn.execute("UPDATE incident_minute SET incident_id = %(into)s WHERE incident_id = %(other)s", parameters)
+    conn.execute("UPDATE incident_note SET incident_id = %(into)s WHERE incident_id = %(other)s", parameters)
+    conn.execute("UPDATE incident SET merged_into = %(into)s WHERE %(other)s IN (incident_id, merged_into)", parameters)
     conn.execute(
         """
         UPDATE incident i SET began_at = least(i.began_at, o.began_at), ended_at = CASE WHEN o.ended_at IS NOT NULL THEN greatest(i.ended_at, o.ended_at) END
         FROM incident o WHERE i.incident_id = %(into)s AND o.incident_id = %(other)s AND (i.ended_at IS NOT NULL OR o.ended_at IS NULL)
         """,
-        asked,
+        parameters,
     )
 
 
-def withdraw(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | None, end: datetime | None) -> list[int]:
+def withdraw_job(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | None, end: datetime | None) -> list[int]:
     """Take a job that its whole run does not confirm out of the incidents that held it while it ran; return their numbers.
 
     `but` is the incident that its whole run confirms. Others stay where they lie at another time than its slow stretch: a run may have been slow twice.
     """
-    asked = {"job": job_pk, "but": but, "end": end, "since": None if slow is None else slow["since_low"], "until": None if slow is None else slow["until"]}  # fmt: skip
+    parameters = {"job": job_pk, "but": but, "end": end, "since": None if slow is None else slow["since_low"], "until": None if slow is None else slow["until"]}  # fmt: skip
     rows = conn.execute(
         """
         DELETE FROM incident_victim WHERE job_pk = %(job)s AND NOT final AND incident_id IS DISTINCT FROM %(but)s
           AND (%(since)s::timestamptz IS NULL OR since_at <= coalesce(%(until)s::timestamptz, 'infinity') AND coalesce(until_at, 'infinity') >= %(since)s)
         RETURNING incident_id
         """,
-        asked,
+        parameters,
     ).fetchall()
     conn.execute(
         "UPDATE incident_victim SET final = true, until_at = coalesce(until_at, %(end)s::timestamptz) WHERE job_pk = %(job)s AND NOT final",
-        asked,
+        parameters,
     )
     return [int(row[0]) for row in rows]
 
 
-def judged(conn: Conn, job_pk: int) -> None:
+def mark_judged(conn: Conn, job_pk: int) -> None:
     """Note that a job's whole run was looked at."""
     conn.execute("INSERT INTO incident_judged (job_pk) VALUES (%s) ON CONFLICT DO NOTHING", [job_pk])
 
@@ -149,7 +149,7 @@ def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO incident_minute (incident_id, at, waiting, part) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            [(incident_id, moment(one.at_s), one.waiting, one.part) for one in minutes],
+            [(incident_id, epoch_to_datetime(minute.at_s), minute.waiting, minute.part) for minute in minutes],
         )
 
 
@@ -160,7 +160,11 @@ def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None
         UPDATE incident SET began_at = %(began)s, ended_at = %(ended)s
         WHERE incident_id = %(incident)s AND (began_at, ended_at) IS DISTINCT FROM (%(began)s::timestamptz, %(ended)s::timestamptz)
         """,
-        {"incident": incident_id, "began": moment(began_s), "ended": None if ended_s is None else moment(ended_s)},
+        {
+            "incident": incident_id,
+            "began": epoch_to_datetime(began_s),
+            "ended": None if ended_s is None else epoch_to_datetime(ended_s),
+        },
     )
     return changed.rowcount > 0
 

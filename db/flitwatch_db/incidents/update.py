@@ -11,13 +11,13 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.events import emit
+from flitwatch_db.core.events import emit_event
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.finding import of_explanation
 from flitwatch_db.jobs import explanation, flow
 from flitwatch_db.jobs.incident import running_with_steps
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, IncidentHead, Minute, lasts
+from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, IncidentHead, Minute, find_busy_interval
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -33,7 +33,7 @@ TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "t
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
 
-def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, heard: int = 0) -> list[int]:
+def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, heard: int = 0) -> list[int]:
     """Bring all incidents up to date; return the numbers of those that changed.
 
     Parameters
@@ -46,59 +46,69 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     """
     changed: set[int] = set()
     store.judge_again(conn, heard)
-    before = {number: _said(conn, number) for number in _open(conn)}
+    before = {number: _find_head(conn, number) for number in _list_open_incidents(conn)}
     numbers = conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall()
-    known = {fabric_id for (fabric_id,) in numbers}
-    for fabric_id in sorted(known):
+    fabric_ids = {fabric_id for (fabric_id,) in numbers}
+    for fabric_id in sorted(fabric_ids):
         machine: explanation.Machine | None = None
         for job in running_with_steps(conn, fabric_id, now_s):
             beat()
             # A large fabric takes seconds to read, and most of the stored ones run no job.
             machine = machine or explanation.machine_of(conn, fabric_id)
             with conn.transaction():
-                changed.update(_look(conn, job, machine, now_s, final=False))
+                changed.update(_examine_job(conn, job, machine, now_s, final=False))
     begun = time.monotonic()
     # A machine that came since is looked at in the next round.
-    for job in (one for one in _ended(conn, now_s) if one["fabric_id"] in known):
+    for job in (row for row in _list_ended_jobs(conn, now_s) if row["fabric_id"] in fabric_ids):
         beat()
         with conn.transaction():
-            kept = _look(conn, job, explanation.machine_of(conn, job["fabric_id"]), now_s, final=True)
-            changed.update(kept)
+            incident_ids = _examine_job(conn, job, explanation.machine_of(conn, job["fabric_id"]), now_s, final=True)
+            changed.update(incident_ids)
             # What is long over is never shown as if it went on.
-            for incident_id in kept:
-                _extend(conn, incident_id, now_s)
-            store.judged(conn, job["job_pk"])
+            for incident_id in incident_ids:
+                _extend_incident(conn, incident_id, now_s)
+            store.mark_judged(conn, job["job_pk"])
         if time.monotonic() - begun > LONGEST_ROUND_S:
             break
-    for incident_id in sorted(changed.union(_open(conn))):
+    for incident_id in sorted(changed.union(_list_open_incidents(conn))):
         beat()
         with conn.transaction():
-            _extend(conn, incident_id, now_s)
+            _extend_incident(conn, incident_id, now_s)
         changed.add(incident_id)
-    return _tell(conn, changed, before)
+    return _emit_changes(conn, changed, before)
 
 
-def _said(conn: Conn, incident_id: int) -> IncidentHead | None:
+def _find_head(conn: Conn, incident_id: int) -> IncidentHead | None:
     """An incident as it is shown; None where it became part of another."""
     try:
-        return shown.head(conn, incident_id)
+        return shown.find_head(conn, incident_id)
     except NotFound:
         return None
 
 
-def _look(conn: Conn, job: Row, machine: explanation.Machine, now_s: float, final: bool) -> list[int]:
+def _examine_job(conn: Conn, job: Row, machine: explanation.Machine, now_s: float, final: bool) -> list[int]:
     """Keep what is found of one job; return the incidents that it is in, or was."""
-    made = explanation.explain_job(conn, job, now_s, machine)
-    found = of_explanation(made)
-    kept = [] if found is None else [store.keep(conn, machine.fabric_id, job["job_pk"], job["simulated"], found, final)]
+    job_explanation = explanation.explain_job(conn, job, now_s, machine)
+    new_finding = of_explanation(job_explanation)
+    incident_ids = (
+        []
+        if new_finding is None
+        else [store.store_finding(conn, machine.fabric_id, job["job_pk"], job["simulated"], new_finding, final)]
+    )
     if final:
-        kept += store.withdraw(conn, job["job_pk"], kept[0] if kept else None, made["slowdown"], made["end"])
-    return kept
+        incident_ids += store.withdraw_job(
+            conn,
+            job["job_pk"],
+            incident_ids[0] if incident_ids else None,
+            job_explanation["slowdown"],
+            job_explanation["end"],
+        )
+    return incident_ids
 
 
-def _ended(conn: Conn, now_s: float) -> list[Row]:
+def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
     """Jobs with steps whose whole run nobody has looked at, the last to end first."""
-    return _rows(
+    return _fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
@@ -113,7 +123,7 @@ def _ended(conn: Conn, now_s: float) -> list[Row]:
     )
 
 
-def _open(conn: Conn) -> list[int]:
+def _list_open_incidents(conn: Conn) -> list[int]:
     return [
         int(number)
         for (number,) in conn.execute("SELECT incident_id FROM incident WHERE ended_at IS NULL AND merged_into IS NULL")
@@ -132,10 +142,10 @@ class _Span:
     causes: frozenset[int]
 
 
-def _span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
+def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
     """Of the slowed jobs and the causes; None where no job is left."""
-    head = _said(conn, incident_id)
-    row = _rows(
+    head = _find_head(conn, incident_id)
+    row = _fetch_rows(
         conn,
         SQL("""
             SELECT min(extract(epoch FROM v.since_at))::float8 AS began, max(extract(epoch FROM coalesce(v.until_at, j.end_ts)))::float8 AS until,
@@ -160,9 +170,9 @@ def _span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
     )
 
 
-def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
+def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
     """Follow the causes of an incident for as long as they keep the links busy; return whether it begins or ends elsewhere now."""
-    span = _span(conn, incident_id, now_s)
+    span = _find_span(conn, incident_id, now_s)
     if span is None:
         return bool(
             conn.execute(
@@ -170,7 +180,7 @@ def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
                 [now_s, incident_id],
             ).rowcount
         )
-    low_s, high_s, all_seen = _followed(conn, incident_id, span, now_s)
+    low_s, high_s, all_seen = _follow_causes(conn, incident_id, span, now_s)
     # The onset of a slow stretch is known to some seconds, the start of a cause exactly.
     low_s, high_s = max(low_s, min(span.first_s, span.until_s)), min(high_s, max(span.last_s, span.until_s))
     calm_s = now_s - high_s > CALM_MINUTES * MINUTE_S + SETTLED_S
@@ -179,9 +189,9 @@ def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
     return store.set_span(conn, incident_id, low_s, high_s if over else None)
 
 
-def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
+def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
     """From when until when causes kept links busy, as far as counters say, and whether all minutes of that have been looked at."""
-    quiet, watched = _watched(conn, incident_id)
+    quiet, watched = _load_watched_way(conn, incident_id)
     if quiet is None or not watched.router:
         return span.began_s, span.until_s, True
     low_s = min(max(span.first_s, span.began_s - LONGEST_S), span.began_s)
@@ -189,27 +199,27 @@ def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[
     counted = [
         at for at in flow.minutes_counted(conn, watched, low_s, high_s) if at + MINUTE_S + SETTLED_S / 3 <= now_s
     ]
-    held = {one.at_s: one for one in shown.minutes(conn, incident_id)}
-    middle, left = (span.began_s + span.until_s) / 2, MOST_MINUTES
+    minutes_by_time = {minute.at_s: minute for minute in shown.list_minutes(conn, incident_id)}
+    middle, minutes_left = (span.began_s + span.until_s) / 2, MOST_MINUTES
     while True:
-        low_s, high_s = lasts(list(held.values()), quiet, span.began_s, span.until_s)
+        low_s, high_s = find_busy_interval(list(minutes_by_time.values()), quiet, span.began_s, span.until_s)
         around = CALM_MINUTES * MINUTE_S
-        new = [at for at in counted if at not in held and low_s - around <= at <= high_s + around]
-        asked = sorted(new, key=lambda at: abs(at - middle))[:left]
-        if not asked:
+        new = [at for at in counted if at not in minutes_by_time and low_s - around <= at <= high_s + around]
+        next_s = sorted(new, key=lambda at: abs(at - middle))[:minutes_left]
+        if not next_s:
             return low_s, high_s, not new
-        seen = [
+        new_minutes = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
-            for at, (waiting, part) in zip(asked, flow.by_minute(conn, watched, asked), strict=True)
+            for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, next_s), strict=True)
         ]
-        store.add_minutes(conn, incident_id, seen)
-        held |= {one.at_s: one for one in seen}
-        left -= len(asked)
+        store.add_minutes(conn, incident_id, new_minutes)
+        minutes_by_time |= {minute.at_s: minute for minute in new_minutes}
+        minutes_left -= len(next_s)
 
 
-def _watched(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
+def _load_watched_way(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
     """The quiet waiting of an incident, and the way that is watched."""
-    row = _rows(
+    row = _fetch_rows(
         conn,
         SQL("""
             SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint
@@ -224,19 +234,19 @@ def _watched(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
     return row.pop("quiet"), flow.Watched(**row)
 
 
-def _tell(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:
+def _emit_changes(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:
     """Emit event `incident` for each that says something else than before, and is not part of another; return their numbers."""
-    told = []
+    changed_numbers = []
     for number in sorted(numbers):
-        head, was = _said(conn, number), before.get(number)
+        head, was = _find_head(conn, number), before.get(number)
         if head is None or (was is not None and all(head[name] == was[name] for name in TOLD)):
             continue
         payload = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
-        emit(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})
-        told.append(number)
-    return told
+        emit_event(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})
+        changed_numbers.append(number)
+    return changed_numbers
 
 
-def _rows(conn: Conn, query: Any, parameters: Row) -> list[Row]:
+def _fetch_rows(conn: Conn, query: Any, parameters: Row) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()

@@ -1,1 +1,1 @@
-"""What the writer keeps beside its rows: positions, dead letters, gaps, imports, and who works on which topic."""
+"""State of the writer next to its rows: positions, dead letters, gaps, imports, and topic leases."""

@@ -1,4 +1,4 @@
-"""What came in by source and topic: counted as it is written, read as one answer."""
+"""Arrivals by source and topic: counted as they are written, read as one answer."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def add_arrivals(conn: psycopg.Connection[Any], arrived: Mapping[tuple[str, str]
     )
 
 
-async def arrived(conn: Connection, now: datetime) -> list[Arrival]:
+async def list_arrivals(conn: Connection, now: datetime) -> list[Arrival]:
     """All sources and topics that ever came."""
     async with conn.cursor(row_factory=class_row(Arrival)) as cursor:
         await cursor.execute(
@@ -82,7 +82,7 @@ async def arrived(conn: Connection, now: datetime) -> list[Arrival]:
         return await cursor.fetchall()
 
 
-async def refused(conn: Connection, now: datetime) -> list[DoorRefusal]:
+async def list_refusals(conn: Connection, now: datetime) -> list[DoorRefusal]:
     """Refused records of the last day by the kind of their source, its whole text before the first colon or #."""
     async with conn.cursor(row_factory=class_row(DoorRefusal)) as cursor:
         await cursor.execute(
@@ -95,7 +95,7 @@ async def refused(conn: Connection, now: datetime) -> list[DoorRefusal]:
         return await cursor.fetchall()
 
 
-async def reporting(conn: Connection, now: datetime) -> list[MachineReport]:
+async def list_machine_reports(conn: Connection, now: datetime) -> list[MachineReport]:
     """All machines: switches and network cards that have counters of the last ten minutes, of how many."""
     async with conn.cursor(row_factory=class_row(MachineReport)) as cursor:
         await cursor.execute(

@@ -1,4 +1,4 @@
-"""What an import left in the database: its report is counted here, not in the reader of its files."""
+"""Results of an import, counted in the database, not in the reader of its files."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Refused(NamedTuple):
     reason: str
 
 
-def incarnations(
+def list_incarnations(
     conn: psycopg.Connection[Any], keys: Collection[tuple[str, str]]
 ) -> list[tuple[str, str, int, float | None, float | None, float | None]]:
-    """What is stored of the jobs `keys` (cluster, job id): cluster, job id, restart, and submission, start and end in epoch seconds."""
+    """List the stored incarnations of the jobs `keys` (cluster, job id): cluster, job id, restart, and submission, start and end in epoch seconds."""
     columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], []]
     return conn.execute(
         "SELECT cluster, job_id, restart, extract(epoch FROM submit_ts)::float8, extract(epoch FROM start_ts)::float8,"
@@ -80,7 +80,7 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
 
 
 def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
-    """What was counted since `count_jobs_from_here`."""
+    """Count the jobs imported since `count_jobs_from_here`."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name),"
         " count(*) FILTER (WHERE known), count(*) FILTER (WHERE NOT known)"
@@ -96,7 +96,7 @@ def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
     return JobCounts(jobs, steps, users, placed, unplaced, [node for (node,) in examples])
 
 
-def runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:
+def count_runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:
     """Count the stored runs among `run_keys`."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum((SELECT count(*) FROM run_step s WHERE s.run_id = r.run_id)), 0), coalesce(sum(ranks), 0),"
@@ -107,10 +107,10 @@ def runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:
     return RunCounts(*(int(value) for value in row))
 
 
-def refused(
+def list_refused(
     conn: psycopg.Connection[Any], sources: Collection[str], limit: int, shared: Collection[str] = (), after: int = 0
 ) -> tuple[int, list[Refused]]:
-    """How many dead letters `sources` have, and `shared` ones behind number `after`; and the first `limit` of them."""
+    """Count the dead letters of `sources`, and those of `shared` after number `after`; list the first `limit` of them."""
     which = "FROM dead_letter WHERE source = ANY(%s) OR (source = ANY(%s) AND dead_letter_id > %s)"
     values = [list(sources), list(shared), after]
     count = conn.execute(f"SELECT count(*) {which}", values).fetchone()
@@ -129,7 +129,7 @@ def last_refused(conn: psycopg.Connection[Any]) -> int:
 
 
 def refused_by(conn: psycopg.Connection[Any], sources: Collection[str], beginning: str) -> dict[str, tuple[int, int]]:
-    """How many dead letters each of `sources` has, and how many of them for a reason that begins so."""
+    """Count the dead letters of each of `sources`, and those among them whose reason begins with `beginning`."""
     rows = conn.execute(
         "SELECT source, count(*), count(*) FILTER (WHERE starts_with(reason, %s)) FROM dead_letter WHERE source = ANY(%s) GROUP BY source",
         [beginning, list(sources)],
@@ -145,13 +145,13 @@ def last_gap(conn: psycopg.Connection[Any]) -> int:
 
 
 def gaps_after(conn: psycopg.Connection[Any], gap_id: int) -> int:
-    """How many gaps are newer than `gap_id`."""
+    """Count the gaps that are newer than `gap_id`."""
     row = conn.execute("SELECT count(*) FROM gap WHERE gap_id > %s", [gap_id]).fetchone()
     assert row is not None
     return int(row[0])
 
 
-def unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, float]]) -> dict[str, int]:
+def count_unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, float]]) -> dict[str, int]:
     """Records of counters that no fabric has a place for, by topic, of the topics that hold counters.
 
     Parameters
@@ -159,7 +159,7 @@ def unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, flo
     spans : mapping
         Epoch seconds (first, last) by topic.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for topic, (first_s, last_s) in spans.items():
         row = conn.execute(
             "SELECT count(*) > 0, coalesce(sum((SELECT count(*) FROM observation o WHERE o.schema_id = s.schema_id"
@@ -167,8 +167,8 @@ def unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, flo
             [first_s, last_s, topic.removeprefix("ldms.")],
         ).fetchone()
         if row and row[0]:
-            found[topic] = int(row[1])
-    return found
+            counts[topic] = int(row[1])
+    return counts
 
 
 def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> dict[str, list[str]]:

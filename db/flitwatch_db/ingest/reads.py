@@ -17,18 +17,18 @@ RATE_WINDOW_S = 120
 GAP_OPEN = timedelta(minutes=1)
 
 
-async def _rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
-async def topics(conn: Connection, now: datetime) -> list[Row]:
+async def list_topics(conn: Connection, now: datetime) -> list[Row]:
     """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
 
     `unplaced_because` is the newest reason of one of them, as long as its event is kept. `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
     """
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             WITH seen AS (
@@ -62,9 +62,9 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
     )
 
 
-async def schemas(conn: Connection) -> list[Row]:
+async def list_schemas(conn: Connection) -> list[Row]:
     """The LDMS schemas seen, newest first."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             "SELECT schema_id, name, digest, kind, jsonb_array_length(CASE jsonb_typeof(columns) WHEN 'array' THEN columns ELSE '[]' END)"
@@ -74,9 +74,9 @@ async def schemas(conn: Connection) -> list[Row]:
     )
 
 
-async def gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
+async def list_gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
     """The newest gaps, and whether each is open."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT gap_id AS id, fabric_id, device, schema, from_ts AS "from", to_ts AS "to", reason, to_ts > %s AS open
@@ -87,21 +87,21 @@ async def gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
 
 
 async def gap_total(conn: Connection) -> int:
-    """How many gaps are kept."""
-    return int((await _rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
+    """Count the gaps that are kept."""
+    return int((await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
 
 
 async def silent_devices(conn: Connection, now: datetime) -> int:
-    """How many devices have an open gap."""
-    rows = await _rows(
+    """Count the devices with an open gap."""
+    rows = await _fetch_rows(
         conn, SQL("SELECT count(DISTINCT (fabric_id, device)) AS n FROM gap WHERE to_ts > %s"), [now - GAP_OPEN]
     )
     return int(rows[0]["n"])
 
 
-async def silent(conn: Connection, now: datetime, limit: int) -> list[Row]:
+async def group_silent_devices(conn: Connection, now: datetime, limit: int) -> list[Row]:
     """Devices with an open gap by schema and the minute in which it began, the most first."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT schema, date_trunc('minute', from_ts) AS "from", count(DISTINCT (fabric_id, device)) AS devices
@@ -111,9 +111,9 @@ async def silent(conn: Connection, now: datetime, limit: int) -> list[Row]:
     )
 
 
-async def silences(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
+async def list_gap_spans(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
     """Gaps of a fabric that touch [from, to), those that overlap joined, with the number of devices; those of the most devices, in the order of time."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             WITH touching AS (
@@ -136,7 +136,7 @@ async def silences(conn: Connection, fabric_id: int, from_: datetime, to: dateti
 
 async def dead_letters(conn: Connection, limit: int, before: int | None = None) -> list[Row]:
     """Dead letters, newest first, numbered below `before`, without their bytes."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             'SELECT dead_letter_id AS id, at, topic, partition, offset_ AS "offset", source, where_ AS "where", reason, raw_bytes'
@@ -148,26 +148,26 @@ async def dead_letters(conn: Connection, limit: int, before: int | None = None) 
 
 
 async def dead_letter_total(conn: Connection) -> int:
-    """How many dead letters are kept."""
-    rows = await _rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
+    """Count the dead letters that are kept."""
+    rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter"))
     return int(rows[0]["n"])
 
 
 async def dead_letters_since(conn: Connection, since: datetime) -> int:
-    """How many dead letters came after a moment."""
-    rows = await _rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
+    """Count the dead letters that came after a moment."""
+    rows = await _fetch_rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
     return int(rows[0]["n"])
 
 
 async def dead_letter_raw(conn: Connection, number: int) -> bytes | None:
     """The bytes of a dead letter (their first 64 kB), or None."""
-    rows = await _rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
+    rows = await _fetch_rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
     return bytes(rows[0]["raw"]) if rows else None
 
 
 async def position_age_s(conn: Connection, now: datetime) -> float | None:
     """Seconds since the writer last moved a position, or None if it never did."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"

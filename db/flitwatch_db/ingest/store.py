@@ -1,4 +1,4 @@
-"""What the writer keeps beside its rows: positions, dead letters, gaps, schemas and rates by the minute."""
+"""State of the writer next to its rows: positions, dead letters, gaps, schemas and rates by the minute."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Position:
-    """Where a consumer group stands in a partition.
+    """Position of a consumer group in a partition.
 
     Attributes
     ----------
@@ -66,14 +66,14 @@ class Gap:
 
 
 class Reader(NamedTuple):
-    """Who reads which log: positions are kept for each."""
+    """Consumer group and the log it reads; positions are kept for each."""
 
     group: str
     log_id: str
 
 
 class GapKey(NamedTuple):
-    """What names a gap."""
+    """Key of a gap."""
 
     device: str
     schema: str
@@ -96,7 +96,7 @@ class Minute:
     unplaced: int = 0
 
 
-def positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Position]:
+def load_positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Position]:
     """All positions of a consumer group in one log."""
     rows = conn.execute(
         "SELECT topic, partition, position, replay_from, closed_through FROM stream_position"
@@ -114,7 +114,7 @@ def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
     ).rowcount
 
 
-def advance(
+def advance_positions(
     conn: psycopg.Connection[Any], reader: Reader, new: Mapping[Place, Position], expected: Mapping[Place, int | None]
 ) -> None:
     """Move positions on, in the transaction of the rows they cover.
@@ -195,16 +195,16 @@ def add_dead_letters(conn: psycopg.Connection[Any], letters: Iterable[DeadLetter
                     letter.topic,
                     letter.partition,
                     letter.offset,
-                    _storable(letter.source),
-                    _storable(letter.where),
-                    _storable(letter.reason),
+                    _replace_unstorable(letter.source),
+                    _replace_unstorable(letter.where),
+                    _replace_unstorable(letter.reason),
                     letter.raw[:RAW_BYTES],
                     size,
                 )
             )
 
 
-def _storable(text: str) -> str:
+def _replace_unstorable(text: str) -> str:
     """PostgreSQL's text holds every character but NUL, and no half of a surrogate pair."""
     return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
 
@@ -283,7 +283,7 @@ def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> 
     )
 
 
-def carried(conn: psycopg.Connection[Any], topics: Sequence[str]) -> int:
-    """How many records of these topics are in the tables, by the committed positions of all groups."""
+def count_carried(conn: psycopg.Connection[Any], topics: Sequence[str]) -> int:
+    """Count the records of these topics that are in the tables, from the committed positions of all groups."""
     row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [list(topics)])
     return int((row.fetchone() or (0,))[0])

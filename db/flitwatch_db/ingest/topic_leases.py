@@ -1,4 +1,4 @@
-"""Who of several processes works on which topic: leases that end when their holder is killed, or is silent for LEASE_S.
+"""Leases that share topics among several processes; a lease ends when its holder is killed, or is silent for LEASE_S.
 
 A lease is an advisory lock, held by a connection and gone with it. The server ends the connection of a member that asks nothing for LEASE_S, which only a
 process that stands still does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part;
@@ -45,8 +45,8 @@ class TopicLeases:
         self._url = url
         self._group = group
         self._opportunistic = opportunistic
-        self._member_class = _number(f"share member {group}")
-        self._name_class = _number(f"share {group}")
+        self._member_class = _hash_int32(f"share member {group}")
+        self._name_class = _hash_int32(f"share {group}")
         self._conn: psycopg.Connection[Any] | None = None
         self._epochs: dict[str, int] = {}
         #: The names this member holds the locks of.
@@ -63,7 +63,7 @@ class TopicLeases:
         ordered = sorted(names)
         if self._opportunistic:
             return set(ordered)
-        with self._guarded() as conn:
+        with self._make_guard() as conn:
             members = [
                 row[0]
                 for row in conn.execute(
@@ -83,9 +83,11 @@ class TopicLeases:
         Unavailable
             As `divide`.
         """
-        with self._guarded() as conn:
+        with self._make_guard() as conn:
             for name in sorted(set(names) - self.held):
-                row = conn.execute("SELECT pg_try_advisory_lock(%s, %s)", [self._name_class, _number(name)]).fetchone()
+                row = conn.execute(
+                    "SELECT pg_try_advisory_lock(%s, %s)", [self._name_class, _hash_int32(name)]
+                ).fetchone()
                 if row is not None and row[0]:
                     self._count_up(conn, name)
                     self.held.add(name)
@@ -97,9 +99,9 @@ class TopicLeases:
 
     def release(self, names: Collection[str]) -> None:
         """Let others have these."""
-        with self._guarded() as conn:
+        with self._make_guard() as conn:
             for name in sorted(self.held & set(names)):
-                conn.execute("SELECT pg_advisory_unlock(%s, %s)", [self._name_class, _number(name)])
+                conn.execute("SELECT pg_advisory_unlock(%s, %s)", [self._name_class, _hash_int32(name)])
                 self.held.discard(name)
 
     def close(self) -> None:
@@ -122,14 +124,14 @@ class TopicLeases:
             " ON CONFLICT (member_group, topic) DO UPDATE SET epoch = l.epoch + 1, taken_at = excluded.taken_at RETURNING epoch",
             [self._group, name],
         ).fetchone()
-        conn.execute("SELECT pg_advisory_unlock(%s, %s)", _fence(self._group, name))
+        conn.execute("SELECT pg_advisory_unlock(%s, %s)", _build_fence_key(self._group, name))
         assert row is not None
         self._epochs[name] = row[0]
 
-    def _guarded(self) -> _Guard:
+    def _make_guard(self) -> _Guard:
         return _Guard(self)
 
-    def _connection(self) -> psycopg.Connection[Any]:
+    def _ensure_connection(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
             self.held.clear()
             conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
@@ -140,7 +142,7 @@ class TopicLeases:
             if not self._opportunistic:
                 conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             self._conn = conn
-            threading.Thread(target=_renew, args=(conn,), name="leases", daemon=True).start()
+            threading.Thread(target=_renew_session, args=(conn,), name="leases", daemon=True).start()
         return self._conn
 
 
@@ -151,7 +153,7 @@ class _Guard:
         self._leases = leases
 
     def __enter__(self) -> psycopg.Connection[Any]:
-        return self._leases._connection()
+        return self._leases._ensure_connection()
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, psycopg.Error):
@@ -159,7 +161,7 @@ class _Guard:
             raise Unavailable(f"the database does not answer: {problem}") from None
 
 
-def _renew(conn: psycopg.Connection[Any]) -> None:
+def _renew_session(conn: psycopg.Connection[Any]) -> None:
     """Ask something of the server now and then until the connection ends; whoever uses it next notices that."""
     with contextlib.suppress(psycopg.Error):
         while True:
@@ -178,7 +180,7 @@ def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str,
     names = sorted(epochs)
     conn.execute(
         "SELECT pg_advisory_xact_lock_shared(%s, name) FROM unnest(%s::int[]) AS name",
-        [_number(f"share fence {group}"), sorted(map(_number, names))],
+        [_hash_int32(f"share fence {group}"), sorted(map(_hash_int32, names))],
     )
     now = dict(
         conn.execute(
@@ -191,7 +193,7 @@ def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str,
 
 def _end_writers(conn: psycopg.Connection[Any], group: str, name: str) -> None:
     """End transactions of a member that held this topic before, and keep new ones out until the fence is unlocked."""
-    fence, name_number = _fence(group, name)
+    fence, name_number = _build_fence_key(group, name)
     with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
         # Where a login may not end its own sessions, the server ends those that stand still.
         conn.execute(
@@ -202,10 +204,10 @@ def _end_writers(conn: psycopg.Connection[Any], group: str, name: str) -> None:
     conn.execute("SELECT pg_advisory_lock(%s, %s)", [fence, name_number])
 
 
-def _fence(group: str, name: str) -> list[int]:
-    return [_number(f"share fence {group}"), _number(name)]
+def _build_fence_key(group: str, name: str) -> list[int]:
+    return [_hash_int32(f"share fence {group}"), _hash_int32(name)]
 
 
-def _number(text: str) -> int:
+def _hash_int32(text: str) -> int:
     """A signed 32-bit number for a text."""
     return zlib.crc32(text.encode()) - (1 << 31)

@@ -58,26 +58,26 @@ def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> di
     if not tasks and not views:
         return dict(jobs)
     stored = _stored_views(conn, {*tasks, *views})
-    kept = dict(jobs)
-    for array, held in views.items():
-        own = _stored_tasks(conn, array, set().union(*(view.tasks for _, view in held)))
-        for key, view in held:
+    settled_jobs = dict(jobs)
+    for array, keyed_views in views.items():
+        own = _stored_tasks(conn, array, set().union(*(view.tasks for _, view in keyed_views)))
+        for key, view in keyed_views:
             view.tasks -= {task for task, submit_s in own.items() if view.is_of(submit_s)}
             view.tasks -= {task for task, job in tasks[array].items() if view.is_of(job.submit_s)}
             for other in stored[array]:
                 if other.final and not view.final and view.is_of(other.submit_s):
                     view.tasks -= other.tasks
-            job = kept.pop(key)
+            job = settled_jobs.pop(key)
             if view.tasks:
                 view.job_id = _view_id(array[1], view.tasks) or view.job_id
-                kept[job.cluster, view.job_id, job.restart] = replace(job, job_id=view.job_id)
+                settled_jobs[job.cluster, view.job_id, job.restart] = replace(job, job_id=view.job_id)
     for array, rows in stored.items():
         for row in rows:
-            _rename(conn, array, row, [view for _, view in views[array] if view.tasks], tasks[array])
-    return kept
+            _rename_row(conn, array, row, [view for _, view in views[array] if view.tasks], tasks[array])
+    return settled_jobs
 
 
-def _rename(
+def _rename_row(
     conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: Mapping[int, Job]
 ) -> None:
     """Give a stored row the tasks that are left to it; the row of one of the others where none is."""
@@ -87,22 +87,22 @@ def _rename(
     taking = [
         view for view in new if view.tasks & row.tasks and row.is_of(view.submit_s) and (view.final or not row.final)
     ]
-    left = row.tasks.difference(own, *(view.tasks for view in taking))
-    if left == row.tasks:
+    remainder = row.tasks.difference(own, *(view.tasks for view in taking))
+    if remainder == row.tasks:
         return
-    if left:
-        names = [(_view_id(array[1], left), row.restart)]
+    if remainder:
+        names = [(_view_id(array[1], remainder), row.restart)]
     else:
         names = [
             *((view.job_id, view.restart) for view in taking),
             *((own[task].job_id, own[task].restart) for task in sorted(own)),
         ]
     for name, restart in names:
-        if name is None or (not left and _is_stored(conn, array[0], name, restart)):
+        if name is None or (not remainder and _is_stored(conn, array[0], name, restart)):
             continue
         conn.execute("UPDATE job SET job_id = %s, restart = %s WHERE job_pk = %s", [name, restart, row.job_pk])
         return
-    if not left:
+    if not remainder:
         # Each of its tasks has a row of its own: this one says nothing any more.
         conn.execute("UPDATE job SET state = 'UNKNOWN' WHERE job_pk = %s", [row.job_pk])
 
@@ -112,10 +112,10 @@ def _parse_view(job_id: str, state: str, submit_s: float | None) -> _View | None
     match = _WAITING.fullmatch(job_id)
     tasks: set[int] = set()
     for part in match.group(2).split(",") if match else ():
-        found = _RANGE.fullmatch(part)
-        if found is None:
+        range_match = _RANGE.fullmatch(part)
+        if range_match is None:
             return None
-        first, last, step = (int(text) if text else None for text in found.groups())
+        first, last, step = (int(text) if text else None for text in range_match.groups())
         assert first is not None
         span = range(first, (first if last is None else last) + 1, step or 1)
         if len(tasks) + len(span) > MOST_TASKS:
@@ -135,11 +135,11 @@ def _view_id(array: str, tasks: set[int]) -> str | None:
                 spans[-1] = (first, task, gap)
                 continue
         spans.append((task, task, 1))
-    name = f"{array}_[{','.join(_span(*span) for span in spans)}]"
+    name = f"{array}_[{','.join(_format_range(*span) for span in spans)}]"
     return name if len(name) <= _LONGEST_ID else None
 
 
-def _span(first: int, last: int, step: int) -> str:
+def _format_range(first: int, last: int, step: int) -> str:
     if first == last:
         return f"{first}"
     if last == first + step and step > 1:
@@ -148,27 +148,27 @@ def _span(first: int, last: int, step: int) -> str:
 
 
 def _is_stored(conn: psycopg.Connection[Any], cluster: str, job_id: str, restart: int) -> bool:
-    found = conn.execute("SELECT FROM job WHERE (cluster, job_id, restart) = (%s, %s, %s)", [cluster, job_id, restart])
-    return found.fetchone() is not None
+    cursor = conn.execute("SELECT FROM job WHERE (cluster, job_id, restart) = (%s, %s, %s)", [cluster, job_id, restart])
+    return cursor.fetchone() is not None
 
 
 def _stored_views(conn: psycopg.Connection[Any], arrays: Iterable[_Array]) -> dict[_Array, list[_View]]:
-    wanted = sorted(arrays)
+    keys = sorted(arrays)
     rows = conn.execute(
         """
         SELECT j.job_pk, a.cluster, a.number, j.job_id, j.restart, j.state, extract(epoch FROM j.submit_ts)::float8
         FROM unnest(%s::text[], %s::text[]) AS a (cluster, number)
         JOIN job j ON j.cluster = a.cluster AND split_part(j.job_id, '_', 1) = a.number AND strpos(j.job_id, '[') > 0 AND j.state <> 'UNKNOWN'
         """,
-        [[cluster for cluster, _ in wanted], [number for _, number in wanted]],
+        [[cluster for cluster, _ in keys], [number for _, number in keys]],
     )
-    held: defaultdict[_Array, list[_View]] = defaultdict(list)
+    views: defaultdict[_Array, list[_View]] = defaultdict(list)
     for job_pk, cluster, number, job_id, restart, state, submit_s in rows:
         view = _parse_view(job_id, state, submit_s)
         if view is not None:
             view.job_pk, view.restart = job_pk, restart
-            held[cluster, number].append(view)
-    return held
+            views[cluster, number].append(view)
+    return views
 
 
 def _stored_tasks(conn: psycopg.Connection[Any], array: _Array, tasks: set[int]) -> dict[int, float | None]:

@@ -21,7 +21,7 @@ _JOB = SQL(
 
 def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
     """A job's row as it was at a moment; NotFound where there is none, BadRequest where it had not started."""
-    return at_moment(_job(conn, job_id, cluster), now_s)
+    return at_moment(_find_job(conn, job_id, cluster), now_s)
 
 
 def one_job(conn: Conn, job_pk: int) -> Row:
@@ -33,9 +33,9 @@ def one_job(conn: Conn, job_pk: int) -> Row:
     return row
 
 
-def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
+def _find_job(conn: Conn, job_id: str, cluster: str | None) -> Row:
     with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(_JOB + by_id.NEWEST, by_id.named(job_id, cluster)).fetchall()
+        rows = cursor.execute(_JOB + by_id.NEWEST, by_id.build_parameters(job_id, cluster)).fetchall()
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),

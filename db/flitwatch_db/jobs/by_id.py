@@ -6,14 +6,14 @@ from psycopg.sql import SQL
 
 from flitwatch_domain.jobs import kept_job_id
 
-#: What stands behind FROM job; its parameters are those of `named`.
+#: What stands behind FROM job; its parameters are those of `build_parameters`.
 NEWEST = SQL(
     "WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
     " ORDER BY cluster = %(server)s::text DESC NULLS LAST, coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
 )
 
 
-def named(job_id: str, cluster: str | None) -> dict[str, str | None]:
+def build_parameters(job_id: str, cluster: str | None) -> dict[str, str | None]:
     """The parameters of `NEWEST` for an id as the scheduler prints it."""
-    kept, server = kept_job_id(job_id)
-    return {"id": kept, "cluster": cluster, "server": server}
+    stored_id, server = kept_job_id(job_id)
+    return {"id": stored_id, "cluster": cluster, "server": server}

@@ -37,7 +37,7 @@ _MOST_MAPS, _MOST_WAYS = 4, 64
 
 @dataclass(frozen=True)
 class Way:
-    """Where a job's traffic goes, as if all its nodes sent alike.
+    """Routes of a job's traffic, as if all its nodes sent alike.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ class CountedRoutes:
         self.by_class = bool((kind >= 0).any())
         end = (fabric.links.src if fabric.counted_at is CountedAt.SENDER else fabric.links.dst).astype(np.int64)
         if self.by_class:
-            kept, kinds = np.flatnonzero(kind >= 0), len(self.columns)
-            self._sum = end[kept] * kinds + kind[kept]
-            self.places = Places(kept, self._sum, len(fabric.routers) * kinds)
+            link_ids, kinds = np.flatnonzero(kind >= 0), len(self.columns)
+            self._sum = end[link_ids] * kinds + kind[link_ids]
+            self.places = Places(link_ids, self._sum, len(fabric.routers) * kinds)
         else:
             self.columns = (("rt_flits", "rt_stall_cycles"),)
             self.places = _sending_ports(fabric)
@@ -105,29 +105,29 @@ class CountedRoutes:
             if key in self._ways:
                 return self._ways[key]
         back = np.zeros(len(router)) if to_file_system else np.ones(len(router))
-        made = self._made_way(
+        new_way = self._made_way(
             JobTraffic(router, np.ones(len(router)), back, endpoint if (endpoint >= 0).all() else None)
         )
         with _lock:
             while len(self._ways) >= _MOST_WAYS:
                 self._ways.pop(next(iter(self._ways)))
-            self._ways[key] = made
-        return made
+            self._ways[key] = new_way
+        return new_way
 
     def add_cards(self, ports: PortCounts, moved: Floats) -> None:
         """Add what network cards counted: `moved` (3, endpoints), bytes sent and received and cycles waited, in a moment."""
         links, routers, word = self.fabric.links, len(self.fabric.routers), COUNT_BYTES[self.fabric.technology]
         for end, side in ((links.src - routers, 0), (links.dst - routers, 1)):
-            known = np.flatnonzero((end >= 0) & (end < moved.shape[1]) & np.isnan(ports.carried))
-            ports.carried[known] = moved[side, end[known]] / word
+            card_links = np.flatnonzero((end >= 0) & (end < moved.shape[1]) & np.isnan(ports.carried))
+            ports.carried[card_links] = moved[side, end[card_links]] / word
         sends = np.flatnonzero((links.src >= routers) & (links.src - routers < moved.shape[1]))
         ports.waited[ports.count[sends]] = moved[2, links.src[sends] - routers]
 
     def _looked_at(self, load: Floats) -> NDArray[np.bool_]:
         """Choose links whose waiting is asked for: of the switches on a way as many as `MOST_SWITCHES`, in equal steps from those that see most of it to those that see least."""
         src, switches = self.fabric.links.src, len(self.fabric.routers)
-        seen = np.bincount(src, load, len(self.fabric.endpoints) + switches)[:switches]
-        order = np.argsort(-seen, kind="stable")[: np.count_nonzero(seen)]
+        switch_loads = np.bincount(src, load, len(self.fabric.endpoints) + switches)[:switches]
+        order = np.argsort(-switch_loads, kind="stable")[: np.count_nonzero(switch_loads)]
         chosen = np.zeros(len(self.fabric.endpoints) + switches, bool)
         chosen[order[:: max(1, math.ceil(len(order) / MOST_SWITCHES))]] = True
         return chosen[src]
@@ -135,8 +135,8 @@ class CountedRoutes:
     def _made_way(self, alike: JobTraffic) -> Way:
         counted = self.places.links
         load = np.zeros(self.routes.links)
-        asked = counted if self.by_class else np.arange(self.routes.links)
-        load[asked] = self.routes.loads([alike], asked, 0.0)[:, 0]
+        link_ids = counted if self.by_class else np.arange(self.routes.links)
+        load[link_ids] = self.routes.loads([alike], link_ids, 0.0)[:, 0]
         inner = np.where(self.between, load, 0.0)
         size = len(self.fabric.routers) * len(self.columns)
         there = self._sum < size
@@ -153,13 +153,13 @@ def _sending_ports(fabric: Fabric) -> Places:
     links, routers = fabric.links, len(fabric.routers)
     if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
         return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
-    kept = np.flatnonzero(links.src < routers)
-    src, dst = links.src[kept].astype(np.int64), links.dst[kept].astype(np.int64)
+    link_ids = np.flatnonzero(links.src < routers)
+    src, dst = links.src[link_ids].astype(np.int64), links.dst[link_ids].astype(np.int64)
     level = np.append(fabric.routers.level, np.full(len(fabric.endpoints), -1))
     to_node, rises = dst >= routers, level[dst] > level[src]
     key = np.where(to_node | rises, src, dst) * 3 + np.where(to_node, 0, np.where(rises, 1, 2))
     names, place = np.unique(key, return_inverse=True)
-    return Places(kept, place.astype(np.int64), len(names))
+    return Places(link_ids, place.astype(np.int64), len(names))
 
 
 _made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
@@ -171,13 +171,13 @@ def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> Co
     fabric = measured.fabric_of(conn, fabric_id)
     routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
     with _lock:
-        held = _made_routes.get(id(routes))
-        if held is not None and held[0] is routes:
+        cached = _made_routes.get(id(routes))
+        if cached is not None and cached[0] is routes:
             _made_routes.move_to_end(id(routes))
-            return held[1]
-    made = CountedRoutes(fabric, routes)
+            return cached[1]
+    new_routes = CountedRoutes(fabric, routes)
     with _lock:
-        _made_routes[id(routes)] = (routes, made)
+        _made_routes[id(routes)] = (routes, new_routes)
         while len(_made_routes) > _MOST_MAPS:
             _made_routes.popitem(last=False)
-    return made
+    return new_routes

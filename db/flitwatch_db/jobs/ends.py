@@ -1,4 +1,4 @@
-"""When a job ended, where no record may tell."""
+"""End of a job in SQL, also if no record may give it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.jobs import by_id
 from flitwatch_db.jobs.ends import end_or
-from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.errors import NotFound
 
 Conn = psycopg.Connection[Any]
@@ -85,7 +85,7 @@ _Chosen = TypedDict(
 )
 
 
-def export(
+def export_evidence(
     conn: Conn, job_id: str, out: Path, cluster: str | None = None, on_table: OnTable = lambda done, total, what: None
 ) -> JobManifest:
     """Write a job's evidence; return the manifest that also stands in the file.
@@ -107,8 +107,8 @@ def export(
     """
     with conn.transaction():
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        job, chosen = _chosen(conn, job_id, cluster)
-        queries = _queries()
+        job, chosen = _select_job(conn, job_id, cluster)
+        queries = _build_queries()
         rows: dict[str, int] = {}
         part = out.with_name(f".{out.name}.part")
         try:
@@ -120,7 +120,7 @@ def export(
             ):
                 for done, (table, query) in enumerate(queries.items()):
                     on_table(done, len(queries), table)
-                    rows[table] = _copy(conn, archive, table, query, chosen)
+                    rows[table] = _copy_table(conn, archive, table, query, chosen)
                 manifest = {
                     "format": "flitwatch job evidence 1",
                     "job": job,
@@ -130,23 +130,25 @@ def export(
                     "made_at": datetime.now(UTC),
                     "rows": rows,
                 }
-                explanation = explain(conn, job["job_id"], job["cluster"], chosen["to"].timestamp())
-                archive.writestr("explanation.json", json.dumps(explanation, default=_text, indent=1))
-                archive.writestr("manifest.json", json.dumps(manifest, default=_text, indent=1))
+                explanation = explain_by_id(conn, job["job_id"], job["cluster"], chosen["to"].timestamp())
+                archive.writestr("explanation.json", json.dumps(explanation, default=_to_text, indent=1))
+                archive.writestr("manifest.json", json.dumps(manifest, default=_to_text, indent=1))
             part.replace(out)
         finally:
             part.unlink(missing_ok=True)
-    written: JobManifest = json.loads(json.dumps(manifest, default=_text))
+    written: JobManifest = json.loads(json.dumps(manifest, default=_to_text))
     return written
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]:
+def _select_job(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]:
     with conn.cursor(row_factory=dict_row) as cursor:
-        job = cursor.execute(SQL("SELECT * FROM job ") + by_id.NEWEST, by_id.named(job_id, cluster)).fetchone()
+        job = cursor.execute(
+            SQL("SELECT * FROM job ") + by_id.NEWEST, by_id.build_parameters(job_id, cluster)
+        ).fetchone()
         if job is None:
             of = f" of cluster {cluster!r}" if cluster else ""
             raise NotFound(f"there is no job {job_id!r}{of}", advice="Write the id as the scheduler prints it.")
@@ -171,7 +173,7 @@ def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]
     }
 
 
-def _queries() -> dict[str, Composed]:
+def _build_queries() -> dict[str, Composed]:
     queries = {
         table: SQL("SELECT * FROM {} WHERE {}").format(Identifier(table), SQL(condition))
         for table, condition in _ABOUT.items()
@@ -186,7 +188,7 @@ def _queries() -> dict[str, Composed]:
     return queries
 
 
-def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: _Chosen) -> int:
+def _copy_table(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: _Chosen) -> int:
     query = _as_text(conn, query, chosen)
     with conn.cursor() as cursor, archive.open(f"{table}.csv", "w", force_zip64=True) as file:
         with cursor.copy(SQL("COPY ({}) TO STDOUT (FORMAT csv, HEADER)").format(query), chosen) as copy:

@@ -1,4 +1,4 @@
-"""What an explanation of a job reads, in the order in which one finding leads to the next; the finding itself is the domain's."""
+"""Reads of a job's explanation, in the order in which one finding leads to the next; the domain computes the finding itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_ROUTERS = 256
 LONGEST_LIFE_S = 86_400.0
 
 
-def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> Explanation:
+def explain_by_id(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> Explanation:
     """Why a job is slow, whether it is, and what would help (docs/contracts/explanation.md).
 
     Parameters
@@ -67,50 +67,50 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
 
     `rooted` also looks for the root of the congestion, which reads the ports of the whole machine, and for what incidents say of the job.
     """
-    place = _place(conn, job["job_pk"])
-    watched = _watched(conn, job, now_s)
-    found = slowdown.of_steps(watched.steps) if watched.steps is not None else None
+    place = _find_place(conn, job["job_pk"])
+    watched = _load_progress(conn, job, now_s)
+    stretch = slowdown.of_steps(watched.steps) if watched.steps is not None else None
     if watched.steps is None:
-        found = _of_counters(conn, job, place, watched, now_s)
+        stretch = _of_counters(conn, job, place, watched, now_s)
     scene = None
-    if found is not None and place is not None:
+    if stretch is not None and place is not None:
         on = (
             known
             if known is not None and known.fabric_id == place["fabric_id"]
             else machine_of(conn, place["fabric_id"])
         )
         if not on.snapshot:
-            scene = _scene(conn, job, place, on, found, watched, now_s)
-    root = _root(conn, job, scene, now_s) if rooted and scene is not None else None
-    held = (
+            scene = _build_onset_context(conn, job, place, on, stretch, watched, now_s)
+    root = _find_root(conn, job, scene, now_s) if rooted and scene is not None else None
+    incident_totals = (
         (shown.of_victim(conn, job["job_pk"], now_s), shown.slowed_by(conn, job["job_pk"], now_s))
         if rooted
         else (None, None)
     )
-    return answer.explanation(job, watched, found, scene, now_s, root, *held)
+    return answer.build_explanation(job, watched, stretch, scene, now_s, root, *incident_totals)
 
 
-def _root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
-    """Where the congestion that holds the job up begins, in the first minute after the onset; None where that is not found."""
+def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
+    """Find where the congestion that holds the job up begins, in the first minute after the onset; None if it is not found."""
     window = scene.root_window(now_s)
     if window is None:
         return None
-    found = roots.of_job(conn, job, window[1], window[1] - window[0])
-    return found["roots"][0] if found["roots"] else None
+    job_roots = roots.of_job(conn, job, window[1], window[1] - window[0])
+    return job_roots["roots"][0] if job_roots["roots"] else None
 
 
 def steps_of(conn: Conn, job: Row, now_s: float) -> slowdown.Steps | None:
     """The steps that an explanation judges: of the job's newest run up to that moment, with earlier runs; None without a recorded one."""
-    return _watched(conn, job, now_s).steps
+    return _load_progress(conn, job, now_s).steps
 
 
 def is_slow(conn: Conn, job: Row, now_s: float) -> bool:
-    """Whether a job's steps show a slow stretch: what `explain_job` begins with, at a small part of its cost."""
+    """Return whether a job's steps show a slow stretch: the first check of `explain_job`, at a small part of its cost."""
     steps = steps_of(conn, job, now_s)
     return steps is not None and slowdown.of_steps(steps) is not None
 
 
-def _place(conn: Conn, job_pk: int) -> Row | None:
+def _find_place(conn: Conn, job_pk: int) -> Row | None:
     """The fabric that holds most of a job's nodes, and the router of each."""
     rows = rows_of(
         conn,
@@ -139,9 +139,9 @@ def machine_of(conn: Conn, fabric_id: int) -> Machine:
     return Machine(fabric_id, bool(row[0]), measured.fabric_of(conn, fabric_id))
 
 
-def _watched(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
+def _load_progress(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
     """The newest run of a job that has steps, with earlier runs of its application; and earlier jobs like it."""
-    past = _past(conn, job, now_s)
+    past = _load_past_times(conn, job, now_s)
     runs = rows_of(
         conn,
         SQL("""
@@ -156,19 +156,19 @@ def _watched(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
     if not runs:
         return answer.JobProgress(None, None, past)
     run = runs[0]
-    step, taken = np.array(run["step"], np.int64), np.array(run["time_s"], float)
-    good = np.isfinite(taken) & (taken > 0)
+    step, time_s = np.array(run["step"], np.int64), np.array(run["time_s"], float)
+    good = np.isfinite(time_s) & (time_s > 0)
     start_s = run["start_s"] if run["start_s"] is not None else job["start_s"]
     if start_s is not None:
-        good &= start_s + np.cumsum(np.where(good, taken, 0.0)) <= now_s + CLOCKS_S
+        good &= start_s + np.cumsum(np.where(good, time_s, 0.0)) <= now_s + CLOCKS_S
     if start_s is None or not good.any():
         return answer.JobProgress(None, run["exe"], past)
-    earlier = _earlier(conn, run, job, start_s)
-    watched = slowdown.Steps(step[good], taken[good], start_s, earlier, ended=job["end_s"] is not None)
+    earlier = _load_earlier_steps(conn, run, job, start_s)
+    watched = slowdown.Steps(step[good], time_s[good], start_s, earlier, ended=job["end_s"] is not None)
     return answer.JobProgress(watched, run["exe"], past)
 
 
-def _earlier(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:
+def _load_earlier_steps(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:
     rows = rows_of(
         conn,
         SQL("""
@@ -207,7 +207,7 @@ _PAST = SQL("""
 """)
 
 
-def _past(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes | None:
+def _load_past_times(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes | None:
     if job["start_s"] is None or job["name"] is None or not job["nodes"]:
         return None
     rows = rows_of(
@@ -241,13 +241,13 @@ def _of_counters(
     begin_s = max(job["start_s"], end_s - LONGEST_LIFE_S)
     lost_s, within_s = (end_s - job["start_s"]) * (1 - 1 / factor), slowdown.within_s(watched.past.elapsed_s)
     minutes = None if place is None else onset_counters.own_series(conn, place, begin_s, end_s, 60)
-    at = None if minutes is None or len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
+    at = None if minutes is None or len(minutes.at_s) < 6 else slowdown.find_rise_s(minutes, begin_s + 60, end_s - 60)
     if at is None:
         return slowdown.Slowdown("counters", factor, lost_s, begin_s, begin_s, end_s, None, True, within_s=within_s)
     return slowdown.Slowdown("counters", factor, lost_s, at - 60, at, at + 60, None, False, within_s=within_s)
 
 
-def _scene(
+def _build_onset_context(
     conn: Conn,
     job: Row,
     place: Row,
@@ -259,9 +259,9 @@ def _scene(
     """Everything about the onset: counters on both sides of it, and the jobs that were there."""
     low, high = found.low_s, found.high_s
     seconds = onset_counters.own_series(conn, place, low - WINDOW_S, min(high + WINDOW_S, now_s), 1)
-    at = slowdown.rise(seconds, low, high) if not found.from_start else None
+    at = slowdown.find_rise_s(seconds, low, high) if not found.from_start else None
     if at is not None:
-        low, high = slowdown.narrowed(low, high, at)
+        low, high = slowdown.narrow_onset(low, high, at)
     end = min(
         found.end_s if found.end_s is not None else math.inf,
         job["end_s"] if job["end_s"] is not None else math.inf,
@@ -271,11 +271,11 @@ def _scene(
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
     fabric = machine.fabric
-    jobs = _beside(conn, job, machine.fabric_id, low, high, max(end, high))
+    jobs = _list_neighbours(conn, job, machine.fabric_id, low, high, max(end, high))
     usual_s = None if found.from_start or watched.steps is None else watched.steps.start_s
     by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
-    rates, most = _sent(conn, machine.fabric_id, jobs, by_flow, before, after)
-    blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
+    rates, most = _load_sent_rates(conn, machine.fabric_id, jobs, by_flow, before, after)
+    blamed = _load_blame(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [
         NeighbourJob(
             row["job_pk"],
@@ -320,7 +320,7 @@ def _scene(
 Rates = dict[int, tuple[float | None, float | None]]
 
 
-def _sent(
+def _load_sent_rates(
     conn: Conn,
     fabric_id: int,
     jobs: list[Row],
@@ -332,21 +332,23 @@ def _sent(
     if by_flow.known:
         rates = {row["job_pk"]: by_flow.sent.get(row["job_pk"], (None, None)) for row in jobs}
         return rates, {pk: was for pk, (was, _) in rates.items() if was is not None}
-    sent = onset_counters.sent_by(conn, fabric_id, [row["job_pk"] for row in jobs], before, after)
-    rates = {row["job_pk"]: _rates(row, sent.get(row["job_pk"]), before[1]) for row in jobs}
+    sent_by_job = onset_counters.sent_by(conn, fabric_id, [row["job_pk"] for row in jobs], before, after)
+    rates = {row["job_pk"]: _correct_rates(row, sent_by_job.get(row["job_pk"]), before[1]) for row in jobs}
     # Only who sends more than a minute ago is asked for the minutes before.
     grew = [pk for pk, (was, now) in rates.items() if was is not None and now is not None and sends_more(was, now)]
     return rates, onset_counters.most_sent(conn, fabric_id, grew, before[1]) if grew else {}
 
 
-def _rates(row: Row, sent: tuple[float | None, float | None] | None, low_s: float) -> tuple[float | None, float | None]:
+def _correct_rates(
+    row: Row, sent: tuple[float | None, float | None] | None, low_s: float
+) -> tuple[float | None, float | None]:
     if sent is None or sent[1] is None:
         return None, None
     # What its nodes sent before it started was another job's.
     return (0.0 if row["start_s"] > low_s - WINDOW_S / 2 else sent[0]), sent[1]
 
 
-def _beside(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, end_s: float) -> list[Row]:
+def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, end_s: float) -> list[Row]:
     return rows_of(
         conn,
         SQL("""
@@ -368,7 +370,7 @@ def _beside(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, e
     )
 
 
-def _blamed(conn: Conn, exe: str | None, nodes: int | None, users: list[str]) -> dict[str, Blamed]:
+def _load_blame(conn: Conn, exe: str | None, nodes: int | None, users: list[str]) -> dict[str, Blamed]:
     if exe is None or not users:
         return {}
     rows = rows_of(

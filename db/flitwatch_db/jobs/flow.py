@@ -1,4 +1,4 @@
-"""What an attribution by flow reads: minutes of routers, by link class where these are kept, and what every job's network cards moved in them."""
+"""Reads of an attribution by flow: minutes of routers, by link class if these are kept, and what every job's network cards moved in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.jobs.counted_routes import Columns, CountedRoutes, Way, counted_routes
-from flitwatch_domain.attribution import LinksOfMoment, Moment, attribute, that_move_most, users
+from flitwatch_domain.attribution import LinksOfMoment, Moment, attribute_waiting, compute_user_parts, that_move_most
 from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.link_shares import JobTraffic
@@ -63,25 +63,27 @@ NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 def of_job(
     conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float, usual_s: float | None = None
 ) -> Flow:
-    """Whom a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
+    """Find which jobs a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
 
     `usual_s` is since when it ran at its usual speed before that; None: it never did.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
     way = counted_routes(conn, place["fabric_id"], low_s, end_s)
     if way.routes.reason is not None:
-        return _nothing(way.routes.reason)
+        return _make_unknown(way.routes.reason)
     if not len(way.places.links):
-        return _nothing("its machine's counters are kept neither by link class nor by sending port")
+        return _make_unknown("its machine's counters are kept neither by link class nor by sending port")
     own = way.way(place["router"], place["endpoint"])
     if own.weight.sum() <= 0:
-        return _nothing("all its nodes are at one router")
+        return _make_unknown("all its nodes are at one router")
     span = _Span(low_s, end_s, now_s, usual_s)
-    found = _along(conn, way, job, place, own, span)
+    own_flow = _attribute_way(conn, way, job, place, own, span)
     if way.by_class or not way.serves:
-        return found
-    served = _along(conn, way, job, place, way.way(place["router"], place["endpoint"], to_file_system=True), span)
-    return replace(served, to_file_system=True) if served.known and served.lasting > found.lasting else found
+        return own_flow
+    served = _attribute_way(
+        conn, way, job, place, way.way(place["router"], place["endpoint"], to_file_system=True), span
+    )
+    return replace(served, to_file_system=True) if served.known and served.lasting > own_flow.lasting else own_flow
 
 
 @dataclass(frozen=True)
@@ -94,53 +96,53 @@ class _Span:
     usual_s: float | None
 
 
-def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
-    """Whom a job waits for on one way of its traffic."""
+def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
+    """Find which jobs a job waits for on one way of its traffic."""
     unsure, begun_s = None, time.thread_time()
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
         until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
-        at, waits = _series(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, until)
+        at, waits = _read_waits(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, until)
         for _ in range(MOST_QUIET):
-            chosen = _chosen((at, waits), width, span.low_s, span.end_s, span.usual_s)
+            chosen = _choose_moments((at, waits), width, span.low_s, span.end_s, span.usual_s)
             unsure = unsure or chosen
             if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
-            found = _divided(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
-            if chosen.usual or found.calm(CALM):
-                return found
+            flow = _divide_waits(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
+            if chosen.usual or flow.calm(CALM):
+                return flow
             # Of a tree only the sums of its switches are looked through, and its links say otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
-        return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
-    return _divided(conn, way, job, place["fabric_id"], own, unsure, span.now_s)
+        return _make_unknown("its routers have no counters of a quiet moment and of the slow stretch")
+    return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s)
 
 
-def _nothing(reason: str) -> Flow:
+def _make_unknown(reason: str) -> Flow:
     return Flow(0.0, 0.0, 0.0, {}, 0.0, math.nan, [], 60, reason=reason)
 
 
-def _series(
+def _read_waits(
     conn: Conn, columns: Columns, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
     """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes.
 
     `weight`: the part of the traffic that each router sees, (routers, columns).
     """
-    watched = _heaviest(weight, MOST_WATCHED)
-    at, router, flits, stalls = _counted(conn, columns, fabric_id, width, watched, (from_s, to_s))
+    watched = _pick_heaviest(weight, MOST_WATCHED)
+    at, router, flits, stalls = _read_counts(conn, columns, fabric_id, width, watched, (from_s, to_s))
     if not len(at):
         return np.empty(0), np.empty(0)
     moments, index = np.unique(at, return_inverse=True)
-    held = weight[router]
+    router_weight = weight[router]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(flits > 0, stalls / flits, 0.0)
-    known = np.isfinite(flits) & np.isfinite(stalls)
-    waits = np.bincount(index, np.where(known, held * ratio, 0.0).sum(axis=1))
-    seen = np.bincount(index, np.where(known, held, 0.0).sum(axis=1))
+    is_known = np.isfinite(flits) & np.isfinite(stalls)
+    waits = np.bincount(index, np.where(is_known, router_weight * ratio, 0.0).sum(axis=1))
+    weight_seen = np.bincount(index, np.where(is_known, router_weight, 0.0).sum(axis=1))
     whole = weight[watched].sum()
-    enough = seen >= LEAST_COUNTED * whole
-    return moments[enough], waits[enough] / seen[enough]
+    enough = weight_seen >= LEAST_COUNTED * whole
+    return moments[enough], waits[enough] / weight_seen[enough]
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class _Chosen:
     usual: bool
 
 
-def _chosen(
+def _choose_moments(
     series: tuple[Floats, Floats], width: int, low_s: float, end_s: float, usual_s: float | None = None
 ) -> _Chosen | None:
     """The moments that are held against each other; None where there is no slow one and another."""
@@ -167,12 +169,12 @@ def _chosen(
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
         return None
-    found, usual = _quiet(at, waits, width, (low_s, end_s), worst, rest, usual_s)
-    quiet = int(rest[np.argmin(waits[rest])]) if found is None else found
-    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None, usual)
+    quiet_place, usual = _find_quiet_moment(at, waits, width, (low_s, end_s), worst, rest, usual_s)
+    quiet = int(rest[np.argmin(waits[rest])]) if quiet_place is None else quiet_place
+    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), quiet_place is not None, usual)
 
 
-def _quiet(
+def _find_quiet_moment(
     at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
 ) -> tuple[int | None, bool]:
     """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps say so.
@@ -187,60 +189,64 @@ def _quiet(
     first_s = low_s - LOOKED_AT_FIRST[0] * width
     usual = before[at[before] >= max(first_s, usual_s - NOT_YET * width)] if usual_s is not None else before[:0]
     if len(usual):
-        return _calmest(at, waits, width, low_s, usual, most), True
-    asked = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
-    for some in (*asked, before, rest[at[rest] < end_s], rest):
+        return _pick_calmest(at, waits, width, low_s, usual, most), True
+    recent_places = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
+    for some in (*recent_places, before, rest[at[rest] < end_s], rest):
         if len(some) and waits[some].min() <= CALM * most:
-            return _calmest(at, waits, width, low_s, some, most), False
+            return _pick_calmest(at, waits, width, low_s, some, most), False
     return None, False
 
 
-def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:
+def _pick_calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:
     """Of the moments next to the calmest the one that is nearest to the onset."""
     least = waits[some].min()
     calm = some[waits[some] <= least + max(QUIET_CYCLES, QUIET * (most - least))]
     return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
 
 
-def _divided(
+def _divide_waits(
     conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
-    jobs = _jobs(conn, job["job_pk"], job["simulated"], fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
-    own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
-    if own is None:
-        return _nothing(NO_RECORD)
-    moments = _moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s)
-    quiet, slow = moments[0], moments[1:]
-    found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
-    total, *each = (
-        {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
-        for part in (found.part, *found.moments)
+    jobs = _list_jobs(
+        conn, job["job_pk"], job["simulated"], fabric_id, [(at, min(at + width, now_s)) for at in moments_s]
     )
-    largest = np.argsort(-found.part, kind="stable")[:MOST_TOLD].tolist()
-    sent = {jobs[place]["job_pk"]: (_sent([quiet], place), _sent(slow, place)) for place in largest}
-    minutes = list(zip(found.waits.tolist(), each, strict=True))
-    reason = found.reason
-    if reason is None and not any(one is not None and one.known for held in slow for one in held.traffic):
+    own = next((place for place, entry in enumerate(jobs) if entry["job_pk"] == job["job_pk"]), None)
+    if own is None:
+        return _make_unknown(NO_RECORD)
+    moments = _load_moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s)
+    quiet, slow = moments[0], moments[1:]
+    attribution = attribute_waiting(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
+    total, *each = (
+        {entry["job_pk"]: share for entry, share in zip(jobs, part.tolist(), strict=True)}
+        for part in (attribution.part, *attribution.moments)
+    )
+    largest = np.argsort(-attribution.part, kind="stable")[:MOST_TOLD].tolist()
+    sent_per_s = {
+        jobs[place]["job_pk"]: (_mean_sent_per_s([quiet], place), _mean_sent_per_s(slow, place)) for place in largest
+    }
+    minutes = list(zip(attribution.waits.tolist(), each, strict=True))
+    reason = attribution.reason
+    if reason is None and not any(entry is not None and entry.known for moment in slow for entry in moment.traffic):
         reason = NO_CARDS
     return Flow(
-        found.waiting,
-        found.quiet,
-        found.counted,
+        attribution.waiting,
+        attribution.quiet,
+        attribution.counted,
         total,
-        float(found.part[own]),
+        float(attribution.part[own]),
         chosen.quiet_s,
         chosen.slow_s,
         width,
         minutes,
-        sent,
+        sent_per_s,
         reason,
         way.routes.known_by,
         way.by_class,
     )
 
 
-def _moments(
+def _load_moments(
     conn: Conn,
     way: CountedRoutes,
     fabric_id: int,
@@ -250,20 +256,20 @@ def _moments(
     jobs: list[Row],
     now_s: float,
 ) -> list[Moment]:
-    """What was counted in some moments."""
+    """Load what was counted in some moments."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
-    traffic = [[_moved(one, card, *span) for one in jobs] for span, card in zip(spans, cards, strict=True)]
+    traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
     if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
     else:
-        sent = _ports_at(conn, way, fabric_id, spans) if width <= LONGEST_BY_PORT_S else None
-        sent = sent or _switches_at(conn, way, fabric_id, width, moments_s)
-        for (low, high), ports, card in zip(spans, sent, cards, strict=True):
+        port_counts = _ports_at(conn, way, fabric_id, spans) if width <= LONGEST_BY_PORT_S else None
+        port_counts = port_counts or _switches_at(conn, way, fabric_id, width, moments_s)
+        for (low, high), ports, card in zip(spans, port_counts, cards, strict=True):
             way.add_cards(ports, card * (high - low))
         mine = way.places.links[of_job.load[way.places.links] > 0]
-        turns = WaitingTurns.to(mine, way.turns, sent[0])
-        there = zip(spans, sent, traffic, strict=True)
+        turns = WaitingTurns.to(mine, way.turns, port_counts[0])
+        there = zip(spans, port_counts, traffic, strict=True)
         counted = [_links_at(way, of_job, turns, ports, high - low, moved) for (low, high), ports, moved in there]
     return [
         Moment(high - low, flits, stalls, moved, by_link)
@@ -273,7 +279,7 @@ def _moments(
 
 @dataclass(frozen=True)
 class Watched:
-    """Whose way is watched: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated`: which jobs count."""
+    """Way to watch: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated`: which jobs count."""
 
     fabric_id: int
     job_pk: int
@@ -291,8 +297,8 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
     if own.weight.sum() <= 0:
         return []
-    at, _ = _series(conn, way.columns, watched.fabric_id, own.of_routers, 60, from_s // 60 * 60, to_s)
-    return [float(one) for one in at]
+    at, _ = _read_waits(conn, way.columns, watched.fabric_id, own.of_routers, 60, from_s // 60 * 60, to_s)
+    return [float(minute_s) for minute_s in at]
 
 
 def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
@@ -300,18 +306,18 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
-    jobs = _jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
-    made = []
+    jobs = _list_jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
+    results = []
     for at in minutes_s:
         # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
-        (moment,) = _moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s)
-        part = users(way.routes, way.places, own.weight, moment, way.flit_bytes)
-        known = None if part is None else dict(zip((one["job_pk"] for one in jobs), part.tolist(), strict=True))
-        made.append((float(own.weight @ np.nan_to_num(moment.ratio)), known))
-    return made
+        (moment,) = _load_moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s)
+        part = compute_user_parts(way.routes, way.places, own.weight, moment, way.flit_bytes)
+        job_parts = None if part is None else dict(zip((row["job_pk"] for row in jobs), part.tolist(), strict=True))
+        results.append((float(own.weight @ np.nan_to_num(moment.ratio)), job_parts))
+    return results
 
 
-def _sent(moments: list[Moment], job: int) -> float | None:
+def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
     """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its cards are counted."""
     rates = []
     for moment in moments:
@@ -322,7 +328,7 @@ def _sent(moments: list[Moment], job: int) -> float | None:
     return sum(rates) / len(rates)
 
 
-def _jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
+def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
     """Jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and of each node its endpoint and router."""
     lows, highs = zip(*spans, strict=True)
     with conn.cursor(row_factory=dict_row) as cursor:
@@ -341,19 +347,19 @@ def _jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[
         ).fetchall()  # fmt: skip
 
 
-def _moved(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """What a job's network cards moved in a moment, of what every card counted a second, (3, endpoints); None where it did not run then."""
+def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
+    """Compute the traffic of a job's network cards in a moment from every card's rates (3, endpoints); None if the job did not run then."""
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
     end, first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
     moved = np.full((2, len(end)), np.nan)
-    known = end < cards.shape[1]
-    moved[:, known] = cards[:2, end[known]] * runs_s
+    is_known = end < cards.shape[1]
+    moved[:, is_known] = cards[:2, end[is_known]] * runs_s
     return JobTraffic(np.array(job["router"], np.int64)[first], moved[0], moved[1], end)
 
 
-def _heaviest(weight: Floats, most: int) -> Ints:
+def _pick_heaviest(weight: Floats, most: int) -> Ints:
     """Routers that most of a job's traffic passes, (n,), sorted, by the part of it that each place of them sees, (routers, kinds)."""
     by_router = weight.sum(axis=1)
     order = np.argsort(-by_router, kind="stable")[:most]
@@ -366,46 +372,46 @@ _Counts = tuple[Floats, Floats, LinksOfMoment | None]
 
 def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
     """Counts of every class of links at a router in some moments."""
-    at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
+    at, router, flits, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers = len(way.fabric.routers)
-    held = router < routers
-    made: list[_Counts] = []
+    in_fabric = router < routers
+    class_counts: list[_Counts] = []
     for moment in moments_s:
-        of = held & (at == moment)
+        of = in_fabric & (at == moment)
         sums = np.full((2, routers, len(way.columns)), np.nan)
         sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        made.append((sums[0].ravel(), sums[1].ravel(), None))
-    return made
+        class_counts.append((sums[0].ravel(), sums[1].ravel(), None))
+    return class_counts
 
 
 def _ports_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, spans: Sequence[tuple[float, float]]
 ) -> list[PortCounts] | None:
-    """What every sending port of a switch counted in some spans; None where one of these has no ports, or they are no longer kept."""
-    made = []
+    """Load what every sending port of a switch counted in some spans; None if one of these has no ports, or they are no longer kept."""
+    port_counts = []
     for span in spans:
         flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
         if np.isnan(flits[way.between]).all():
             return None
-        made.append(PortCounts(flits.copy(), np.arange(len(flits)), stalls.copy()))
-    return made
+        port_counts.append(PortCounts(flits.copy(), np.arange(len(flits)), stalls.copy()))
+    return port_counts
 
 
 def _switches_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
 ) -> list[PortCounts]:
     """The same as sums of each switch's ports."""
-    at, router, _, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
+    at, router, _, stalls = _read_counts(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers, links = len(way.fabric.routers), way.fabric.links
-    made = []
+    port_counts = []
     for moment in moments_s:
         of = (at == moment) & (router < routers)
         # After the switches come the links of network cards, each a count of its own.
         waited = np.full(routers + len(links), np.nan)
         waited[router[of]] = stalls[of, 0]
         count = np.where(links.src < routers, links.src, routers + np.arange(len(links)))
-        made.append(PortCounts(np.full(len(links), np.nan), count.astype(np.int64), waited))
-    return made
+        port_counts.append(PortCounts(np.full(len(links), np.nan), count.astype(np.int64), waited))
+    return port_counts
 
 
 def _links_at(
@@ -417,9 +423,9 @@ def _links_at(
     traffic: Sequence[JobTraffic | None],
 ) -> _Counts:
     """Counts of every place in a moment of so many seconds, as `link_waits` finds them."""
-    known, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
-    loads = np.zeros((way.routes.links, len(known)))
-    jobs = [one for one in map(traffic.__getitem__, known) if one is not None]
+    job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
+    loads = np.zeros((way.routes.links, len(job_places)))
+    jobs = [job_traffic for job_traffic in map(traffic.__getitem__, job_places) if job_traffic is not None]
     loads[turns.links] = way.routes.loads(jobs, turns.links, 0.0)
     carried = np.where(np.isfinite(ports.carried), ports.carried, loads.sum(axis=1) / word)
     heat = of_job.load * link_waits(turns, loads, ports, carried * word / seconds / way.capacity)
@@ -431,7 +437,7 @@ def _links_at(
     return (
         np.where(load > 0, flits, np.nan),
         ratio * flits,
-        LinksOfMoment(loads, np.array(known, np.int64), np.nan_to_num(heat)),
+        LinksOfMoment(loads, np.array(job_places, np.int64), np.nan_to_num(heat)),
     )
 
 
@@ -441,7 +447,7 @@ _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
     """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not counted."""
-    begin, table = _source("endpoint", width)
+    begin, table = _select_source("endpoint", width)
     if width > BY_SECOND_S:
         # A row of these tables is a moment's: to add them up would take longer than to read them.
         rows = SQL("SELECT {} AS at, endpoint, {}, seconds FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
@@ -460,7 +466,7 @@ def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) ->
     assert row is not None
     if row[0] is None:
         return [np.empty((len(_OF_CARD), 0)) for _ in moments_s]
-    at, end, *counted = (packing.unpack(sent, kind) for sent, kind in zip(row, (">f8", ">i4", *(">f8" for _ in _OF_CARD)), strict=True))  # fmt: skip
+    at, end, *counted = (packing.unpack_numbers(packed, kind) for packed, kind in zip(row, (">f8", ">i4", *(">f8" for _ in _OF_CARD)), strict=True))  # fmt: skip
     cards = np.full((len(moments_s), len(_OF_CARD), int(end.max()) + 1), np.nan)
     for place, moment in enumerate(moments_s):
         of = at == moment
@@ -476,7 +482,7 @@ _IN_MOMENTS = SQL("""
 """)
 
 
-def _source(of: str, width: int) -> tuple[Composed, Identifier]:
+def _select_source(of: str, width: int) -> tuple[Composed, Identifier]:
     """The beginning of a row's moment, epoch seconds, and the table that has rows of routers or endpoints of that width or finer."""
     begin = SQL("floor(date_part('epoch', ts) / {0}) * {0}").format(
         width
@@ -484,7 +490,7 @@ def _source(of: str, width: int) -> tuple[Composed, Identifier]:
     return begin, Identifier(f"{of}_{ {10: '1s', 60: '1m', 3600: '1h'}[width] }")
 
 
-def _counted(
+def _read_counts(
     conn: Conn,
     columns: Columns,
     fabric_id: int,
@@ -510,13 +516,13 @@ def _counted(
         FROM (SELECT {} AS at, router, {} FROM {} WHERE {} GROUP BY 1, 2) r
     """).format(
         SQL(", ").join(SQL("array_send(array_agg(coalesce({}, 'NaN')))").format(name) for name in names),
-        _source("router", width)[0],
+        _select_source("router", width)[0],
         SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names),
-        _source("router", width)[1],
+        _select_source("router", width)[1],
         SQL(" AND ").join(where),
     )
     from_s, to_s = span or (None, None)
-    asked = {
+    parameters = {
         "fabric": fabric_id,
         "routers": None if routers is None else routers.tolist(),
         "from": from_s,
@@ -525,11 +531,11 @@ def _counted(
         "width": width,
     }
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, asked).fetchone()
+        row = cursor.execute(query, parameters).fetchone()
     assert row is not None
     if row[0] is None:
         return np.empty(0), np.empty(0, np.int64), np.empty((0, len(flits))), np.empty((0, len(stalls)))
     kinds = (">f8", ">i4", *(">f8" for _ in names))
-    at, router, *counts = (packing.unpack(sent, kind) for sent, kind in zip(row, kinds, strict=True))
-    held = np.stack(counts, axis=1).astype(np.float64)
-    return np.asarray(at, np.float64), router.astype(np.int64), held[:, : len(flits)], held[:, len(flits) :]
+    at, router, *counts = (packing.unpack_numbers(packed, kind) for packed, kind in zip(row, kinds, strict=True))
+    values = np.stack(counts, axis=1).astype(np.float64)
+    return np.asarray(at, np.float64), router.astype(np.int64), values[:, : len(flits)], values[:, len(flits) :]

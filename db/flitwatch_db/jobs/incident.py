@@ -1,4 +1,4 @@
-"""What happens on a machine now: explanations of its running jobs, and the incidents that are stored; the finding is the domain's."""
+"""Incident of a machine now, from explanations of its running jobs and from stored incidents; the domain computes the finding itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_RUNNING = 48
 LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20
 
 
-def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
+def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
     """The present incident of a machine, or none, or that it cannot be told; and the last one (docs/contracts/explanation.md).
 
     Parameters
@@ -37,34 +37,40 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
     now_s = time.time() if now_s is None else now_s
     machine = explanation.machine_of(conn, fabric_id)
     if machine.snapshot:
-        return finding.incident(machine.fabric.name, [], 0, now_s, snapshot=True)
-    jobs = _running(conn, fabric_id, now_s)
+        return finding.find_incident(machine.fabric.name, [], 0, now_s, snapshot=True)
+    jobs = _list_running_jobs(conn, fabric_id, now_s)
     # Without steps only a job's elapsed time speaks, and jobs of one name and size differ in what they compute: home would be full of them.
-    told = [explanation.explain_job(conn, job, now_s, machine) for job in _most_with_steps(jobs)]
-    made = finding.incident(machine.fabric.name, told, len(jobs), now_s)
+    explanations = [explanation.explain_job(conn, job, now_s, machine) for job in _most_with_steps(jobs)]
+    result = finding.find_incident(machine.fabric.name, explanations, len(jobs), now_s)
     # What is stored comes first: home, the list and alerts say the same. Until it is, in the first seconds, the explanations alone speak.
-    present = shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s)
-    stored = sorted((one for one in present if one["state"] != "withdrawn"), key=lambda one: -one["node_hours"])
-    story = next((story for one in stored if (story := shown.summary(conn, one, now_s)) is not None), None)
+    present = shown.list_heads(
+        conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s
+    )
+    stored = sorted(
+        (entry for entry in present if entry["state"] != "withdrawn"), key=lambda entry: -entry["node_hours"]
+    )
+    story = next(
+        (story for entry in stored if (story := shown.summarise_incident(conn, entry, now_s)) is not None), None
+    )
     if story is not None:
-        slowed = {one["job_pk"] for one in story["victims"]}
-        others = [one for one in (*made["victims"], *made["others"]) if one["job_pk"] not in slowed]
-        return {**made, **story, "verdict": "incident", "reasons": [], "others": others}
-    if made["verdict"] == "incident":
-        return made
+        slowed = {entry["job_pk"] for entry in story["victims"]}
+        others = [entry for entry in (*result["victims"], *result["others"]) if entry["job_pk"] not in slowed]
+        return {**result, **story, "verdict": "incident", "reasons": [], "others": others}
+    if result["verdict"] == "incident":
+        return result
     before = shown.IncidentFilter(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
-    over = [one for one in shown.heads(conn, before, MOST_PRESENT, at_s=now_s) if one["ended"] is not None]
-    last = next((story for one in over if (story := shown.summary(conn, one, now_s)) is not None), None)
-    return {**made, "last": last}
+    over = [entry for entry in shown.list_heads(conn, before, MOST_PRESENT, at_s=now_s) if entry["ended"] is not None]
+    last = next((story for entry in over if (story := shown.summarise_incident(conn, entry, now_s)) is not None), None)
+    return {**result, "last": last}
 
 
 def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
     """Running jobs that record steps, those on most nodes first, at most `MOST_RUNNING`."""
-    return _most_with_steps(_running(conn, fabric_id, now_s))
+    return _most_with_steps(_list_running_jobs(conn, fabric_id, now_s))
 
 
 def _most_with_steps(jobs: list[Row]) -> list[Row]:
-    return [one for one in jobs if one["steps"]][:MOST_RUNNING]
+    return [row for row in jobs if row["steps"]][:MOST_RUNNING]
 
 
 JOB = SQL("""
@@ -75,14 +81,14 @@ JOB = SQL("""
 """)
 
 
-def _rows(conn: Conn, query: Any, parameters: dict[str, Any]) -> list[Row]:
+def _fetch_rows(conn: Conn, query: Any, parameters: dict[str, Any]) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
-def _running(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
+def _list_running_jobs(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
     """Jobs on the machine at the moment, those on most nodes first."""
-    rows = _rows(
+    rows = _fetch_rows(
         conn,
         JOB
         + SQL("""

@@ -40,7 +40,7 @@ def injected_flits_per_s(
     conn: psycopg.Connection[Any], fabric_id: int, routers: int, from_s: float, to_s: float
 ) -> NDArray[np.float64]:
     """Flits per second that each router's processor tiles took from its nodes in [from, to), from seconds or minutes; NaN: not counted."""
-    found = np.full(routers, np.nan)
+    flits_per_s = np.full(routers, np.nan)
     for table, step_s in (("router_1s", 1.0), ("router_1m", 60.0)):
         rows = conn.execute(
             f"""
@@ -51,7 +51,7 @@ def injected_flits_per_s(
         ).fetchall()
         for router, flits, buckets in rows:
             if 0 <= router < routers:
-                found[router] = flits / (buckets * step_s)
+                flits_per_s[router] = flits / (buckets * step_s)
         if rows:
             break
-    return found
+    return flits_per_s

@@ -59,11 +59,11 @@ def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) ->
         """,
         {"nodes": [*nodes], "fabric": fabric_id},
     ).fetchone()
-    known, groups = (0, 0) if row is None else row
-    return groups if groups >= SEVERAL_GROUPS or 0 < known == len(set(nodes)) else None
+    known_nodes, groups = (0, 0) if row is None else row
+    return groups if groups >= SEVERAL_GROUPS or 0 < known_nodes == len(set(nodes)) else None
 
 
-def counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCounts:
+def load_counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCounts:
     """Counters in whole windows within [from_s, to_s), of the finest table that has most of them.
 
     Parameters
@@ -75,20 +75,23 @@ def counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCo
     for width in (1, 60, 3600):
         if width < 3600 and (to_s - from_s) / width * len(cards.endpoints) > MOST_ROWS:
             continue
-        step = next((one for one in STEPS if one % width == 0 and (to_s - from_s) / one <= MOST_WINDOWS), STEPS[-1])
+        step = next(
+            (seconds for seconds in STEPS if seconds % width == 0 and (to_s - from_s) / seconds <= MOST_WINDOWS),
+            STEPS[-1],
+        )
         first, last = math.ceil(from_s / step) * step, math.floor(to_s / step) * step
         if last <= first:
             continue
-        found = _summed(conn, cards, first, last, step, width)
-        seen = float(np.isfinite(list(found.counts.values())).any(0).mean())
-        if seen > best_seen:
-            best, best_seen = found, seen
-        if seen >= LEAST_COUNTED:
+        sums = _sum_windows(conn, cards, first, last, step, width)
+        coverage = float(np.isfinite(list(sums.counts.values())).any(0).mean())
+        if coverage > best_seen:
+            best, best_seen = sums, coverage
+        if coverage >= LEAST_COUNTED:
             break
     return best
 
 
-def observations(
+def load_observations(
     conn: Conn, job_pk: int, start_s: float, end_s: float, intervals: Sequence[tuple[float, float]]
 ) -> list[NicObservation]:
     """One observation an interval: the mean over the job's counted cards.
@@ -112,29 +115,29 @@ def observations(
             + ("no fabric knows its nodes" if cards is None else f"{cards.technology} counts no latency of requests"),
             advice="Give the observations themselves.",
         )
-    made = []
+    averages = []
     for begin, end in intervals:
         if not start_s <= begin < end <= end_s:
             raise BadRequest(
                 f"the interval from {begin:.0f} to {end:.0f} does not lie within the job, from {start_s:.0f} to {end_s:.0f}"
             )
-        made.append(_observed(conn, cards, begin, end))
-    return made
+        averages.append(_observe_interval(conn, cards, begin, end))
+    return averages
 
 
-def _observed(conn: Conn, cards: JobEndpoints, begin: float, end: float) -> NicObservation:
+def _observe_interval(conn: Conn, cards: JobEndpoints, begin: float, end: float) -> NicObservation:
     for width in (1, 60):
         first, last = math.ceil(begin / width) * width, math.floor(end / width) * width
         if last <= first:
             continue
         # As one window: sums by card.
-        found = _summed(conn, cards, first, last, last - first, width).counts
+        sums = _sum_windows(conn, cards, first, last, last - first, width).counts
         flits, stalls, packets, latency = (
-            found[name][0] for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
+            sums[name][0] for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
         )
         counted = np.isfinite([flits, stalls, packets, latency]).all(0)
         if counted.any():
-            mean = [float(one[counted].mean()) for one in (flits, packets, stalls, latency)]
+            mean = [float(column[counted].mean()) for column in (flits, packets, stalls, latency)]
             return NicObservation(
                 cards.nodes, float(last - first), round(mean[0]), round(mean[1]), round(mean[2]), mean[3]
             )
@@ -144,7 +147,7 @@ def _observed(conn: Conn, cards: JobEndpoints, begin: float, end: float) -> NicO
     )
 
 
-def _summed(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, width: int) -> NicCounts:
+def _sum_windows(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, width: int) -> NicCounts:
     # A row of a second may reach back before the span, to the sample before it.
     whole = " AND ts - make_interval(secs => greatest(seconds - 1, 0)) >= to_timestamp(%(from)s)" if width == 1 else ""
     query = SQL(
@@ -156,13 +159,13 @@ def _summed(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, w
         rows_within(width) + SQL(whole),
     )
     place = {endpoint: at for at, endpoint in enumerate(cards.endpoints)}
-    made = {name: np.full(((last - first) // step, len(place)), np.nan) for name in COLUMNS}
+    sums = {name: np.full(((last - first) // step, len(place)), np.nan) for name in COLUMNS}
     with conn.cursor(row_factory=dict_row) as cursor:
         for row in cursor.execute(
             query,
             {"from": first, "to": last, "step": step, "fabric": cards.fabric_id, "endpoints": cards.endpoints},
         ):
-            for name, held in made.items():
+            for name, array in sums.items():
                 if row[name] is not None:
-                    held[row["at"], place[row["endpoint"]]] = row[name]
-    return NicCounts(step, made)
+                    array[row["at"], place[row["endpoint"]]] = row[name]
+    return NicCounts(step, sums)

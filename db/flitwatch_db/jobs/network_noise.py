@@ -31,7 +31,7 @@ class EndedJob:
     end: datetime
 
 
-def waiting(conn: Conn, limit: int) -> list[EndedJob]:
+def list_waiting_jobs(conn: Conn, limit: int) -> list[EndedJob]:
     """Ended jobs without network noise, or with that of another end, or of no counters; the newest first."""
     rows = conn.execute(
         """
@@ -47,9 +47,9 @@ def waiting(conn: Conn, limit: int) -> list[EndedJob]:
     return [EndedJob(*row) for row in rows]
 
 
-def save(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int | None, noise: JobNoise) -> None:
+def save_noise(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int | None, noise: JobNoise) -> None:
     """Keep what was found, in the place of what was found before; nothing where the job is gone."""
-    made = {
+    parameters = {
         "job_pk": job.job_pk,
         "end": job.end,
         "fabric_id": fabric_id,
@@ -63,7 +63,7 @@ def save(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int | None,
         "unknown": Jsonb(noise.unknown),
     }
     for name, figure in (("latency", noise.latency_us), ("waits", noise.waits)):
-        made |= {
+        parameters |= {
             f"{name}_mean": figure and figure.mean,
             f"{name}_quiet": figure and figure.quiet,
             f"{name}_dispersion": figure and figure.dispersion,
@@ -82,7 +82,7 @@ def save(conn: Conn, job: EndedJob, fabric_id: int | None, window_s: int | None,
              excluded.quiet_latency_us, excluded.latency_dispersion, excluded.waits, excluded.quiet_waits, excluded.waits_dispersion, excluded.waits_unit,
              excluded.message_dispersion, excluded.noise_s, excluded.worst_noise_s, excluded.counters, excluded.unknown)
         """,
-        made,
+        parameters,
     )
 
 

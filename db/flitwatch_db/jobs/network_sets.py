@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from flitwatch_db.jobs.network_cards import observations
+from flitwatch_db.jobs.network_cards import load_observations
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.network_noise.two_sets import Observed
 
@@ -51,10 +51,10 @@ class RunSetCounters:
     simulated: bool
 
 
-def gathered(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
+def gather_set(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
     """Read one set, at most `most` members of it: the newest of an application."""
-    rows, missing = _members(conn, wanted, most)
-    found: list[Observed] = []
+    rows, missing = _list_members(conn, wanted, most)
+    members: list[Observed] = []
     left_out = [(number, "there is none of this number") for number in missing]
     for row in rows:
         number = str(row["number"])
@@ -64,15 +64,17 @@ def gathered(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
         begin = max(row["start_s"], row["job_start_s"])
         end = row["job_end_s"] if row["time_s"] is None else min(begin + row["time_s"], row["job_end_s"] or begin)
         try:
-            (one,) = observations(conn, row["job_pk"], row["job_start_s"], end or begin, [(begin, end or begin)])
+            (observation,) = load_observations(
+                conn, row["job_pk"], row["job_start_s"], end or begin, [(begin, end or begin)]
+            )
         except (BadRequest, NotEnoughData) as why:
             left_out.append((number, why.message))
             continue
-        found.append(Observed(one, row["time_s"]))
-    return RunSetCounters(found, left_out, any(row["simulated"] for row in rows))
+        members.append(Observed(observation, row["time_s"]))
+    return RunSetCounters(members, left_out, any(row["simulated"] for row in rows))
 
 
-def _members(conn: Conn, wanted: RunSetQuestion, most: int) -> tuple[list[dict[str, Any]], list[str]]:
+def _list_members(conn: Conn, wanted: RunSetQuestion, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows, and the numbers that there are none of."""
     with conn.cursor(row_factory=dict_row) as cursor:
         if wanted.application is not None:
@@ -81,8 +83,8 @@ def _members(conn: Conn, wanted: RunSetQuestion, most: int) -> tuple[list[dict[s
                 f" WHERE {exe} = %(exe)s AND (%(from)s::float8 IS NULL OR r.start_ts >= to_timestamp(%(from)s))"
                 " AND (%(to)s::float8 IS NULL OR r.start_ts < to_timestamp(%(to)s)) ORDER BY r.start_ts DESC LIMIT %(most)s"
             )
-            asked = {"exe": wanted.application, "from": wanted.from_s, "to": wanted.to_s, "most": most}
-            return cursor.execute((_RUNS + where).encode(), asked).fetchall(), []
+            parameters = {"exe": wanted.application, "from": wanted.from_s, "to": wanted.to_s, "most": most}
+            return cursor.execute((_RUNS + where).encode(), parameters).fetchall(), []
         rows: list[dict[str, Any]] = []
         if wanted.runs:
             rows += cursor.execute(

@@ -124,17 +124,17 @@ def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Win
         ) r
     """)
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, {"fabric": fabric_id, **_whole(before, after)}).fetchone()
+        row = cursor.execute(query, {"fabric": fabric_id, **_whole_seconds(before, after)}).fetchone()
     assert row is not None
-    router, late = (packing.unpack(sent, ">i4").astype(np.int64) for sent in row[:2])
-    known = router < size
+    router, late = (packing.unpack_numbers(packed, ">i4").astype(np.int64) for packed in row[:2])
+    is_known = router < size
     counts = np.full((2, 2, size), np.nan)
-    for figures, sent in zip(counts, row[2:], strict=True):
-        figures[late[known], router[known]] = packing.unpack(sent, ">f8")[known]
+    for figures, packed in zip(counts, row[2:], strict=True):
+        figures[late[is_known], router[is_known]] = packing.unpack_numbers(packed, ">f8")[is_known]
     return RouterCounts(*counts[0], *counts[1])
 
 
-def _whole(before: Window, after: Window) -> dict[str, int]:
+def _whole_seconds(before: Window, after: Window) -> dict[str, int]:
     """Whole seconds within the windows."""
     return {"a": math.ceil(before[0]), "b": math.floor(before[1]), "c": math.ceil(after[0]), "d": math.floor(after[1])}
 
@@ -210,25 +210,30 @@ def _port_counts(
     """).format(*(packed_arrays(Identifier(name)) for name in ("flits", "stall_cycles")))
     routers = sorted({router for router, _ in ports})
     with conn.cursor(binary=True) as cursor:
-        sent = cursor.execute(query, {"fabric": fabric_id, "routers": routers, **_whole(before, after)}).fetchone()
-    assert sent is not None
-    router, late = (np.asarray(packing.unpack(column, ">i4"), np.int64) for column in sent[:2])
+        row = cursor.execute(
+            query, {"fabric": fabric_id, "routers": routers, **_whole_seconds(before, after)}
+        ).fetchone()
+    assert row is not None
+    router, late = (np.asarray(packing.unpack_numbers(column, ">i4"), np.int64) for column in row[:2])
     if not len(router):
         return {}
     # Sums by router and side: [flits or stalls][side][router][port], NaN where nothing was counted.
     place, index = np.unique(router, return_inverse=True)
     sums = []
-    for values in (unpack_arrays(sent[2], sent[3]), unpack_arrays(sent[4], sent[5])):
-        total, known = np.zeros((2, len(place), values.shape[1])), np.zeros((2, len(place), values.shape[1]), np.int64)
+    for values in (unpack_arrays(row[2], row[3]), unpack_arrays(row[4], row[5])):
+        total, known_count = (
+            np.zeros((2, len(place), values.shape[1])),
+            np.zeros((2, len(place), values.shape[1]), np.int64),
+        )
         np.add.at(total, (late, index), np.nan_to_num(values))
-        np.add.at(known, (late, index), np.isfinite(values))
-        sums.append(np.where(known > 0, total, np.nan))
+        np.add.at(known_count, (late, index), np.isfinite(values))
+        sums.append(np.where(known_count > 0, total, np.nan))
     flits, stalls = sums
     at = {number: position for position, number in enumerate(place.tolist())}
-    found: dict[tuple[int, int], Count] = {}
+    counts: dict[tuple[int, int], Count] = {}
     for number, port in ports:
         if number in at and port < min(flits.shape[2], stalls.shape[2]):
             own = at[number]
             figures = (flits[0, own, port], stalls[0, own, port], flits[1, own, port], stalls[1, own, port])
-            found[number, port] = Count(*(None if math.isnan(value) else float(value) for value in figures))
-    return found
+            counts[number, port] = Count(*(None if math.isnan(value) else float(value) for value in figures))
+    return counts

@@ -1,4 +1,4 @@
-"""What became of jobs: state, start and end by the scheduler's id."""
+"""Outcomes of jobs: state, start and end by the scheduler's id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psycopg
 from flitwatch_domain.trials import Outcome
 
 
-def outcomes(
+def load_outcomes(
     conn: psycopg.Connection[Any], job_ids: Sequence[str], since_s: float, cluster: str | None = None
 ) -> dict[str, Outcome]:
     """Outcomes of jobs that ended since a moment (epoch seconds) or have not ended, by id; of a job that was requeued that of its last run.

@@ -1,4 +1,4 @@
-"""What was counted on a job's own parts while it ran: its network cards, and the links that its routers count, by class."""
+"""Counters of a job's own parts while it ran: its network cards, and the links that its routers count, by class."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Parts:
 
 def unit_of(numerator: str, denominator: str) -> str:
     """The unit of a quotient of two columns by the catalogue of counters: µs / request, cycles / flit."""
-    return f"{_WORDS[_unit(numerator)]} / {_WORDS[_unit(denominator)]}"
+    return f"{_WORDS[_find_unit(numerator)]} / {_WORDS[_find_unit(denominator)]}"
 
 
-def _unit(column: str) -> str:
+def _find_unit(column: str) -> str:
     named = column.removeprefix("blue_").removeprefix("black_").removeprefix("green_")
     for kind in CATALOGUE:
         if column in (kind.endpoint_column, kind.router_column) or f"rt_{named}" == kind.router_column:
@@ -67,7 +67,7 @@ def _unit(column: str) -> str:
     raise KeyError(column)
 
 
-def parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int = 180) -> Parts:
+def load_parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int = 180) -> Parts:
     """Counters of a job's network cards and of its routers' links in [from, to), in at most about `points` steps.
 
     Parameters
@@ -80,21 +80,21 @@ def parts(conn: Conn, job_pk: int, from_s: float, to_s: float, points: int = 180
         " WHERE job_pk = %s AND router IS NOT NULL GROUP BY fabric_id ORDER BY count(*) DESC, fabric_id LIMIT 1",
         [job_pk],
     ).fetchone()
-    step = next((one for one in STEPS if (to_s - from_s) / one <= points), STEPS[-1])
+    step = next((item for item in STEPS if (to_s - from_s) / item <= points), STEPS[-1])
     first = math.floor(from_s / step) * step
     ts = np.arange(first, max(math.ceil(to_s / step) * step, first + step), step, dtype=np.int64)
     if place is None:
         return Parts(ts, step, [])
     fabric, routers, endpoints = place
-    found = _sums(conn, "router", fabric, routers, ts, step, _LINKS)
-    nics = _sums(conn, "endpoint", fabric, endpoints or [], ts, step, _NICS)
-    made = [*_quotients(nics, _NICS), *_quotients(found, _LINKS)]
-    held = {one.key for one in made}
+    link_sums = _sum_counters(conn, "router", fabric, routers, ts, step, _LINKS)
+    nics = _sum_counters(conn, "endpoint", fabric, endpoints or [], ts, step, _NICS)
+    all_parts = [*_compute_quotients(nics, _NICS), *_compute_quotients(link_sums, _LINKS)]
+    keys = {item.key for item in all_parts}
     # Waits stand for stalls where a technology counts no stalled requests, and all links where no class is told apart.
-    hidden = ({"nic_waits"} if "nic_stalls" in held else set()) | (
-        {"links"} if held & {"blue", "black", "green"} else set()
+    hidden = ({"nic_waits"} if "nic_stalls" in keys else set()) | (
+        {"links"} if keys & {"blue", "black", "green"} else set()
     )
-    return Parts(ts, step, [one for one in made if one.key not in hidden])
+    return Parts(ts, step, [item for item in all_parts if item.key not in hidden])
 
 
 def rows_within(width: int) -> SQL:
@@ -107,7 +107,7 @@ def rows_within(width: int) -> SQL:
     )
 
 
-def _sums(
+def _sum_counters(
     conn: Conn,
     what: str,
     fabric: int,
@@ -137,19 +137,19 @@ def _sums(
         if rows:
             sums = {name: np.full(len(ts), np.nan) for name in columns}
             for row in rows:
-                for name, held in sums.items():
-                    held[row["at"]] = np.nan if row[name] is None else row[name]
+                for name, array in sums.items():
+                    array[row["at"]] = np.nan if row[name] is None else row[name]
             return sums
     return {}
 
 
-def _quotients(sums: dict[str, Floats], measures: tuple[tuple[str, ...], ...]) -> list[Part]:
-    made = []
+def _compute_quotients(sums: dict[str, Floats], measures: tuple[tuple[str, ...], ...]) -> list[Part]:
+    quotients = []
     for key, label, above, below in measures:
         if not sums:
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             values = np.where(sums[below] > 0, sums[above] / sums[below], np.nan)
         if np.isfinite(values).any():
-            made.append(Part(key, label, unit_of(above, below), values))
-    return made
+            quotients.append(Part(key, label, unit_of(above, below), values))
+    return quotients

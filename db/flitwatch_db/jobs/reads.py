@@ -151,18 +151,18 @@ async def list_jobs(
         key,
         *[SQL("DESC" if descending else "ASC")] * 2,
     )
-    return await _rows(conn, query, parameters)
+    return await _fetch_rows(conn, query, parameters)
 
 
-async def _rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: sql.Composed | SQL, parameters: Any) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
-async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
+async def load_places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None = None) -> dict[int, Row]:
     """Per job: the fabric of most of its endpoints, routers (sorted) and groups (sorted) that its nodes touch there, and its number of runs."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, p.fabric_id, coalesce(p.routers, '{}') AS routers, coalesce(p.groups, '{}') AS groups,
@@ -183,17 +183,17 @@ async def places(conn: Connection, job_pks: Sequence[int], fabric_id: int | None
 
 async def find_job(conn: Connection, job_id: str, cluster: str | None, now: datetime) -> Row | None:
     """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + by_id.NEWEST,
-        {**by_id.named(job_id, cluster), "now": now},
+        {**by_id.build_parameters(job_id, cluster), "now": now},
     )
     return rows[0] if rows else None
 
 
-async def planes(conn: Connection, job_pk: int) -> list[Row]:
+async def list_planes(conn: Connection, job_pk: int) -> list[Row]:
     """Every fabric that a job's nodes have endpoints on, the one of most endpoints first: fabric_id, name, nodes, endpoints, routers, groups."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT n.fabric_id, f.name AS fabric, count(DISTINCT n.node) AS nodes, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint) AS endpoints,
@@ -206,9 +206,9 @@ async def planes(conn: Connection, job_pk: int) -> list[Row]:
     )
 
 
-async def steps(conn: Connection, job_pk: int) -> list[Row]:
+async def list_steps(conn: Connection, job_pk: int) -> list[Row]:
     """A job's steps in the order they began."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL(
             'SELECT step, name, state, start_ts AS start, end_ts AS "end", nodes, node_list FROM job_step WHERE job_pk = %s'
@@ -218,12 +218,12 @@ async def steps(conn: Connection, job_pk: int) -> list[Row]:
     )
 
 
-async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -> list[Row]:
+async def list_neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -> list[Row]:
     """Jobs that ran at the same time on the same routers or groups, of any plane that the job is on; those that share most first.
 
     `overlap_s` is the time that both ran; `shared_groups` counts groups in which both hold routers.
     """
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             WITH me AS (
@@ -254,12 +254,12 @@ async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -
     )
 
 
-async def holding(
+async def list_holding_jobs(
     conn: Connection, fabric_id: int, at: datetime | None, limit: int, router: int | None = None
 ) -> list[Row]:
     """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first; at None, of a fabric whose counters have no time, all."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
@@ -274,7 +274,7 @@ async def holding(
 async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
     """Nodes of a fabric that jobs hold at a moment, each once: the end of one job may be known after the next has begun on its nodes."""
     then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT count(DISTINCT n.node) AS nodes FROM job j JOIN job_node n USING (job_pk) WHERE n.fabric_id = %(fabric)s {then}"
@@ -284,9 +284,9 @@ async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> i
     return int(rows[0]["nodes"])
 
 
-async def starts(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
+async def list_started_jobs(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
     """The largest jobs of a fabric that began in [from, to), in the order they began."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         SQL("""
             SELECT * FROM (

@@ -58,7 +58,7 @@ _QUERIES = {
 }
 
 
-async def search(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
+async def find_hits(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
     """Up to `each` hits of each kind, exact ones first; `router` is the router of a node; names are found as they are shown."""
     hits: list[Row] = []
     source, hidden = shown_jobs(shown)

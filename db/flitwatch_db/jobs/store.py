@@ -106,12 +106,14 @@ _LATE = """
 """
 
 
-def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs as `store` does; return the `job_pk` of each that is stored."""
-    return [job_pk for job_pk, _ in store(conn, jobs, fabric_id)]
+def upsert_jobs(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
+    """Store jobs as `store_jobs` does; return the `job_pk` of each that is stored."""
+    return [job_pk for job_pk, _ in store_jobs(conn, jobs, fabric_id)]
 
 
-def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[tuple[int, Job]]:
+def store_jobs(
+    conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None
+) -> list[tuple[int, Job]]:
     """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each, and the job as it is stored.
 
     Waiting tasks of an array of which each has a row of its own are left out.
@@ -133,7 +135,7 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
     last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
     if not last:
         return []
-    nodes = {key: _expand(job) for key, job in last.items()}
+    nodes = {key: _expand_nodes(job) for key, job in last.items()}
     rows = [
         {
             "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
@@ -143,9 +145,9 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
         }
         for job in last.values()
     ]  # fmt: skip
-    _renumber(conn, _json(rows))
-    found = conn.execute(_UPSERT, [_json(rows)]).fetchall()
-    keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
+    _renumber_incarnations(conn, _encode_rows(rows))
+    stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()
+    keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in stored_rows}
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
     late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
@@ -153,7 +155,7 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
     return [(keys[key], job) for key, job in last.items()]
 
 
-def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
+def _renumber_incarnations(conn: psycopg.Connection[Any], rows: str) -> None:
     """Give stored incarnations the numbers that `rows` have for them; who held such a number takes the one that became free."""
     moves = conn.execute(_RENUMBERED, [rows]).fetchall()
     if not moves:
@@ -165,7 +167,7 @@ def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
         for moved, _, _, _, to in own:
             if moved not in targets and to not in targets.values():
                 targets[moved] = to
-        spare = {left for moved, _, _, left, _ in own if moved in targets} - set(targets.values())
+        spare = {old_number for moved, _, _, old_number, _ in own if moved in targets} - set(targets.values())
         holders = {holder for moved, holder, _, _, to in own if targets.get(moved) == to and holder is not None}
         numbers |= targets | dict(zip(sorted(holders - set(targets)), sorted(spare), strict=False))
     # Numbers are unique at every moment: all step aside first.
@@ -176,7 +178,7 @@ def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
         )
 
 
-def _json(rows: list[dict[str, Any]]) -> str:
+def _encode_rows(rows: list[dict[str, Any]]) -> str:
     # PostgreSQL's text has no NUL; the name of a job is the user's.
     shown = [
         {k: v.replace("\0", "\N{SYMBOL FOR NULL}") if isinstance(v, str) else v for k, v in row.items()} for row in rows
@@ -184,11 +186,11 @@ def _json(rows: list[dict[str, Any]]) -> str:
     return orjson.dumps(shown).decode()
 
 
-def _expand(job: Job) -> list[str]:
+def _expand_nodes(job: Job) -> list[str]:
     if not job.node_list:
         return []
     try:
-        return hostlist.expand(job.node_list)
+        return hostlist.expand_hosts(job.node_list)
     except BadInput as problem:
         raise BadInput(f"job {job.job_id} of {job.cluster}: {problem.reason}") from None
 
@@ -211,42 +213,49 @@ def _store_steps(
         for step in {step.step: step for step in job.steps}.values()
     ]
     if steps:
-        conn.execute(_STEPS, [_json(steps)])
+        conn.execute(_STEPS, [_encode_rows(steps)])
 
 
 def _store_nodes(conn: psycopg.Connection[Any], nodes: dict[int, list[str]], fabric_id: int | None) -> None:
-    wanted = {job_pk: set(names) for job_pk, names in nodes.items()}
+    nodes_by_job = {job_pk: set(names) for job_pk, names in nodes.items()}
     there: dict[int, set[str]] = {job_pk: set() for job_pk in nodes}
     for job_pk, node in conn.execute("SELECT job_pk, node FROM job_node WHERE job_pk = ANY(%s)", [list(nodes)]):
         there[job_pk].add(node)
-    changed = [job_pk for job_pk in sorted(nodes) if wanted[job_pk] != there[job_pk]]
+    changed = [job_pk for job_pk in sorted(nodes) if nodes_by_job[job_pk] != there[job_pk]]
     if not changed:
         return
-    _write_places(conn, [(job_pk, node) for job_pk in changed for node in sorted(wanted[job_pk])], fabric_id, changed)
+    _write_places(
+        conn, [(job_pk, node) for job_pk in changed for node in sorted(nodes_by_job[job_pk])], fabric_id, changed
+    )
 
 
 def _write_places(
     conn: psycopg.Connection[Any], pairs: Sequence[tuple[int, str]], fabric_id: int | None, jobs: Sequence[int]
 ) -> None:
     conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [list(jobs)])
-    found = conn.execute(_SPELLINGS, [sorted({node for _, node in pairs})]).fetchall()
-    known: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    for name, on, alike in found:
+    spelling_rows = conn.execute(_SPELLINGS, [sorted({node for _, node in pairs})]).fetchall()
+    nodes_by_name: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for name, on, alike in spelling_rows:
         if (node := find_host(name, alike)) is not None:
-            known[name][on] = node
-    wanted = [(job_pk, node, one) for job_pk, node in pairs for one in sorted(set(known[node].values()))]
-    lies = {job_pk: set(fabrics) for job_pk, fabrics in conn.execute(_LIES, {**_columns(wanted), "fabric": fabric_id})}
+            nodes_by_name[name][on] = node
+    candidates = [
+        (job_pk, node, spelling) for job_pk, node in pairs for spelling in sorted(set(nodes_by_name[node].values()))
+    ]
+    lies = {
+        job_pk: set(fabrics)
+        for job_pk, fabrics in conn.execute(_LIES, {**_to_columns(candidates), "fabric": fabric_id})
+    }
     rows: list[tuple[int, str, str | None, str]] = []
     for job_pk, node in pairs:
         places: defaultdict[str | None, list[int]] = defaultdict(list)
-        for on in lies.get(job_pk, set()) & known[node].keys():
-            places[known[node][on]].append(on)
-        for one, on_fabrics in places.items() or [(None, [])]:
-            rows.append((job_pk, node, one, "{" + ",".join(map(str, on_fabrics)) + "}"))
-    conn.execute(_PLACE, _columns(rows))
+        for on in lies.get(job_pk, set()) & nodes_by_name[node].keys():
+            places[nodes_by_name[node][on]].append(on)
+        for spelling, on_fabrics in places.items() or [(None, [])]:
+            rows.append((job_pk, node, spelling, "{" + ",".join(map(str, on_fabrics)) + "}"))
+    conn.execute(_PLACE, _to_columns(rows))
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+def _to_columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
     return {
         name: [row[at] for row in rows]
         for at, name in enumerate(("jobs", "nodes", "spelled", "fabrics"))
@@ -254,7 +263,7 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
     }
 
 
-def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
+def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
     """Find the endpoints and routers of jobs' nodes."""
     jobs = list(job_pks)
     pairs = conn.execute("SELECT DISTINCT job_pk, node FROM job_node WHERE job_pk = ANY(%s) ORDER BY 1, 2", [jobs])
@@ -270,5 +279,5 @@ def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
         """,
         {"fabric": fabric_id},
     ).fetchall()
-    place(conn, [row[0] for row in rows])
+    place_jobs(conn, [row[0] for row in rows])
     return len(rows)

@@ -1,4 +1,4 @@
-"""What jobs' network cards sent and received in a window: jobs that ran in it, endpoint by endpoint."""
+"""Traffic of jobs' network cards in a window: bytes sent and received by the jobs that ran in it, endpoint by endpoint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float
         job_pk, job_id, user, name, nodes, simulated, total (of such jobs), and by endpoint, in one order: endpoint, router, sent and received (bytes
         while the job ran in the window, from the mean rate of what was counted; None: not counted).
     """
-    query, parameters = _query(fabric_id, from_s, to_s, most)
+    query, parameters = _build_query(fabric_id, from_s, to_s, most)
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
@@ -37,22 +37,22 @@ async def of_window(conn: Connection, fabric_id: int, from_s: float, to_s: float
 
 def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float, most: int) -> list[Row]:
     """The same over a connection of a thread."""
-    query, parameters = _query(fabric_id, from_s, to_s, most)
+    query, parameters = _build_query(fabric_id, from_s, to_s, most)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
 def of_jobs(rows: list[Row]) -> list[JobTraffic]:
     """The traffic of the jobs of such rows."""
-    made = []
+    traffic = []
     for row in rows:
-        sent, received = (np.array(row[key], np.float64) for key in ("sent", "received"))
+        sent_bytes, received = (np.array(row[key], np.float64) for key in ("sent", "received"))
         endpoint = None if None in row["endpoint"] else np.array(row["endpoint"], np.int64)
-        made.append(JobTraffic(np.array(row["router"], np.int64), sent, received, endpoint))
-    return made
+        traffic.append(JobTraffic(np.array(row["router"], np.int64), sent_bytes, received, endpoint))
+    return traffic
 
 
-def _query(fabric_id: int, from_s: float, to_s: float, most: int) -> tuple[Composed, Row]:
+def _build_query(fabric_id: int, from_s: float, to_s: float, most: int) -> tuple[Composed, Row]:
     length = to_s - from_s
     table, width = (
         (SQL("endpoint_1s"), 1)

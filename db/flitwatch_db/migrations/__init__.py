@@ -1,5 +1,21 @@
 """Dated migrations in plain SQL, applied once each, in order, by one process at a time."""
 
-from flitwatch_db.migrations.runner import Migration, available, ending, ending_those_in_use, migrate, newer, pending
+from flitwatch_db.migrations.runner import (
+    Migration,
+    ending_those_in_use,
+    list_ending_migrations,
+    list_migrations,
+    list_newer_migrations,
+    list_pending_migrations,
+    migrate_database,
+)
 
-__all__ = ["Migration", "available", "ending", "ending_those_in_use", "migrate", "newer", "pending"]
+__all__ = [
+    "Migration",
+    "ending_those_in_use",
+    "list_ending_migrations",
+    "list_migrations",
+    "list_newer_migrations",
+    "list_pending_migrations",
+    "migrate_database",
+]

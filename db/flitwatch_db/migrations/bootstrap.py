@@ -1,4 +1,4 @@
-"""What must be there before the first migration: roles, schemas, and TimescaleDB where the server offers it."""
+"""Prerequisites of the first migration: roles, schemas, and TimescaleDB if the server offers it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.core.editions import edition
+from flitwatch_db.core.editions import detect_edition
 
 log = logging.getLogger(__name__)
 
@@ -16,25 +16,25 @@ log = logging.getLogger(__name__)
 ROLES = ("flitwatch_owner", "flitwatch_writer", "flitwatch_reader", "flitwatch_gate", "flitwatch_keeper")
 
 
-def prepare(conn: psycopg.Connection[Any]) -> None:
+def prepare_database(conn: psycopg.Connection[Any]) -> None:
     """Create what is absent; to be called in a transaction, as the user who logged in."""
     for role in ROLES:
         _create_role(conn, role)
         # Whoever migrates can then act as each of them.
-        if not _one(
+        if not _fetch_value(
             conn, "SELECT pg_has_role(current_user, %s, 'USAGE') AND pg_has_role(current_user, %s, 'SET')", role, role
         ):
             conn.execute(sql.SQL("GRANT {} TO current_user").format(sql.Identifier(role)))
-    if not _one(conn, "SELECT has_database_privilege('flitwatch_owner', current_database(), 'CREATE')"):
+    if not _fetch_value(conn, "SELECT has_database_privilege('flitwatch_owner', current_database(), 'CREATE')"):
         database = sql.Identifier(conn.info.dbname)
         conn.execute(sql.SQL("GRANT CREATE, TEMPORARY ON DATABASE {} TO flitwatch_owner").format(database))
         conn.execute(sql.SQL("GRANT TEMPORARY ON DATABASE {} TO flitwatch_writer").format(database))
     _create_timescale(conn)
-    if edition(conn) == "timescale":
+    if detect_edition(conn) == "timescale":
         _let_policies_run(conn)
     conn.execute("SET LOCAL ROLE flitwatch_owner")
     for schema in ("flitwatch", "flitwatch_chunk", "queue"):
-        if not _one(conn, "SELECT to_regnamespace(%s) IS NOT NULL", schema):
+        if not _fetch_value(conn, "SELECT to_regnamespace(%s) IS NOT NULL", schema):
             conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     conn.execute("GRANT USAGE ON SCHEMA flitwatch TO flitwatch_reader, flitwatch_writer")
     conn.execute(
@@ -46,7 +46,7 @@ def prepare(conn: psycopg.Connection[Any]) -> None:
 
 def _let_policies_run(conn: psycopg.Connection[Any]) -> None:
     """The full edition runs a policy as the table's owner and refuses one whose owner cannot log in; without a password nobody else can."""
-    if _one(conn, "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'"):
+    if _fetch_value(conn, "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'"):
         return
     try:
         with conn.transaction():
@@ -59,13 +59,13 @@ def _let_policies_run(conn: psycopg.Connection[Any]) -> None:
         )
 
 
-def _one(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> Any:
+def _fetch_value(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> Any:
     row = conn.execute(query.encode(), parameters).fetchone()
     return row[0] if row else None
 
 
 def _create_role(conn: psycopg.Connection[Any], role: str) -> None:
-    if _one(conn, "SELECT 1 FROM pg_roles WHERE rolname = %s", role):
+    if _fetch_value(conn, "SELECT 1 FROM pg_roles WHERE rolname = %s", role):
         return
     try:
         with conn.transaction():
@@ -76,7 +76,7 @@ def _create_role(conn: psycopg.Connection[Any], role: str) -> None:
 
 
 def _create_timescale(conn: psycopg.Connection[Any]) -> None:
-    if _one(conn, "SELECT count(*) = 0 FROM pg_available_extensions WHERE name = 'timescaledb'"):
+    if _fetch_value(conn, "SELECT count(*) = 0 FROM pg_available_extensions WHERE name = 'timescaledb'"):
         return
     try:
         with conn.transaction():

@@ -52,63 +52,63 @@ class Migration:
     oldest: str | None
 
 
-def read(folder: Traversable) -> tuple[Migration, ...]:
+def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
     """The migrations of a folder, oldest first."""
     files = [f for f in folder.iterdir() if f.name.endswith(".sql")]
     texts = {f.name.removesuffix(".sql"): f.read_text("utf-8") for f in files}
-    return tuple(_migration(name, texts[name]) for name in sorted(texts))
+    return tuple(_parse_migration(name, texts[name]) for name in sorted(texts))
 
 
-def _migration(name: str, text: str) -> Migration:
+def _parse_migration(name: str, text: str) -> Migration:
     mark = _MARK.match(text)
     oldest = None if mark is None else mark["oldest"] or FIRST_MARKED
     return Migration(name, text, hashlib.sha256(text.encode()).hexdigest(), oldest)
 
 
 @cache
-def available() -> tuple[Migration, ...]:
+def list_migrations() -> tuple[Migration, ...]:
     """All migrations of this version, oldest first."""
-    return read(resources.files(__package__) / "sql")
+    return read_migrations(resources.files(__package__) / "sql")
 
 
 #: What was applied: name, digest, and the oldest schema beside it, which a database of an older version does not tell.
 APPLIED = "SELECT name, digest, to_jsonb(m) ->> 'oldest' FROM flitwatch.migration m ORDER BY name"
 
 
-def _applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | None]]:
+def _load_applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | None]]:
     if conn.execute("SELECT to_regclass('flitwatch.migration')").fetchone() == (None,):
         return {}
     return {name: (digest, oldest) for name, digest, oldest in conn.execute(APPLIED).fetchall()}
 
 
-def pending(conn: psycopg.Connection[Any]) -> list[str]:
+def list_pending_migrations(conn: psycopg.Connection[Any]) -> list[str]:
     """Names of the migrations that this database lacks, in order (those of the task queue's schema are told as `queue ...`)."""
-    applied = _applied(conn)
-    return [m.name for m in available() if m.name not in applied] + queue.pending(conn)
+    applied = _load_applied(conn)
+    return [m.name for m in list_migrations() if m.name not in applied] + queue.list_pending(conn)
 
 
-def newer(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
-    """What a newer version applied and this one does not know, in order: the oldest schema beside each, by its name."""
-    known = {m.name for m in available()}
-    return {name: oldest for name, (_, oldest) in _applied(conn).items() if name not in known}
+def list_newer_migrations(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
+    """List the migrations of a newer version that this one does not know, in order: the oldest schema that each runs with, by its name."""
+    names = {m.name for m in list_migrations()}
+    return {name: oldest for name, (_, oldest) in _load_applied(conn).items() if name not in names}
 
 
-def ending(newer: Mapping[str, str | None]) -> list[str]:
+def list_ending_migrations(newer: Mapping[str, str | None]) -> list[str]:
     """Names of those newer migrations beside which this version cannot run, in order."""
-    known = {m.name for m in available()}
-    return [name for name, oldest in newer.items() if oldest not in known]
+    names = {m.name for m in list_migrations()}
+    return [name for name, oldest in newer.items() if oldest not in names]
 
 
 def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
     """Names of this version's migrations, of those that the database lacks, that would end the versions which use it now."""
-    applied = _applied(conn)
+    applied = _load_applied(conn)
     if not applied:
         return []
-    ours = [m.name for m in available() if m.name not in applied and m.oldest not in applied]
-    return ours + [name for name in queue.pending(conn) if queue.ends_older(name)]
+    ours = [m.name for m in list_migrations() if m.name not in applied and m.oldest not in applied]
+    return ours + [name for name in queue.list_pending(conn) if queue.ends_older(name)]
 
 
-def migrate(url: str) -> list[str]:
+def migrate_database(url: str) -> list[str]:
     """Bring the database to this version; return the names of what was applied.
 
     One of a newer version, beside which this one runs, stays as it is. Safe to call from several processes at once and again at every start.
@@ -126,7 +126,7 @@ def migrate(url: str) -> list[str]:
     with connect(url, application="flitwatch migrate", autocommit=True) as conn:
         conn.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         try:
-            return _migrate(conn)
+            return _apply_pending(conn)
         except psycopg.errors.InsufficientPrivilege as problem:
             raise Forbidden(
                 f"this user may not migrate the database: {problem.diag.message_primary}",
@@ -135,10 +135,10 @@ def migrate(url: str) -> list[str]:
             ) from None
 
 
-def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
+def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_encoding(conn)
-    _check_texts(_applied(conn))
-    beside, waiting = newer(conn), pending(conn)
+    _check_texts(_load_applied(conn))
+    beside, waiting = list_newer_migrations(conn), list_pending_migrations(conn)
     _check_newer(conn, beside)
     if beside and waiting:
         raise Conflict(
@@ -157,18 +157,18 @@ def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
             advice="Run `flitwatch db migrate` with the owner's login.",
         )
     with conn.transaction():
-        bootstrap.prepare(conn)
+        bootstrap.prepare_database(conn)
     conn.execute("SET ROLE flitwatch_owner")
-    applied = _applied(conn)
+    applied = _load_applied(conn)
     done = []
-    for migration in available():
+    for migration in list_migrations():
         if migration.name not in applied:
             log.info("applying migration %s", migration.name)
             with conn.transaction():
                 conn.execute(sql.SQL(migration.text))
-                _record(conn, migration)
+                _record_migration(conn, migration)
             done.append(migration.name)
-    return done + queue.apply(conn)
+    return done + queue.apply_migrations(conn)
 
 
 def _check_encoding(conn: psycopg.Connection[Any]) -> None:
@@ -180,14 +180,14 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
         )
 
 
-def _record(conn: psycopg.Connection[Any], migration: Migration) -> None:
+def _record_migration(conn: psycopg.Connection[Any], migration: Migration) -> None:
     conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
     if migration.oldest is not None:
         conn.execute("UPDATE migration SET oldest = %s WHERE name = %s", [migration.oldest, migration.name])
 
 
 def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
-    for migration in available():
+    for migration in list_migrations():
         if migration.name in applied and applied[migration.name][0] != migration.digest:
             raise Conflict(
                 f"migration {migration.name} was applied with another text", advice="Restore the released file."
@@ -195,7 +195,7 @@ def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
 
 
 def _check_newer(conn: psycopg.Connection[Any], beside: Mapping[str, str | None]) -> None:
-    ends = [f"migration {name}" for name in ending(beside)] + queue.ending(conn)
+    ends = [f"migration {name}" for name in list_ending_migrations(beside)] + queue.find_ending(conn)
     if ends:
         raise Conflict(
             f"the database is of a newer version: {ends[0]} ended this one",

@@ -38,12 +38,12 @@ _HASHER = PasswordHasher()
 _NOBODY = _HASHER.hash(secrets.token_urlsafe(16))
 
 
-def digest(secret: str) -> bytes:
-    """What is stored of a session's or a token's secret."""
+def hash_secret(secret: str) -> bytes:
+    """Hash a session's or a token's secret as it is stored."""
     return hashlib.sha256(secret.encode()).digest()
 
 
-def add(conn: Conn, name: str, role: str, password: str | None = None) -> None:
+def add_account(conn: Conn, name: str, role: str, password: str | None = None) -> None:
     """Make an account; without a password nobody can log in with one.
 
     Raises
@@ -72,13 +72,13 @@ def first_admin(conn: Conn) -> str | None:
         if conn.execute("SELECT 1 FROM account LIMIT 1").fetchone():
             return None
         password = secrets.token_urlsafe(18)
-        add(conn, "admin", "admin", password)
+        add_account(conn, "admin", "admin", password)
         return password
 
 
-def accounts(conn: Conn) -> list[Row]:
+def list_accounts(conn: Conn) -> list[Row]:
     """All accounts by name, without their secrets."""
-    return _rows(
+    return _fetch_rows(
         conn,
         "SELECT name, role, disabled, password_hash IS NOT NULL AS password, issuer, created_at AS created, seen_at AS seen,"
         " (SELECT count(*) FROM token t WHERE t.account_id = a.account_id AND revoked_at IS NULL AND expires_at > now()) AS tokens"
@@ -86,7 +86,7 @@ def accounts(conn: Conn) -> list[Row]:
     )
 
 
-def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
+def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: bool | None = None) -> None:
     """Give an account another role, or switch it off or on; its sessions end, and what becomes a service has no password any more.
 
     Raises
@@ -99,24 +99,24 @@ def change(conn: Conn, name: str, *, role: str | None = None, disabled: bool | N
         raise BadRequest(f"there is no role {role[:40]!r}", advice=f"Roles: {', '.join(ROLES)}.")
     with conn.transaction():
         conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
-        held = _account(conn, name)
+        account = _find_account(conn, name)
         conn.execute(
             "UPDATE account SET role = coalesce(%(role)s, role), disabled = coalesce(%(disabled)s, disabled),"
             " password_hash = CASE WHEN 'service' NOT IN (role, coalesce(%(role)s, role)) THEN password_hash END"
             " WHERE account_id = %(account)s",
-            {"role": role, "disabled": disabled, "account": held["account_id"]},
+            {"role": role, "disabled": disabled, "account": account["account_id"]},
         )
-        _check_admins(conn, held)
-        conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+        _check_admins(conn, account)
+        conn.execute("DELETE FROM session WHERE account_id = %s", [account["account_id"]])
 
 
 def _check_admins(conn: Conn, held: Row) -> None:
     """Conflict where the change takes the last admin who can log in, or of those who cannot the last of all."""
-    left = conn.execute(
+    other_admin = conn.execute(
         "SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled AND (NOT %s OR password_hash IS NOT NULL OR issuer IS NOT NULL)",
         [held["logs_in"]],
     ).fetchone()
-    if held["role"] == "admin" and not held["disabled"] and not left:
+    if held["role"] == "admin" and not held["disabled"] and not other_admin:
         raise Conflict(
             f"it is the last admin{' who can log in' if held['logs_in'] else ''}",
             advice="Make another account admin first, with a password.",
@@ -124,19 +124,19 @@ def _check_admins(conn: Conn, held: Row) -> None:
 
 
 def has_account(conn: Conn, name: str) -> bool:
-    """Whether there is an account of that name."""
+    """Return whether there is an account of that name."""
     return conn.execute("SELECT 1 FROM account WHERE name = %s", [name]).fetchone() is not None
 
 
 def has_password(conn: Conn, name: str) -> bool:
-    """Whether the account of that name is a local one with a password."""
-    held = conn.execute(
+    """Return whether the account of that name is a local one with a password."""
+    row = conn.execute(
         "SELECT 1 FROM account WHERE name = %s AND password_hash IS NOT NULL", [name.replace("\0", "")]
     ).fetchone()
-    return held is not None
+    return row is not None
 
 
-def remove(conn: Conn, name: str) -> None:
+def remove_account(conn: Conn, name: str) -> None:
     """Delete an account with its sessions and tokens. Whoever comes by the centre's own login gets a new one at the next.
 
     Raises
@@ -145,12 +145,12 @@ def remove(conn: Conn, name: str) -> None:
     """
     with conn.transaction():
         conn.execute("LOCK TABLE account IN SHARE ROW EXCLUSIVE MODE")
-        held = _account(conn, name)
-        conn.execute("DELETE FROM account WHERE account_id = %s", [held["account_id"]])
-        _check_admins(conn, held)
+        account = _find_account(conn, name)
+        conn.execute("DELETE FROM account WHERE account_id = %s", [account["account_id"]])
+        _check_admins(conn, account)
 
 
-def rename(conn: Conn, name: str, new: str) -> None:
+def rename_account(conn: Conn, name: str, new: str) -> None:
     """Give an account another name, so that its old one is free; its sessions end.
 
     Raises
@@ -158,11 +158,11 @@ def rename(conn: Conn, name: str, new: str) -> None:
     BadRequest, NotFound, Conflict
     """
     check_name(new)
-    held = _account(conn, name)
+    account = _find_account(conn, name)
     try:
         with conn.transaction():
-            conn.execute("UPDATE account SET name = %s WHERE account_id = %s", [new, held["account_id"]])
-            conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+            conn.execute("UPDATE account SET name = %s WHERE account_id = %s", [new, account["account_id"]])
+            conn.execute("DELETE FROM session WHERE account_id = %s", [account["account_id"]])
     except psycopg.errors.UniqueViolation:
         raise Conflict(f"there is an account {new!r} already") from None
 
@@ -175,16 +175,17 @@ def set_password(conn: Conn, name: str, password: str) -> None:
     BadRequest, NotFound
     """
     check_password(password)
-    held = _account(conn, name)
-    if held["role"] == "service":
+    account = _find_account(conn, name)
+    if account["role"] == "service":
         raise BadRequest("a service has no password", advice="Make it a token.")
-    if held["issuer"] is not None:
-        raise BadRequest(f"{held['issuer']} vouches for this account: it has no password here")
+    if account["issuer"] is not None:
+        raise BadRequest(f"{account['issuer']} vouches for this account: it has no password here")
     with conn.transaction():
         conn.execute(
-            "UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), held["account_id"]]
+            "UPDATE account SET password_hash = %s WHERE account_id = %s",
+            [_HASHER.hash(password), account["account_id"]],
         )
-        conn.execute("DELETE FROM session WHERE account_id = %s", [held["account_id"]])
+        conn.execute("DELETE FROM session WHERE account_id = %s", [account["account_id"]])
 
 
 def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
@@ -229,7 +230,7 @@ def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:
         conn.execute("DELETE FROM session WHERE expires_at < now()")
         conn.execute(
             "INSERT INTO session (digest, account_id, expires_at) VALUES (%s, %s, %s)",
-            [digest(secret), account_id, ends],
+            [hash_secret(secret), account_id, ends],
         )
         conn.execute("UPDATE account SET seen_at = now() WHERE account_id = %s", [account_id])
     return secret, ends
@@ -237,7 +238,7 @@ def begin_session(conn: Conn, account_id: int) -> tuple[str, datetime]:
 
 def end_session(conn: Conn, secret: str) -> None:
     """End a session."""
-    conn.execute("DELETE FROM session WHERE digest = %s", [digest(secret)])
+    conn.execute("DELETE FROM session WHERE digest = %s", [hash_secret(secret)])
 
 
 #: Sessions and tokens by their digests, with whom they stand for. That a token was used is noted only where nobody holds its row, so that many are asked together
@@ -262,19 +263,19 @@ def session_caller(row: Sequence[Any]) -> Caller:
 
 def token_caller(row: Sequence[Any]) -> Caller:
     """The caller that a row of OF_TOKENS tells of."""
-    _, name, role, given, token_id, ends = row
-    return Caller(name, role, "token", frozenset(given) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
+    _, name, role, scopes, token_id, ends = row
+    return Caller(name, role, "token", frozenset(scopes) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
 
 
 def of_session(conn: Conn, secret: str) -> Caller | None:
     """The caller of a session; None where it ended, or its account is disabled or a service's."""
-    row = conn.execute(OF_SESSIONS, [[digest(secret)]]).fetchone()
+    row = conn.execute(OF_SESSIONS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else session_caller(row)
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
     """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
-    row = conn.execute(OF_TOKENS, [[digest(secret)]]).fetchone()
+    row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else token_caller(row)
 
 
@@ -289,13 +290,13 @@ def add_token(
         A scope that does not exist or that the account's role does not have, or a life of more than a year.
     NotFound
     """
-    held = _account(conn, name)
-    wanted = sorted(set(scopes), key=lambda scope: SCOPES.index(scope) if scope in SCOPES else -1)
-    beyond = [scope for scope in wanted if scope not in SCOPES_OF[held["role"]]]
-    if beyond or not wanted:
+    account = _find_account(conn, name)
+    token_scopes = sorted(set(scopes), key=lambda scope: SCOPES.index(scope) if scope in SCOPES else -1)
+    beyond = [scope for scope in token_scopes if scope not in SCOPES_OF[account["role"]]]
+    if beyond or not token_scopes:
         raise BadRequest(
-            f"an account of role {held['role']} cannot give {', '.join(s[:20] for s in beyond) or 'no scope'}",
-            advice=f"Scopes it has: {', '.join(SCOPES_OF[held['role']])}.",
+            f"an account of role {account['role']} cannot give {', '.join(s[:20] for s in beyond) or 'no scope'}",
+            advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:
         raise BadRequest(f"a token lives at most {TOKEN_DAYS_MAX} days")
@@ -304,15 +305,15 @@ def add_token(
     secret, ends = TOKEN_PREFIX + secrets.token_urlsafe(32), datetime.now(UTC) + timedelta(days=days)
     row = conn.execute(
         "INSERT INTO token (account_id, label, digest, scopes, expires_at) VALUES (%s, %s, %s, %s, %s) RETURNING token_id",
-        [held["account_id"], label, digest(secret), wanted, ends],
+        [account["account_id"], label, hash_secret(secret), token_scopes, ends],
     ).fetchone()
     assert row is not None
     return row[0], secret, ends
 
 
-def tokens(conn: Conn, name: str | None = None) -> list[Row]:
+def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
     """Tokens of an account, or all, the newest first, without their secrets."""
-    return _rows(
+    return _fetch_rows(
         conn,
         "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"
         " t.revoked_at AS revoked, t.used_at AS used FROM token t JOIN account a USING (account_id)"
@@ -321,7 +322,7 @@ def tokens(conn: Conn, name: str | None = None) -> list[Row]:
     )
 
 
-def revoke(conn: Conn, token_id: int, name: str | None = None) -> None:
+def revoke_token(conn: Conn, token_id: int, name: str | None = None) -> None:
     """End a token; with `name` only if it is that account's. NotFound."""
     done = conn.execute(
         "UPDATE token t SET revoked_at = coalesce(revoked_at, now()) FROM account a WHERE a.account_id = t.account_id AND token_id = %(id)s"
@@ -366,20 +367,20 @@ def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | No
 
 def _first_login(conn: Conn, issuer: str, subject: str, name: str, role: str) -> int:
     check_name(name)
-    made = conn.execute(
+    row = conn.execute(
         "INSERT INTO account (name, role, issuer, subject) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING RETURNING account_id",
         [name, role, issuer, subject],
     ).fetchone()
-    if made is None:
+    if row is None:
         raise Forbidden(
             f"the name {name[:80]!r} belongs to another account of this site",
             advice="An admin of this site can free the name: flitwatch users rename. An account is never taken over.",
         )
-    return int(made[0])
+    return int(row[0])
 
 
-def _account(conn: Conn, name: str) -> Row:
-    rows = _rows(
+def _find_account(conn: Conn, name: str) -> Row:
+    rows = _fetch_rows(
         conn,
         "SELECT account_id, role, disabled, issuer, password_hash IS NOT NULL OR issuer IS NOT NULL AS logs_in FROM account WHERE name = %s",
         [name.replace("\0", "")],
@@ -389,6 +390,6 @@ def _account(conn: Conn, name: str) -> Row:
     return rows[0]
 
 
-def _rows(conn: Conn, query: str, parameters: Any = None) -> list[Row]:
+def _fetch_rows(conn: Conn, query: str, parameters: Any = None) -> list[Row]:
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query.encode(), parameters).fetchall()

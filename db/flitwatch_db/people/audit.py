@@ -65,18 +65,18 @@ def set_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
     )
 
 
-def _text(name: str, value: str | None) -> str | None:
+def _cut_text(name: str, value: str | None) -> str | None:
     return None if value is None else value[: MOST_LETTERS[name]].replace("\0", "\u2400")
 
 
-def _details(details: dict[str, Any]) -> Jsonb:
+def _cut_details(details: dict[str, Any]) -> Jsonb:
     text = json.dumps(details).replace("\\u0000", "\\u2400")
     if len(text) <= MOST_DETAILS_BYTES:
         return Jsonb(json.loads(text))
     return Jsonb({"cut_off": text[:MOST_DETAILS_BYTES]})
 
 
-def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
+def add_entries(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
     """Append entries, on a connection with role `gate`; long fields are cut."""
     with conn.cursor() as cursor:
         cursor.executemany(
@@ -84,15 +84,15 @@ def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
             " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 (
-                    _text("actor", e.actor),
-                    _text("role", e.role),
+                    _cut_text("actor", e.actor),
+                    _cut_text("role", e.role),
                     e.via,
-                    _text("action", e.action),
-                    _text("target", e.target),
+                    _cut_text("action", e.action),
+                    _cut_text("target", e.target),
                     e.status,
-                    _text("address", e.address),
-                    _text("request_id", e.request_id),
-                    _details(e.details),
+                    _cut_text("address", e.address),
+                    _cut_text("request_id", e.request_id),
+                    _cut_details(e.details),
                 )
                 for e in entries
             ],
@@ -101,7 +101,7 @@ def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
 
 def by_command(conn: psycopg.Connection[Any], action: str, target: str | None = None, **details: Any) -> None:
     """Append what the command line did, under the name of the machine's user."""
-    add(conn, [Entry(getpass.getuser(), None, "command", action, target, details=details)])
+    add_entries(conn, [Entry(getpass.getuser(), None, "command", action, target, details=details)])
 
 
 class AuditEntry(TypedDict):
@@ -125,9 +125,9 @@ def list_entries(
 ) -> list[AuditEntry]:
     """Entries, the newest first, before a number and of one actor if named."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(
+        rows = cursor.execute(
             "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"
             " ORDER BY audit_id DESC LIMIT %(limit)s",
             {"limit": limit, "before": before, "actor": actor},
         ).fetchall()
-    return cast(list[AuditEntry], found)
+    return cast(list[AuditEntry], rows)

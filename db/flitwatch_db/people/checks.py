@@ -1,4 +1,4 @@
-"""Whom many secrets stand for, asked at once; on a connection with role `gate`."""
+"""Callers of many secrets, looked up at once; on a connection with role `gate`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.access import Caller
 Secret = tuple[Literal["session", "token"], bytes]
 
 
-async def callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, Caller]:
+async def find_callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, Caller]:
     """The callers of sessions and tokens, in one statement for each of the two kinds.
 
     Returns
@@ -21,12 +21,12 @@ async def callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, C
     dict
         Without those that are unknown, have ended or were revoked, or whose account is disabled.
     """
-    found: dict[Secret, Caller] = {}
+    by_secret: dict[Secret, Caller] = {}
     sessions, tokens = ([digest for kind, digest in asked if kind == which] for which in ("session", "token"))
     if sessions:
         async for row in await conn.execute(OF_SESSIONS, [sessions]):
-            found["session", bytes(row[0])] = session_caller(row)
+            by_secret["session", bytes(row[0])] = session_caller(row)
     if tokens:
         async for row in await conn.execute(OF_TOKENS, [tokens]):
-            found["token", bytes(row[0])] = token_caller(row)
-    return found
+            by_secret["token", bytes(row[0])] = token_caller(row)
+    return by_secret

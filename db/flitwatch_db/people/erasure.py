@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.people.picking import picked
+from flitwatch_db.people.picking import classify_matcher
 from flitwatch_domain.errors import BadRequest
 
 Conn = psycopg.Connection[Any]
@@ -60,13 +60,13 @@ _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE positi
     OR reason ~* %(quoted)s OR where_ ~* %(quoted)s"""
 
 
-def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
+def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
 
     Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everybody (`flitwatch_db.people.picking`).
     All files go that wait for a task: whoever brought them can bring them again. Refused records go whose reason quotes the name, and events that hold it in any text. What the user made (tasks, estimates, silences) stays without
     their name. Other text that happens to hold the name (a path, a job's name) is not searched, an account of that name stays
-    (`flitwatch_db.people.accounts.remove`), and so do the rules, silences and alerts that `left` names.
+    (`flitwatch_db.people.accounts.remove_account`), and so do the rules, silences and alerts that `list_remaining` names.
 
     Counters of routers name nobody and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
     retention, and the audit log must not be changed. Estimates of others that were learnt beside this user's jobs are made anew without them.
@@ -94,18 +94,18 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """
     if not user.strip():
         raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
-    parameters = _parameters(conn, user)
-    found: dict[str, int] = {}
+    parameters = _build_parameters(conn, user)
+    counts: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):
         # What waits for its task may hold the name in any form. First, so that a task which has read it cannot store it behind our back.
-        found["task_file"] = _delete(conn, "task_file", sql.SQL("true"), parameters)
+        counts["task_file"] = _delete_rows(conn, "task_file", sql.SQL("true"), parameters)
         for table, columns in _JSON.items():
-            found[table] = _delete(conn, table, _about(table, columns), parameters)
-        found["estimate_entry"] = _delete(
+            counts[table] = _delete_rows(conn, table, _build_condition(table, columns), parameters)
+        counts["estimate_entry"] = _delete_rows(
             conn, "estimate_entry", sql.SQL("by_what = 'user' AND name = %(user)s"), parameters
         )
-        found["dead_letter"] = _delete(conn, "dead_letter", sql.SQL(_REFUSED), parameters)
-        found["created_by"] = sum(
+        counts["dead_letter"] = _delete_rows(conn, "dead_letter", sql.SQL(_REFUSED), parameters)
+        counts["created_by"] = sum(
             conn.execute(
                 sql.SQL("UPDATE {} SET created_by = {} WHERE created_by = %(user)s").format(
                     sql.Identifier(table), sql.SQL(then)
@@ -116,37 +116,37 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
         )
         mine = sql.SQL("job_pk IN (SELECT job_pk FROM job WHERE user_name = %(user)s)")
         # Ranks, steps, forecasts and nodes go with their run and job.
-        found["run"] = _delete(conn, "run", mine, parameters)
-        found["job"] = _delete(conn, "job", sql.SQL("user_name = %(user)s"), parameters)
+        counts["run"] = _delete_rows(conn, "run", mine, parameters)
+        counts["job"] = _delete_rows(conn, "job", sql.SQL("user_name = %(user)s"), parameters)
         conn.execute(
             "INSERT INTO erased_user (salt, digest) SELECT salt, encode(sha256(convert_to(salt || %(user)s, 'UTF8')), 'hex')"
             " FROM (SELECT replace(gen_random_uuid()::text, '-', '') AS salt) AS s",
             parameters,
         )
-    return found
+    return counts
 
 
-def left(conn: Conn, user: str) -> list[str]:
-    """The rules, silences and alerts that `erase` leaves though they have to do with the user, and why, a line each."""
-    parameters = _parameters(conn, user)
+def list_remaining(conn: Conn, user: str) -> list[str]:
+    """The rules, silences and alerts that `erase_user` leaves though they have to do with the user, and why, a line each."""
+    parameters = _build_parameters(conn, user)
     lines = []
     for table, key in _KEYS.items():
-        held = sql.SQL(", ").join(
+        field_names = sql.SQL(", ").join(
             sql.SQL("CASE WHEN {} THEN {} END").format(sql.SQL(_HOLDS).format(sql.SQL(text)), sql.Literal(name))
             for name, text in _TEXTS[table].items()
         )
         query = sql.SQL("SELECT {}, {}, concat_ws(', ', {}) FROM {} WHERE ({}) IS NOT TRUE ORDER BY 1").format(
-            key, _EXPRESSIONS[table], held, sql.Identifier(table), _about(table, _JSON[table])
+            key, _EXPRESSIONS[table], field_names, sql.Identifier(table), _build_condition(table, _JSON[table])
         )
         for name, matcher, where in conn.execute(query, parameters).fetchall():
             what = f"{table.replace('_', ' ')} {name}"
-            if picked(matcher or "", user) == "others too":
+            if classify_matcher(matcher or "", user) == "others too":
                 lines.append(f"{what} stays: {matcher} picks others too")
             elif where:
                 lines.append(f"{what} stays: it is about others, but holds the name in its {where}")
     holds = sql.SQL(" OR ").join(sql.SQL(_HOLDS).format(sql.SQL(text)) for text in _TEXTS["alert"].values())
     query = sql.SQL("SELECT rule, count(*) FROM alert WHERE ({}) IS NOT TRUE AND ({}) GROUP BY 1 ORDER BY 1").format(
-        _about("alert", _JSON["alert"]), holds
+        _build_condition("alert", _JSON["alert"]), holds
     )
     for rule, count in conn.execute(query, parameters).fetchall():
         lines.append(f"alerts of rule {rule} stay: {count} with the name in a text")
@@ -159,14 +159,14 @@ def left(conn: Conn, user: str) -> list[str]:
 
 
 class Erased:
-    """Who was erased from this database, and when; on a connection with role `owner`."""
+    """Users erased from this database, and when; on a connection with role `owner`."""
 
     def __init__(self, conn: Conn) -> None:
         self._rows = conn.execute("SELECT salt, digest, erased_at FROM erased_user").fetchall()
         self._at: dict[str, datetime | None] = {}
 
     def holds(self, user: str | None, began: datetime) -> bool:
-        """Whether what began then was of a user who was erased since."""
+        """Return whether something that began then belonged to a user who has been erased since."""
         if user is None or not self._rows:
             return False
         if user not in self._at:
@@ -178,13 +178,13 @@ class Erased:
         return at is not None and began <= at
 
 
-def _parameters(conn: Conn, user: str) -> dict[str, str | list[str]]:
-    said = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
+def _build_parameters(conn: Conn, user: str) -> dict[str, str | list[str]]:
+    quoted_names = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
     name = re.escape(user)
     parameters: dict[str, str | list[str]] = {
         "user": user,
         "escaped": re.escape(user.replace("\\", "")),
-        "marks": [f"|{user}|", *(f'"user":{space}{text}' for text in said for space in ("", " "))],
+        "marks": [f"|{user}|", *(f'"user":{space}{text}' for text in quoted_names for space in ("", " "))],
         "word": f"(^|[^[:alnum:]]){name}($|[^[:alnum:]])",
         "quoted": f"[\"'`(](.*[^[:alnum:]])?{name}([^[:alnum:]].*)?[\"'`)]",
     }
@@ -192,11 +192,13 @@ def _parameters(conn: Conn, user: str) -> dict[str, str | list[str]]:
         query = sql.SQL("SELECT {}, {} FROM {} WHERE {} LIKE '/%/'").format(
             _KEYS[table], field, sql.Identifier(table), field
         )
-        parameters[table] = [key for key, matcher in conn.execute(query) if picked(matcher, user) == "the user"]
+        parameters[table] = [
+            key for key, matcher in conn.execute(query) if classify_matcher(matcher, user) == "the user"
+        ]
     return parameters
 
 
-def _about(table: str, columns: tuple[str, ...]) -> sql.Composable:
+def _build_condition(table: str, columns: tuple[str, ...]) -> sql.Composable:
     """The rows of a table that are about the user."""
     conditions: list[sql.Composable] = [sql.SQL(_NAMED).format(sql.Identifier(column)) for column in columns]
     if table in _EXPRESSIONS:
@@ -209,7 +211,7 @@ def _about(table: str, columns: tuple[str, ...]) -> sql.Composable:
     return sql.SQL(" OR ").join(conditions)
 
 
-def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: Mapping[str, str | list[str]]) -> int:
+def _delete_rows(conn: Conn, table: str, condition: sql.Composable, parameters: Mapping[str, str | list[str]]) -> int:
     return conn.execute(
         sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition), parameters
     ).rowcount

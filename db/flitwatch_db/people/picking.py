@@ -1,4 +1,4 @@
-"""Whom a matcher of the user between slashes picks: one person, several alike, or almost everybody."""
+"""People whom a matcher of the user between slashes picks: one person, several alike, or almost everybody."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ import codecs
 import re
 from typing import Literal
 
-from flitwatch_domain.alerts import expression_of, matches
+from flitwatch_domain.alerts import expression_of, match_labels
 
 Whom = Literal["the user", "others too", "everybody"]
 
 _PARTS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
-def picked(matcher: str, user: str) -> Whom | None:
-    """Whom the matcher picks beside a user, as the alert engine matches but ignoring case; None where it is no expression, or does not pick them.
+def classify_matcher(matcher: str, user: str) -> Whom | None:
+    """Return whom the matcher picks besides a user, as the alert engine matches but ignoring case; None if it is no expression or does not pick the user.
 
     "everybody": also a name that has the form of the user's and none of its letters and digits. "others too": also one that shares a part
     of the name, or at most half of it at either end, as `user-.*` picks all that begin like user-ann.
     """
     expression = expression_of(matcher)
-    if expression is None or not _picks(expression, user):
+    if expression is None or not _matches_name(expression, user):
         return None
-    if _picks(expression, _other(user)):
+    if _matches_name(expression, _swap_letters(user)):
         return "everybody"
-    return "others too" if any(_picks(expression, name) for name in _alike(user)) else "the user"
+    return "others too" if any(_matches_name(expression, name) for name in _vary_name(user)) else "the user"
 
 
-def _picks(expression: str, name: str) -> bool:
+def _matches_name(expression: str, name: str) -> bool:
     labels = {"user": name}
     try:
         # By itself first: within a group some that are not valid would be.
-        return matches({"user": f"/{expression}/"}, labels) or matches({"user": f"/(?i:{expression})/"}, labels)
+        return match_labels({"user": f"/{expression}/"}, labels) or match_labels(
+            {"user": f"/(?i:{expression})/"}, labels
+        )
     except ValueError:
         return False
 
 
-def _alike(user: str) -> set[str]:
+def _vary_name(user: str) -> set[str]:
     """Names of the user's form with some of its letters and digits."""
     half = (len(user) + 1) // 2
-    names = {user[:n] + _other(user[n:]) for n in range(1, half + 1)}
-    names |= {_other(user[:-n]) + user[-n:] for n in range(1, half + 1)}
+    names = {user[:n] + _swap_letters(user[n:]) for n in range(1, half + 1)}
+    names |= {_swap_letters(user[:-n]) + user[-n:] for n in range(1, half + 1)}
     parts = _PARTS.findall(user)
     if len(parts) > 1:
-        names |= {"".join((*parts[:n], _other(part), *parts[n + 1 :])) for n, part in enumerate(parts)}
+        names |= {"".join((*parts[:n], _swap_letters(part), *parts[n + 1 :])) for n, part in enumerate(parts)}
     return names - {user}
 
 
-def _other(text: str) -> str:
+def _swap_letters(text: str) -> str:
     """Other letters and digits in the same places."""
     digits = str.maketrans("0123456789", "5678901234")
     turned = codecs.encode(text, "rot13").translate(digits)

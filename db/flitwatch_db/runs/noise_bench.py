@@ -48,7 +48,7 @@ class Measurement(TypedDict):
     quiet_s: list[float]
 
 
-def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[Measurement]) -> int:
+def insert_measurements(conn: psycopg.Connection[Any], source: str, measurements: Iterable[Measurement]) -> int:
     """Store measurements (keys as the columns of `noise_bench`); return how many are new. The same ones again change nothing."""
     new = 0
     for measurement in measurements:
@@ -139,8 +139,8 @@ class SlowdownRow(TypedDict):
     quiet_measurements: int | None
 
 
-def slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[SlowdownRow]:
-    """What was measured, by ratio."""
+def list_slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[SlowdownRow]:
+    """List the measured slowdowns by ratio."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        found = cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()
-    return cast(list[SlowdownRow], found)
+        rows = cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()
+    return cast(list[SlowdownRow], rows)

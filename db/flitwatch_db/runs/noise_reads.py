@@ -15,7 +15,7 @@ from flitwatch_domain.access import VISITOR
 Row = dict[str, Any]
 
 
-async def measured(
+async def list_measured(
     conn: Connection, limit: int, network: str | None = None, collective: str | None = None
 ) -> list[Row]:
     """Slowdowns by ratio; the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
@@ -33,7 +33,7 @@ async def over_ratios(
         return await cursor.fetchall()
 
 
-async def simulated(conn: Connection, tasks: int, asker: str | None) -> list[Row]:
+async def list_simulated(conn: Connection, tasks: int, asker: str | None) -> list[Row]:
     """Results of the newest `tasks` studies and collectives that succeeded: {task_id, name, finished_at, result}.
 
     `asker` as for `flitwatch_db.reads.tasks.page`.

@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
-from flitwatch_db.core.columns import Connection, columns
+from flitwatch_db.core.columns import Connection, fetch_columns
 
 Row = dict[str, Any]
 
@@ -24,24 +24,24 @@ _RUN = SQL("""
 """)
 
 
-async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any) -> list[Row]:
+async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any) -> list[Row]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(query, parameters)
         return await cursor.fetchall()
 
 
-def named(column: SQL, bare: bool) -> sql.Composable:
+def build_exe_column(column: SQL, bare: bool) -> sql.Composable:
     """An executable as it is compared: `bare` without its folders, as callers below scope `names` see it."""
     return SQL("regexp_replace({}, '^.*/', '')").format(column) if bare else column
 
 
-async def executable(conn: Connection, exe: str, nodes: int) -> str | None:
+async def find_executable(conn: Connection, exe: str, nodes: int) -> str | None:
     """The executable with its folders behind one without, of those on so many nodes the one that ran last."""
-    rows = await _rows(
+    rows = await _fetch_rows(
         conn,
         SQL(
             "SELECT r.exe FROM run r LEFT JOIN job j USING (job_pk) WHERE {} = %s AND coalesce(j.nodes, r.ranks) = %s ORDER BY r.run_id DESC LIMIT 1"
-        ).format(named(SQL("r.exe"), True)),
+        ).format(build_exe_column(SQL("r.exe"), True)),
         [exe, nodes],
     )
     return rows[0]["exe"] if rows else None
@@ -56,27 +56,27 @@ async def list_runs(
     bare: bool = False,
 ) -> list[Row]:
     """Runs, newest number first, below `before`; of one job, of one application (`bare`: named without folders)."""
-    return await _rows(
+    return await _fetch_rows(
         conn,
         _RUN
         + SQL(
             " WHERE (%(before)s::bigint IS NULL OR r.run_id < %(before)s) AND (%(exe)s::text IS NULL OR {} = %(exe)s)"
             " AND (%(job)s::text IS NULL OR r.job_id = %(job)s OR j.job_id = %(job)s) ORDER BY r.run_id DESC LIMIT %(limit)s"
-        ).format(named(SQL("r.exe"), bare)),
+        ).format(build_exe_column(SQL("r.exe"), bare)),
         {"before": before, "exe": exe, "job": job_id, "limit": limit},
     )
 
 
 async def of_job(conn: Connection, job_pk: int) -> list[Row]:
     """The runs of a job in the order they began."""
-    return await _rows(
+    return await _fetch_rows(
         conn, _RUN + SQL(" WHERE r.job_pk = %s ORDER BY r.start_ts NULLS LAST, r.run_id LIMIT 1000"), [job_pk]
     )
 
 
 async def find_run(conn: Connection, run_id: int) -> Row | None:
     """A run, or None."""
-    rows = await _rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
+    rows = await _fetch_rows(conn, _RUN + SQL(" WHERE r.run_id = %s"), [run_id])
     return rows[0] if rows else None
 
 
@@ -101,9 +101,9 @@ class Steps:
     counters: NDArray[np.float64] | None
 
 
-async def steps(conn: Connection, run_id: int, counters: int) -> Steps:
+async def load_steps(conn: Connection, run_id: int, counters: int) -> Steps:
     """The steps of a run; `counters` is the number of its counter names."""
-    found = await columns(
+    step_columns = await fetch_columns(
         conn,
         SQL(
             "SELECT step, time_s, (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY t) / 1e9 FROM unnest(rank_time_ns) t) AS p50"
@@ -112,15 +112,15 @@ async def steps(conn: Connection, run_id: int, counters: int) -> Steps:
         [run_id],
         {"step": "i4", "time_s": "f8", "p50": "f8"},
     )
-    order = np.argsort(found["step"], kind="stable")
-    sums = await _counter_sums(conn, run_id, counters, found["step"][order]) if counters else None
-    return Steps(found["step"][order], found["time_s"][order], found["p50"][order], sums)
+    order = np.argsort(step_columns["step"], kind="stable")
+    sums = await _counter_sums(conn, run_id, counters, step_columns["step"][order]) if counters else None
+    return Steps(step_columns["step"][order], step_columns["time_s"][order], step_columns["p50"][order], sums)
 
 
 async def _counter_sums(
     conn: Connection, run_id: int, counters: int, step: NDArray[np.int32]
 ) -> NDArray[np.float64] | None:
-    found = await columns(
+    sum_columns = await fetch_columns(
         conn,
         # Rank-major: element i belongs to counter (i - 1) mod c.
         SQL(
@@ -130,16 +130,18 @@ async def _counter_sums(
         {"c": counters, "run": run_id},
         {"step": "i4", "counter": "i4", "value": "f8"},
     )
-    if not len(found["step"]):
+    if not len(sum_columns["step"]):
         return None
     sums = np.full((len(step), counters), np.nan)
     # Steps that came since `step` was read have no place in it.
-    held = np.isin(found["step"], step)
-    sums[np.searchsorted(step, found["step"][held]), found["counter"][held]] = found["value"][held]
+    has_place = np.isin(sum_columns["step"], step)
+    sums[np.searchsorted(step, sum_columns["step"][has_place]), sum_columns["counter"][has_place]] = sum_columns[
+        "value"
+    ][has_place]
     return sums
 
 
-async def usual(
+async def load_usual_steps(
     conn: Connection, run_id: int, exe: str, nodes: int, ranks: int, step: NDArray[np.int32], most: int = 200
 ) -> tuple[int, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
     """Mean, 10th and 90th percentile of each step over the newest other runs of the same application on as many nodes, or with as many ranks that report.
@@ -149,7 +151,7 @@ async def usual(
     (runs, mean float64[n], p10 float64[n], p90 float64[n]) or None
         None where there is no other run; NaN where no other run has that step.
     """
-    others = await _rows(
+    others = await _fetch_rows(
         conn,
         SQL(
             "SELECT r.run_id FROM run r LEFT JOIN job j USING (job_pk) WHERE r.exe = %s AND (coalesce(j.nodes, r.ranks) = %s OR r.ranks = %s) AND r.run_id <> %s"
@@ -159,7 +161,7 @@ async def usual(
     )
     if not others:
         return None
-    found = await columns(
+    step_columns = await fetch_columns(
         conn,
         SQL(
             "SELECT step, avg(time_s) AS mean, percentile_cont(0.1) WITHIN GROUP (ORDER BY time_s) AS p10,"
@@ -168,10 +170,10 @@ async def usual(
         [[row["run_id"] for row in others]],
         {"step": "i4", "mean": "f8", "p10": "f8", "p90": "f8"},
     )
-    place = {int(s): i for i, s in enumerate(found["step"])}
+    place = {int(s): i for i, s in enumerate(step_columns["step"])}
     index = np.array([place.get(int(s), -1) for s in step], dtype=np.int64)
     figures = [
-        np.where(index >= 0, found[name][index], np.nan) if len(place) else np.full(len(step), np.nan)
+        np.where(index >= 0, step_columns[name][index], np.nan) if len(place) else np.full(len(step), np.nan)
         for name in ("mean", "p10", "p90")
     ]
     return len(others), figures[0], figures[1], figures[2]

@@ -21,7 +21,7 @@ Conn = psycopg.Connection[Any]
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """What a report changed.
+    """Changes that a report made.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class StoredRun:
     new_steps: int
 
 
-def report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
+def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
     """Store a run with its steps, or the same run again, within a transaction.
 
     Parameters
@@ -56,17 +56,17 @@ def report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) ->
     """
     check_disk(conn)
     with conn.transaction():
-        held = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
-        if held is not None and held != (run.exe, run.job_id):
+        row = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
+        if row is not None and row != (run.exe, run.job_id):
             raise Conflict(
                 "this key is that of a run of another application or job", advice="Take a new key for each run."
             )
         run_id = upsert_run(conn, run)
         _check_owner(conn, run_id, owner)
-        return _stored(conn, run_id, held is None, steps)
+        return _store_steps(conn, run_id, row is None, steps)
 
 
-def append(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
+def append_steps(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep], owner: str | None) -> StoredRun:
     """Add steps to a run, within a transaction.
 
     Raises
@@ -87,7 +87,7 @@ def append(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep], owne
                 f"there is no run {run_id} of yours with this key", advice="Report the run first: POST /api/v1/runs."
             )
         _check_owner(conn, run_id, owner)
-        return _stored(conn, run_id, False, steps)
+        return _store_steps(conn, run_id, False, steps)
 
 
 def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
@@ -107,9 +107,9 @@ def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
     )
 
 
-def _stored(conn: Conn, run_id: int, created: bool, steps: Sequence[RunStep]) -> StoredRun:
+def _store_steps(conn: Conn, run_id: int, created: bool, steps: Sequence[RunStep]) -> StoredRun:
     new = upsert_steps(conn, run_id, steps)
     add_arrivals(conn, {REPORTED: created + new})
     if created or new:
-        events.emit(conn, "run", {"run_id": run_id, "steps": new})
+        events.emit_event(conn, "run", {"run_id": run_id, "steps": new})
     return StoredRun(run_id, created, new)

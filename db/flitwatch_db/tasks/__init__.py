@@ -6,7 +6,7 @@ The queue is procrastinate's (schema `queue`); what people and programs see of a
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_db.tasks.handlers import HANDLERS, lazy_handler
 from flitwatch_db.tasks.process import Limits
-from flitwatch_db.tasks.table import Task, cancel, get, list_tasks, open_of, open_of_visits, start
+from flitwatch_db.tasks.table import Task, cancel_task, get_task, list_tasks, open_of, open_of_visits, start_task
 from flitwatch_db.tasks.worker import Worker
 
 __all__ = [
@@ -16,11 +16,11 @@ __all__ = [
     "Task",
     "TaskContext",
     "Worker",
-    "cancel",
-    "get",
+    "cancel_task",
+    "get_task",
     "lazy_handler",
     "list_tasks",
     "open_of",
     "open_of_visits",
-    "start",
+    "start_task",
 ]

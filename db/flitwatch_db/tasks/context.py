@@ -1,4 +1,4 @@
-"""What a running task sees of the outside, in its own process: progress out, the cancel flag in."""
+"""View of the outside that a running task has in its own process: progress out, the cancel flag in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TaskContext:
         self._cancel = threading.Event()
         self._lock = threading.Lock()
         self._progress: tuple[int, int, str] | None = None
-        threading.Thread(target=self._watch, name=f"task {task_id}", daemon=True).start()
+        threading.Thread(target=self._relay_progress, name=f"task {task_id}", daemon=True).start()
 
     def report(self, done: int, total: int, message: str = "") -> None:
         """Say how far the work is: `done` of `total` (0: unknown), and in words."""
@@ -51,7 +51,7 @@ class TaskContext:
             self._progress = (int(done), int(total), message[:500])
 
     def cancelled(self) -> bool:
-        """Whether to stop: the owner asked, or the worker is being shut down (the task then starts again elsewhere)."""
+        """Return whether to stop: the owner asked, or the worker is being shut down (the task then starts again elsewhere)."""
         return self._cancel.is_set()
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class TaskContext:
                 self._pipe.send_bytes(orjson.dumps({"progress": self._progress}))
                 self._progress = None
 
-    def _watch(self) -> None:
+    def _relay_progress(self) -> None:
         """Hand over progress and wait for the cancel flag; without a worker to work for, end the process and its children."""
         with contextlib.suppress(OSError, EOFError):
             while True:

@@ -27,7 +27,7 @@ _COUNT_LOCK = 1_931_204
 _LATER_S = 600
 
 
-def begin(conn: Connection, created_by: str, visits: tuple[str, str] | None = None) -> int:
+def begin_file(conn: Connection, created_by: str, visits: tuple[str, str] | None = None) -> int:
     """A new file without content; its number.
 
     Parameters
@@ -45,10 +45,10 @@ def begin(conn: Connection, created_by: str, visits: tuple[str, str] | None = No
     check_disk(conn)
     conn.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
     if visits is None:
-        _check_share(_waiting(conn, created_by), "WAITING_EACH", WAITING_EACH)
+        _check_share(_list_waiting(conn, created_by), "WAITING_EACH", WAITING_EACH)
     else:
         maintenance.delete_visitors_files(conn)
-        own = _waiting(conn, visits[0], begins=True)
+        own = _list_waiting(conn, visits[0], begins=True)
         _check_share(own, "WAITING_ADDRESS", WAITING_ADDRESS)
         _make_room(conn, visits[1], len(own))
     row = conn.execute("INSERT INTO task_file (created_by) VALUES (%s) RETURNING file_id", [created_by]).fetchone()
@@ -66,7 +66,7 @@ def _check_share(own: list[int], limit: str, most: int) -> None:
 
 
 def _make_room(conn: Connection, visitors: str, own: int) -> None:
-    """Where all places of visits are taken, delete the oldest file of an address that has more than the caller will have; TooMany where none has."""
+    """Delete the oldest file of an address that has more than the caller will have, if all places of visits are taken; TooMany if none has."""
     rows = conn.execute(
         "SELECT file_id, regexp_replace(created_by, '[^/]*$', '') FROM task_file"
         " WHERE task_id IS NULL AND starts_with(created_by, %s) ORDER BY file_id",
@@ -84,7 +84,7 @@ def _make_room(conn: Connection, visitors: str, own: int) -> None:
     conn.execute("DELETE FROM task_file WHERE file_id = %s", [next(number for number, of in rows if of == address)])
 
 
-def _waiting(conn: Connection, author: str, begins: bool = False) -> list[int]:
+def _list_waiting(conn: Connection, author: str, begins: bool = False) -> list[int]:
     """Numbers of the files without a task whose author is this one; `begins`: whose author begins so."""
     rows = conn.execute(
         "SELECT file_id FROM task_file WHERE task_id IS NULL AND (created_by = %(by)s OR %(begins)s AND starts_with(created_by, %(by)s))"
@@ -94,7 +94,7 @@ def _waiting(conn: Connection, author: str, begins: bool = False) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def append(conn: Connection, file_id: int, piece: int, content: bytes) -> None:
+def append_piece(conn: Connection, file_id: int, piece: int, content: bytes) -> None:
     """The next piece of a file.
 
     Raises
@@ -105,10 +105,10 @@ def append(conn: Connection, file_id: int, piece: int, content: bytes) -> None:
     try:
         conn.execute("INSERT INTO task_file_piece VALUES (%s, %s, %s)", [file_id, piece, content])
     except psycopg.errors.ForeignKeyViolation:
-        raise _gone([file_id]) from None
+        raise _make_not_found([file_id]) from None
 
 
-def complete(conn: Connection, file_id: int, size: int) -> None:
+def complete_file(conn: Connection, file_id: int, size: int) -> None:
     """All of a file has come; only now may a task have it.
 
     Raises
@@ -117,10 +117,10 @@ def complete(conn: Connection, file_id: int, size: int) -> None:
         The file was deleted meanwhile.
     """
     if conn.execute("UPDATE task_file SET bytes = %s WHERE file_id = %s", [size, file_id]).rowcount != 1:
-        raise _gone([file_id])
+        raise _make_not_found([file_id])
 
 
-def delete(conn: Connection, file_id: int, created_by: str | None) -> None:
+def delete_file(conn: Connection, file_id: int, created_by: str | None) -> None:
     """Delete a file that waits; `created_by`: only if it is theirs.
 
     Raises
@@ -128,15 +128,15 @@ def delete(conn: Connection, file_id: int, created_by: str | None) -> None:
     NotFound
         No such file waits.
     """
-    found = conn.execute(
+    cursor = conn.execute(
         "DELETE FROM task_file WHERE file_id = %(id)s AND task_id IS NULL AND (%(by)s::text IS NULL OR created_by = %(by)s)",
         {"id": file_id, "by": created_by},
     )
-    if found.rowcount != 1:
-        raise _gone([file_id])
+    if cursor.rowcount != 1:
+        raise _make_not_found([file_id])
 
 
-def claim(conn: Connection, task_id: int, files: Sequence[int], created_by: str | None) -> None:
+def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by: str | None) -> None:
     """Give files that wait to a task; `created_by`: only theirs.
 
     Raises
@@ -151,7 +151,7 @@ def claim(conn: Connection, task_id: int, files: Sequence[int], created_by: str 
     ).fetchall()
     lacking = sorted(set(files) - {row[0] for row in rows})
     if lacking:
-        raise _gone(lacking)
+        raise _make_not_found(lacking)
 
 
 def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> None:
@@ -167,10 +167,10 @@ def check_still_there(conn: Connection, task_id: int, files: Sequence[int]) -> N
     ).fetchall()
     lacking = sorted(set(files) - {row[0] for row in rows})
     if lacking:
-        raise _gone(lacking)
+        raise _make_not_found(lacking)
 
 
-def pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]:
+def read_pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]:
     """The content of a task's file, a piece at a time.
 
     Raises
@@ -184,16 +184,16 @@ def pieces(conn: Connection, task_id: int, file_id: int) -> Iterator[bytes]:
             "SELECT p.content FROM task_file f LEFT JOIN task_file_piece p USING (file_id) WHERE f.file_id = %s AND f.task_id = %s ORDER BY p.piece",
             [file_id, task_id],
         )
-        found = False
+        has_file = False
         for (content,) in cursor:
-            found = True
+            has_file = True
             if content is not None:
                 yield bytes(content)
-    if not found:
-        raise _gone([file_id])
+    if not has_file:
+        raise _make_not_found([file_id])
 
 
-def _gone(files: Sequence[int]) -> NotFound:
+def _make_not_found(files: Sequence[int]) -> NotFound:
     numbers = " and ".join(map(str, files))
     return NotFound(
         f"no file {numbers} of yours waits for a task",

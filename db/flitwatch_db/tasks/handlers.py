@@ -30,27 +30,27 @@ def lazy_handler(place: str) -> Handler:
 
 
 class Counted(TypedDict):
-    """How far the example counted."""
+    """Result of the counting example."""
 
     counted: int
 
 
-def count(args: dict[str, Any], context: TaskContext) -> Counted:
+def run_count(args: dict[str, Any], context: TaskContext) -> Counted:
     """`demo.count {to, delay_s}`: count with a pause before each number; the end-to-end example."""
-    asked = Count.of(args)
-    for number in range(asked.to):
-        due = time.monotonic() + asked.delay_s
-        while (left := due - time.monotonic()) > 0:
+    request = Count.of(args)
+    for number in range(request.to):
+        due = time.monotonic() + request.delay_s
+        while (remaining_s := due - time.monotonic()) > 0:
             context.check()
-            time.sleep(min(left, PATIENCE_S))
+            time.sleep(min(remaining_s, PATIENCE_S))
         context.check()
-        context.report(number + 1, asked.to, f"counted to {number + 1}")
-    return {"counted": asked.to}
+        context.report(number + 1, request.to, f"counted to {number + 1}")
+    return {"counted": request.to}
 
 
-def maintain(args: dict[str, Any], context: TaskContext) -> Retention:
+def run_maintenance(args: dict[str, Any], context: TaskContext) -> Retention:
     """`db.maintain {}`: retention and policies."""
-    from flitwatch_db.core.maintenance import maintain as run
+    from flitwatch_db.core.maintenance import maintain_database as run
 
     def step(done: int, total: int, what: str) -> None:
         context.check()
@@ -60,4 +60,4 @@ def maintain(args: dict[str, Any], context: TaskContext) -> Retention:
 
 
 #: What a worker of this package can do.
-HANDLERS: dict[str, Handler] = {"demo.count": count, "db.maintain": maintain}
+HANDLERS: dict[str, Handler] = {"demo.count": run_count, "db.maintain": run_maintenance}

@@ -36,7 +36,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Limits:
-    """What one task may use, its own child processes included.
+    """Limits of one task, its own child processes included.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Limits:
         """The smaller of each."""
         if other is None:
             return self
-        return Limits(*(min(one) for one in zip(astuple(self), astuple(other), strict=True)))
+        return Limits(*(min(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
 _USERS = Limits(memory_gib=4.0, hours=2.0, file_gib=1.0)
@@ -67,7 +67,7 @@ LIMITS_BY_ROLE = {"viewer": _USERS, "user": _USERS, "service": _OPERATORS, "oper
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended: `succeeded`, `failed`, `cancelled`, or `lost` where its process died without a word."""
+    """End of an attempt: `succeeded`, `failed`, `cancelled`, or `lost` if its process died without a result."""
 
     state: str
     result: dict[str, Any] | None = None
@@ -110,7 +110,7 @@ class TaskProcess:
         """Run to the end, the limit or the request to stop; nothing of the task is left running."""
         ours, theirs = self._context.Pipe()
         child = self._context.Process(
-            target=_work,
+            target=_run_task,
             args=(
                 self._module,
                 self._name,
@@ -125,14 +125,16 @@ class TaskProcess:
         theirs.close()
         with ours:
             try:
-                return self._attend(child, ours, record, stopping)
+                return self._watch_child(child, ours, record, stopping)
             finally:
-                _kill(child, signal.SIGKILL)
+                _send_signal(child, signal.SIGKILL)
                 child.join()
 
-    def _attend(self, child: BaseProcess, pipe: Connection, record: TaskRecord, stopping: Callable[[], bool]) -> Ending:
+    def _watch_child(
+        self, child: BaseProcess, pipe: Connection, record: TaskRecord, stopping: Callable[[], bool]
+    ) -> Ending:
         begun = looked = time.monotonic()
-        asked: float | None = None
+        cancelled_at_s: float | None = None
         terminated = False
         while True:
             try:
@@ -144,26 +146,26 @@ class TaskProcess:
                 elif not child.is_alive():
                     raise EOFError
             except (EOFError, OSError):
-                return Ending("lost" if asked is None else "cancelled")
+                return Ending("lost" if cancelled_at_s is None else "cancelled")
             now = time.monotonic()
-            if asked is None and (record.cancelled() or stopping()):
-                asked = now
+            if cancelled_at_s is None and (record.cancelled() or stopping()):
+                cancelled_at_s = now
                 with contextlib.suppress(OSError):
                     pipe.send_bytes(b"cancel")
-            if asked is not None and now - asked >= KILL_AFTER_S:
+            if cancelled_at_s is not None and now - cancelled_at_s >= KILL_AFTER_S:
                 return Ending("cancelled")
-            if asked is not None and now - asked >= TERM_AFTER_S and not terminated:
-                _kill(child, signal.SIGTERM)
+            if cancelled_at_s is not None and now - cancelled_at_s >= TERM_AFTER_S and not terminated:
+                _send_signal(child, signal.SIGTERM)
                 terminated = True
             if now - begun > self._limits.hours * 3600:
-                return _over("ran longer than", f"{self._limits.hours:g} hours", "")
+                return _make_limit_ending("ran longer than", f"{self._limits.hours:g} hours", "")
             if now - looked >= LOOK_S:
                 looked = now
-                if resident_bytes(_pid(child)) > self._limits.memory_gib * GIB:
-                    return _over("used more than", f"{self._limits.memory_gib:g} GiB", " of memory")
+                if resident_bytes(_get_pid(child)) > self._limits.memory_gib * GIB:
+                    return _make_limit_ending("used more than", f"{self._limits.memory_gib:g} GiB", " of memory")
 
 
-def _over(did: str, limit: str, of_what: str) -> Ending:
+def _make_limit_ending(did: str, limit: str, of_what: str) -> Ending:
     words = f"ended: it {did} {limit}{of_what}; your limit is {limit}. Ask for less: a smaller machine, fewer messages or fewer runs."
     return Ending("failed", error={"kind": "too-costly", "message": words})
 
@@ -171,37 +173,37 @@ def _over(did: str, limit: str, of_what: str) -> Ending:
 def resident_bytes(pid: int) -> int:
     """Resident memory of a process and of all that descend from it; 0 for one that has ended."""
     total = 0
-    for one in _family(pid):
+    for descendant in _iterate_family(pid):
         with contextlib.suppress(OSError, ValueError):
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * _PAGE
+            total += int(Path(f"/proc/{descendant}/statm").read_text().split()[1]) * _PAGE
     return total
 
 
-def _family(pid: int) -> Iterator[int]:
+def _iterate_family(pid: int) -> Iterator[int]:
     yield pid
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError):
                 for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
-                    yield from _family(int(child))
+                    yield from _iterate_family(int(child))
 
 
-def _pid(child: BaseProcess) -> int:
+def _get_pid(child: BaseProcess) -> int:
     assert child.pid is not None
     return child.pid
 
 
-def _kill(child: BaseProcess, number: signal.Signals) -> None:
+def _send_signal(child: BaseProcess, number: signal.Signals) -> None:
     """Send a signal to a task's process and its children; before it leads a group of its own, to itself."""
     try:
-        os.killpg(_pid(child), number)
+        os.killpg(_get_pid(child), number)
     except ProcessLookupError:
         if child.is_alive():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(_pid(child), number)
+                os.kill(_get_pid(child), number)
 
 
-def _work(
+def _run_task(
     module: str,
     name: str,
     args: dict[str, Any],
@@ -218,26 +220,26 @@ def _work(
         prepare()
     context = TaskContext(*outside)
     handler: Handler = importlib.import_module(module).HANDLERS[name]
-    context.end(_ending(handler, args, context, limits))
+    context.end(_run_handler(handler, args, context, limits))
     # The worker ends what is left of the group.
     while True:
         signal.pause()
 
 
-def _ending(handler: Handler, args: dict[str, Any], context: TaskContext, limits: Limits) -> bytes:
+def _run_handler(handler: Handler, args: dict[str, Any], context: TaskContext, limits: Limits) -> bytes:
     try:
         return orjson.dumps({"state": "succeeded", "result": handler(args, context)}, option=orjson.OPT_NON_STR_KEYS)
     except Cancelled:
         return orjson.dumps({"state": "cancelled"})
     except FlitwatchError as known:
-        return _failure(known.kind, str(known))
+        return _encode_failure(known.kind, str(known))
     except Exception as unknown:
         if isinstance(unknown, OSError) and unknown.errno == errno.EFBIG:
             limit = f"{limits.file_gib:g} GiB"
-            return _failure("too-costly", f"ended: it wrote a file larger than {limit}; your limit is {limit}.")
+            return _encode_failure("too-costly", f"ended: it wrote a file larger than {limit}; your limit is {limit}.")
         log.exception("task %d failed", context.task_id)
-        return _failure("internal", f"{type(unknown).__name__}: {unknown}")
+        return _encode_failure("internal", f"{type(unknown).__name__}: {unknown}")
 
 
-def _failure(kind: str, message: str) -> bytes:
+def _encode_failure(kind: str, message: str) -> bytes:
     return orjson.dumps({"state": "failed", "error": {"kind": kind, "message": message}})

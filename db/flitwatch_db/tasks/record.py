@@ -30,7 +30,7 @@ class TaskRecord:
         self._cancel = threading.Event()
         self._lock = threading.Lock()
         self._progress: tuple[int, int, str] | None = None
-        self._monitor = threading.Thread(target=self._watch, name=f"task {task_id}", daemon=True)
+        self._monitor = threading.Thread(target=self._update_row, name=f"task {task_id}", daemon=True)
 
     def report(self, done: int, total: int, message: str) -> None:
         """Keep progress, to be written soon."""
@@ -38,7 +38,7 @@ class TaskRecord:
             self._progress = (done, total, message)
 
     def cancelled(self) -> bool:
-        """Whether the owner asked to stop, or another worker has taken the task."""
+        """Return whether the owner asked to stop, or another worker has taken the task."""
         return self._cancel.is_set()
 
     def __enter__(self) -> TaskRecord:
@@ -49,7 +49,7 @@ class TaskRecord:
         self._ended.set()
         self._monitor.join()
 
-    def _watch(self) -> None:
+    def _update_row(self) -> None:
         """Write progress and heartbeats and read the cancel flag until the work ends, through losses of the connection."""
         conn: psycopg.Connection[Any] | None = None
         silent_s = HEARTBEAT_S
@@ -64,7 +64,7 @@ class TaskRecord:
                     progress, self._progress = self._progress, None
                 silent_s += BEAT_S
                 if progress is not None:
-                    self._write(conn, progress)
+                    self._write_progress(conn, progress)
                     silent_s = 0.0
                 elif silent_s >= HEARTBEAT_S and not last:
                     conn.execute(
@@ -83,14 +83,14 @@ class TaskRecord:
         if conn is not None:
             conn.close()
 
-    def _write(self, conn: psycopg.Connection[Any], progress: tuple[int, int, str]) -> None:
+    def _write_progress(self, conn: psycopg.Connection[Any], progress: tuple[int, int, str]) -> None:
         with conn.transaction():
             conn.execute(
                 "UPDATE task SET done = %s, total = %s, message = %s, heartbeat_at = clock_timestamp()"
                 " WHERE task_id = %s AND attempts = %s AND state = 'running'",
                 [*progress, self.task_id, self._attempt],
             )
-            table.tell(conn, self.task_id)
+            table.emit_task_event(conn, self.task_id)
 
     def _read_flag(self, conn: psycopg.Connection[Any]) -> None:
         row = conn.execute(

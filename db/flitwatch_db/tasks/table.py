@@ -51,7 +51,7 @@ class Task:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still to be done or being done."""
+        """Return whether the task waits or runs."""
         return self.state in OPEN
 
 
@@ -68,13 +68,13 @@ def queue_of(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _together(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
+def _join_transaction(conn: psycopg.Connection[Any]) -> contextlib.AbstractContextManager[object]:
     """One transaction: the caller's, or one of our own on a connection that commits every statement."""
     return conn.transaction() if conn.autocommit else contextlib.nullcontext()
 
 
 def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
-    """How many tasks that somebody made wait or run; until the transaction ends nobody else counts theirs."""
+    """Count the tasks of an author that wait or run; until the transaction ends nobody else counts that author's."""
     conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, created_by])
     row = conn.execute(
         "SELECT count(*) FROM task WHERE created_by = %s AND state IN ('queued', 'running')", [created_by]
@@ -84,7 +84,7 @@ def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
 
 
 def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everybody: str) -> tuple[int, int, int]:
-    """How many tasks of a visit, visits of its address and tasks of all visits wait or run; until the transaction ends nobody else counts them.
+    """Count the tasks of a visit, visits of its address and tasks of all visits that wait or run; until the transaction ends nobody else counts them.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, eve
 
 
 def is_open_or_failed_lately(conn: psycopg.Connection[Any], name: str, args: dict[str, Any]) -> bool:
-    """Whether a task with these arguments waits, runs, or failed with an internal error in the last 30 minutes.
+    """Return whether a task with these arguments waits, runs, or failed with an internal error in the last 30 minutes.
 
     A task that failed is not started again at once: it would fail every minute.
     """
@@ -114,7 +114,7 @@ def is_open_or_failed_lately(conn: psycopg.Connection[Any], name: str, args: dic
     return bool(row and row[0])
 
 
-def start(
+def start_task(
     conn: psycopg.Connection[Any],
     name: str,
     args: dict[str, Any] | None = None,
@@ -149,7 +149,7 @@ def start(
     from procrastinate.jobs import DEFAULT_PRIORITY, Job
 
     queue = queue_of(name)
-    with _together(conn):
+    with _join_transaction(conn):
         row = conn.execute(
             "INSERT INTO task (name, args, created_by, authorised, role) VALUES (%s, %s, %s, %s, %s) RETURNING task_id",
             [name, Jsonb(args or {}), created_by, authorised, role],
@@ -170,17 +170,17 @@ def start(
         conn.execute("SET LOCAL search_path = queue")
         App(connector=SyncPsycopgConnector()).job_manager.defer_job(job, connection=conn)
         conn.execute("SELECT set_config('search_path', current_setting('flitwatch.search_path'), true)")
-        tell(conn, task_id)
+        emit_task_event(conn, task_id)
     return task_id
 
 
-def get(conn: psycopg.Connection[Any], task_id: int) -> Task:
+def get_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
     """One task; raise `NotFound` if there is none of that id."""
     with conn.cursor(row_factory=class_row(Task)) as cursor:
-        found = cursor.execute(SELECT + " WHERE task_id = %s", [task_id]).fetchone()
-    if found is None:
+        task = cursor.execute(SELECT + " WHERE task_id = %s", [task_id]).fetchone()
+    if task is None:
         raise NotFound(f"no task {task_id}")
-    return found
+    return task
 
 
 def list_tasks(
@@ -200,7 +200,7 @@ def list_tasks(
         ).fetchall()
 
 
-def cancel(conn: psycopg.Connection[Any], task_id: int) -> Task:
+def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
     """Cancel a task: at once if it waits, soon if it runs; return it as it is now.
 
     Raises
@@ -210,25 +210,25 @@ def cancel(conn: psycopg.Connection[Any], task_id: int) -> Task:
     Conflict
         It has ended already.
     """
-    with _together(conn):
+    with _join_transaction(conn):
         changed = conn.execute(
             "UPDATE task SET cancel_requested = true, state = CASE state WHEN 'queued' THEN 'cancelled' ELSE state END,"
             " finished_at = CASE state WHEN 'queued' THEN clock_timestamp() END"
             " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING task_id",
             [task_id],
         ).fetchone()
-        task = get(conn, task_id)
+        task = get_task(conn, task_id)
         if changed is None:
             raise Conflict(f"task {task_id} is {task.state} already")
-        tell(conn, task_id)
+        emit_task_event(conn, task_id)
     return task
 
 
-def tell(conn: psycopg.Connection[Any], task_id: int) -> None:
+def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
     """Emit event `task` with the task's state and progress."""
     row = conn.execute("SELECT state, done, total, message FROM task WHERE task_id = %s", [task_id]).fetchone()
     if row is not None:
         state, done, total, message = row
-        events.emit(
+        events.emit_event(
             conn, "task", {"task_id": task_id, "state": state, "done": done, "total": total, "message": message}
         )

@@ -9,7 +9,7 @@ import psycopg
 
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STILL_S
-from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain_database
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 EVERY_S, LOOK_S = 600.0, 20.0
 
 
-def run(url: str, stop: threading.Event) -> None:
+def run_upkeep(url: str, stop: threading.Event) -> None:
     """Maintain the database until `stop` is set; of several workers one does it."""
     while True:
         try:
             if _is_due(url):
-                log.info("maintenance: %s", maintain(url)["dropped"])
+                log.info("maintenance: %s", maintain_database(url)["dropped"])
         except (psycopg.Error, OSError, FlitwatchError) as problem:
             log.warning("maintenance waits: %s", problem)
         if stop.wait(LOOK_S):
@@ -31,11 +31,11 @@ def run(url: str, stop: threading.Event) -> None:
 
 
 def _is_due(url: str) -> bool:
-    """Whether it is time and no other worker has begun; by the database's clock, which may have been set back."""
+    """Return whether maintenance is due and no other worker has begun it; by the database's clock, which may have been set back."""
     with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
-        taken = conn.execute(
+        cursor = conn.execute(
             "INSERT INTO setting VALUES ('maintained_at', to_jsonb(clock_timestamp())) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             " WHERE (setting.value #>> '{}')::timestamptz NOT BETWEEN clock_timestamp() - make_interval(secs => %s) AND clock_timestamp()",
             [EVERY_S],
         )
-        return taken.rowcount == 1
+        return cursor.rowcount == 1

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
-from flitwatch_db.core.connection import connect, conninfo
+from flitwatch_db.core.connection import build_conninfo, connect
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
@@ -106,7 +106,7 @@ class Worker:
         self.periodic = dict(periodic or {})
         self.services = dict(services or {})
         if table.MAINTENANCE in self.handlers:
-            self.services["upkeep"] = upkeep.run
+            self.services["upkeep"] = upkeep.run_upkeep
         self.heartbeat = heartbeat or Heartbeat()
         self.limits = limits or Limits()
         self.limits_by_role = LIMITS_BY_ROLE if limits_by_role is None else limits_by_role
@@ -125,7 +125,7 @@ class Worker:
         ]
         for thread in beside:
             thread.start()
-        asyncio.run(self._run())
+        asyncio.run(self._run_loop())
         for thread in beside:
             thread.join(SHUTDOWN_S)
 
@@ -136,34 +136,34 @@ class Worker:
         if worker is not None:
             worker.stop()
 
-    async def _run(self) -> None:
+    async def _run_loop(self) -> None:
         if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
-        beating = asyncio.create_task(self._beat())
+        beating = asyncio.create_task(self._send_heartbeats())
         while not self._stopping.is_set():
             try:
-                await self._work()
+                await self._serve_queue()
             except (psycopg.Error, OSError, FlitwatchError, _connector_errors()) as problem:
                 log.warning("the queue is not reachable: %s", problem)
             if not self._stopping.is_set():
                 await asyncio.sleep(RECONNECT_S)
         beating.cancel()
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
             self.heartbeat.beat()
             await asyncio.sleep(WAIT_S)
 
-    async def _work(self) -> None:
+    async def _serve_queue(self) -> None:
         """Work until stopped or until the database goes away."""
         from procrastinate import App, PsycopgConnector
         from procrastinate.worker import Worker as Taker
 
-        info = conninfo(self.dsn, role="writer", application="flitwatch worker", schema="queue")
+        info = build_conninfo(self.dsn, role="writer", application="flitwatch worker", schema="queue")
         app = App(connector=PsycopgConnector(conninfo=info, min_size=1, max_size=self.concurrency + 3, timeout=10))
-        self._register(app)
+        self._register_handlers(app)
         async with app.open_async():
             taker = Taker(
                 app,
@@ -190,7 +190,7 @@ class Worker:
         """Write down which queues this worker serves; register it again where another took it for dead while it was frozen."""
 
         def known(number: int) -> bool:
-            with self._connect("flitwatch worker") as conn:
+            with self._open_connection("flitwatch worker") as conn:
                 conn.execute(
                     "DELETE FROM worker_queue WHERE worker_id NOT IN (SELECT id FROM queue.procrastinate_workers)"
                 )
@@ -216,20 +216,20 @@ class Worker:
                 pause_s = RECONNECT_S
             await asyncio.sleep(pause_s)
 
-    def _connect(self, application: str) -> psycopg.Connection[Any]:
+    def _open_connection(self, application: str) -> psycopg.Connection[Any]:
         return connect(self.dsn, role="writer", application=application, still_s=STILL_S)
 
-    def _register(self, app: Any) -> None:
+    def _register_handlers(self, app: Any) -> None:
         from procrastinate import RetryStrategy
 
         again = RetryStrategy(retry_exceptions={Interrupted})
         for name in self.handlers:
-            app.task(name=name, queue=table.queue_of(name), retry=again)(self._job(name))
+            app.task(name=name, queue=table.queue_of(name), retry=again)(self._build_task_job(name))
         for name, (cron, call) in self.periodic.items():
             regular = app.task(name=f"{name}.periodic", queue=table.queue_of(name), queueing_lock=f"{name}.periodic")
-            app.periodic(cron=cron)(regular(self._regular(name, call)))
+            app.periodic(cron=cron)(regular(self._build_periodic_job(name, call)))
 
-    def _regular(self, name: str, call: Callable[[str], object]) -> Any:
+    def _build_periodic_job(self, name: str, call: Callable[[str], object]) -> Any:
         def job(timestamp: int) -> None:
             try:
                 call(self.dsn)
@@ -238,13 +238,13 @@ class Worker:
 
         return job
 
-    def _job(self, name: str) -> Any:
+    def _build_task_job(self, name: str) -> Any:
         def job(task_id: int) -> None:
-            self._perform(task_id, name)
+            self._perform_task(task_id, name)
 
         return job
 
-    def _perform(self, task_id: int, name: str) -> None:
+    def _perform_task(self, task_id: int, name: str) -> None:
         """Run one task from its row to its end."""
         begun = self._begin(task_id)
         if begun is None:
@@ -267,18 +267,18 @@ class Worker:
 
     def _begin(self, task_id: int) -> _Begun | None:
         """Mark a task as running; None if it was cancelled or has ended meanwhile."""
-        with self._connect(f"flitwatch task {task_id}") as conn:
+        with self._open_connection(f"flitwatch task {task_id}") as conn:
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
                 " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args, role",
                 [self.name, task_id],
             ).fetchone()
-            table.tell(conn, task_id)
+            table.emit_task_event(conn, task_id)
         return None if row is None else _Begun(*row)
 
     def _end(self, task_id: int, attempt: int, ending: Ending) -> None:
-        self._write(
+        self._write_ending(
             task_id,
             "UPDATE task SET state = %s, result = %s, error = %s, finished_at = clock_timestamp()"
             " WHERE task_id = %s AND attempts = %s AND state = 'running'",
@@ -293,21 +293,21 @@ class Worker:
 
     def _give_back(self, task_id: int, attempt: int) -> None:
         # The attempt does not count: the task did not fail.
-        self._write(
+        self._write_ending(
             task_id,
             "UPDATE task SET state = 'queued', attempts = attempts - 1, message = 'its worker was stopped'"
             " WHERE task_id = %s AND attempts = %s AND state = 'running'",
             [task_id, attempt],
         )
 
-    def _write(self, task_id: int, query: str, parameters: list[Any]) -> None:
+    def _write_ending(self, task_id: int, query: str, parameters: list[Any]) -> None:
         """Write an ending, also if the database is away for a while."""
         deadline = time.monotonic() + WRITE_TIMEOUT_S
         while True:
             try:
-                with self._connect(f"flitwatch task {task_id}") as conn:
+                with self._open_connection(f"flitwatch task {task_id}") as conn:
                     conn.execute(query.encode(), parameters)
-                    table.tell(conn, task_id)
+                    table.emit_task_event(conn, task_id)
                 return
             except (psycopg.OperationalError, Unavailable):
                 if time.monotonic() > deadline:
@@ -318,12 +318,12 @@ class Worker:
         # One that is stopping beats no more; it must not take its own tasks, which it gives back, for a dead worker's.
         while not self._stopping.is_set():
             try:
-                await self._recover(app)
+                await self._recover_stalled(app)
             except (psycopg.Error, FlitwatchError, _connector_errors()) as problem:
                 log.warning("dead workers are not looked for: %s", problem)
             await asyncio.sleep(self.stalled_after_s / 4)
 
-    async def _recover(self, app: Any) -> None:
+    async def _recover_stalled(self, app: Any) -> None:
         """Give the tasks of dead workers back to the queue once; fail them the second time."""
         from procrastinate.jobs import Status
 
@@ -343,8 +343,8 @@ class Worker:
                     await app.job_manager.finish_job(job, status=Status.FAILED, delete_job=False)
 
     def _recover_row(self, task_id: int, why: str = "its worker died") -> bool:
-        """Whether a task is to be tried again."""
-        with self._connect("flitwatch worker") as conn:
+        """Put a running task back into the queue, or fail it after too many attempts; return whether it is to be tried again."""
+        with self._open_connection("flitwatch worker") as conn:
             conn.execute("SELECT pg_advisory_xact_lock(%s)", [_RECOVERY_LOCK])
             row = conn.execute(
                 "UPDATE task SET state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempts < %s THEN 'queued' ELSE 'failed' END,"
@@ -362,7 +362,7 @@ class Worker:
             ).fetchone()
             if row is not None:
                 log.warning("task %d: %s; it is now %s", task_id, why, row[0])
-                table.tell(conn, task_id)
+                table.emit_task_event(conn, task_id)
                 return bool(row[0] == "queued")
             queued = conn.execute("SELECT state = 'queued' FROM task WHERE task_id = %s", [task_id]).fetchone()
         return queued is not None and queued[0]

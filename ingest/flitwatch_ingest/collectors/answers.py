@@ -6,7 +6,7 @@ from flitwatch_domain.errors import BadInput
 
 
 class BadAnswer(BadInput):
-    """What a server or a switch, or a dump of it, says cannot be read.
+    """An answer or dump of a server or switch that cannot be read.
 
     Attributes
     ----------

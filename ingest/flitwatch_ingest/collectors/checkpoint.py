@@ -1,4 +1,4 @@
-"""Where a collector stands, on disk: replaced as a whole, so that a crash leaves the old or the new one."""
+"""Checkpoint of a collector on disk, replaced atomically: a crash leaves either the old or the new one."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Checkpoint:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._saved = b""
-        self.value: dict[str, Any] = self._load()
+        self.value: dict[str, Any] = self._load_value()
 
-    def _load(self) -> dict[str, Any]:
+    def _load_value(self) -> dict[str, Any]:
         if self._path is None:
             return {}
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flitwatch_domain.errors import Unavailable
-from flitwatch_ingest.collectors.devices import Answer, Device, incomplete
+from flitwatch_ingest.collectors.devices import Answer, Device, needs_narrow_counters
 from flitwatch_ingest.sources import pma
 from flitwatch_ingest.sources.perfquery import Counters
 
@@ -29,7 +29,7 @@ Conversation = Generator[pma.Question, Heard, Answer]
 
 
 class Wire(Protocol):
-    """What carries datagrams: `umad.Port`."""
+    """Transport for datagrams: `umad.Port`."""
 
     def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
         """Why it cannot be sent; empty where it is."""
@@ -68,13 +68,13 @@ class Conversations:
 
     def read(self, devices: Iterable[Device]) -> Iterator[Answer]:
         """Every device's answer as it is complete; what a silent one told before is kept."""
-        return self._talk((device, self._counters(device)) for device in devices)
+        return self._run_conversations((device, self._read_counters(device)) for device in devices)
 
     def clear(self, devices: Iterable[Device]) -> Iterator[Answer]:
         """Set PortCounters of the devices' ports to 0."""
-        return self._talk((device, _clear(device)) for device in devices)
+        return self._run_conversations((device, _clear_counters(device)) for device in devices)
 
-    def _talk(self, talks: Iterator[tuple[Device, Conversation]]) -> Iterator[Answer]:
+    def _run_conversations(self, talks: Iterator[tuple[Device, Conversation]]) -> Iterator[Answer]:
         lost = ""
         waiting = True
         while waiting or self._asked:
@@ -85,11 +85,11 @@ class Conversations:
                     waiting = False
             if self._asked:
                 try:
-                    self._listen()
+                    self._receive_answer()
                 except Unavailable as gone:
                     lost = gone.message
-                    for asked in self._take_all():
-                        self._finish(asked, lost)
+                    for pending in self._take_all():
+                        self._abort_conversation(pending, lost)
             yield from self._done
             self._done.clear()
 
@@ -103,54 +103,54 @@ class Conversations:
         return sum(1 for _ in young) < self._parallel
 
     def _begin(self, device: Device, conversation: Conversation, lost: str) -> None:
-        asked = _Asked(conversation, next(conversation), pma.Target(device.lid))
+        pending = _Asked(conversation, next(conversation), pma.Target(device.lid))
         if lost:
-            self._finish(asked, lost)
+            self._abort_conversation(pending, lost)
         else:
-            self._send(asked, self._transaction())
+            self._send_question(pending, self._next_transaction())
 
-    def _listen(self) -> None:
+    def _receive_answer(self) -> None:
         heard = self._wire.receive(_PATIENCE_S)
         if heard is not None:
             mad, whole = heard
-            transaction, answer = pma.reply(mad)
-            asked = self._asked.pop(transaction, None)
+            transaction, answer = pma.parse_reply(mad)
+            pending = self._asked.pop(transaction, None)
             # What was given up already, or was never asked, is no answer.
-            if asked is not None and whole:
-                self._hear(asked, answer)
-            elif asked is not None:
-                self._again(asked, transaction)
+            if pending is not None and whole:
+                self._handle_answer(pending, answer)
+            elif pending is not None:
+                self._retry_question(pending, transaction)
         late = time.monotonic() - TIMEOUT_S - _GRACE_S
         while self._asked:
-            transaction, asked = next(iter(self._asked.items()))
-            if asked.sent_at > late:
+            transaction, pending = next(iter(self._asked.items()))
+            if pending.sent_at > late:
                 break
             del self._asked[transaction]
-            self._again(asked, transaction)
+            self._retry_question(pending, transaction)
 
-    def _again(self, asked: _Asked, transaction: int) -> None:
+    def _retry_question(self, asked: _Asked, transaction: int) -> None:
         if asked.tries < TRIES:
-            self._send(asked, transaction)
+            self._send_question(asked, transaction)
         else:
-            self._hear(asked, SILENT)
+            self._handle_answer(asked, SILENT)
 
-    def _send(self, asked: _Asked, transaction: int) -> None:
-        why = self._wire.send(asked.target, pma.datagram(asked.question, transaction), TIMEOUT_S)
+    def _send_question(self, asked: _Asked, transaction: int) -> None:
+        why = self._wire.send(asked.target, pma.build_datagram(asked.question, transaction), TIMEOUT_S)
         if why:
-            self._hear(asked, why)
+            self._handle_answer(asked, why)
             return
         asked.tries += 1
         asked.sent_at = time.monotonic()
         self._asked[transaction] = asked
 
-    def _hear(self, asked: _Asked, heard: Heard) -> None:
+    def _handle_answer(self, asked: _Asked, heard: Heard) -> None:
         """Go on with the conversation."""
         if isinstance(heard, pma.Reply) and heard.status == pma.REDIRECT:
-            target = pma.redirected(heard.attribute)
+            target = pma.redirect_target(heard.attribute)
             if target and asked.redirections < _REDIRECTIONS:
                 asked.target, asked.tries = target, 0
                 asked.redirections += 1
-                self._send(asked, self._transaction())
+                self._send_question(asked, self._next_transaction())
                 return
             heard = "redirects in a circle" if target else "redirects to a GID, which is not supported"
         try:
@@ -159,9 +159,9 @@ class Conversations:
             self._done.append(end.value)
             return
         asked.tries = asked.redirections = 0
-        self._send(asked, self._transaction())
+        self._send_question(asked, self._next_transaction())
 
-    def _finish(self, asked: _Asked, why: str) -> None:
+    def _abort_conversation(self, asked: _Asked, why: str) -> None:
         try:
             while True:
                 asked.conversation.send(why)
@@ -169,23 +169,23 @@ class Conversations:
             self._done.append(end.value)
 
     def _take_all(self) -> list[_Asked]:
-        asked = list(self._asked.values())
+        pending = list(self._asked.values())
         self._asked.clear()
-        return asked
+        return pending
 
-    def _transaction(self) -> int:
+    def _next_transaction(self) -> int:
         return next(self._transactions) & 0xFFFFFFFF
 
-    def _counters(self, device: Device) -> Conversation:
+    def _read_counters(self, device: Device) -> Conversation:
         about = yield pma.Question(pma.CLASS_PORT_INFO, device.ports[0])
-        if why := _why(about):
+        if why := _refusal_reason(about):
             return Answer(device, time.time(), {}, {}, why, [])
         assert isinstance(about, pma.Reply)
-        able = pma.abilities(about.attribute)
-        wide, why = yield from _ports(device, pma.PORT_COUNTERS_EXTENDED, able)
+        able = pma.parse_abilities(about.attribute)
+        wide, why = yield from _read_ports(device, pma.PORT_COUNTERS_EXTENDED, able)
         narrow: dict[int, Counters] = {}
-        if incomplete(device, wide):
-            narrow, why = yield from _ports(device, pma.PORT_COUNTERS, able)
+        if needs_narrow_counters(device, wide):
+            narrow, why = yield from _read_ports(device, pma.PORT_COUNTERS, able)
         at_s = time.time()
         lanes = [] if why or not self._lanes else (yield from self._lanes_of(device, able))
         return Answer(device, at_s, wide, narrow, why, lanes)
@@ -193,7 +193,7 @@ class Conversations:
     def _lanes_of(
         self, device: Device, able: pma.Abilities
     ) -> Generator[pma.Question, Heard, list[tuple[int, Counters]]]:
-        found = []
+        lanes = []
         for attribute in pma.LANE_ATTRIBUTES:
             if (device.guid, attribute) in self._without:
                 continue
@@ -202,38 +202,38 @@ class Conversations:
                 if isinstance(heard, str):
                     break
                 if not heard.status:
-                    found.append((port, pma.counters(attribute, heard.attribute, able)))
+                    lanes.append((port, pma.parse_counters(attribute, heard.attribute, able)))
                 elif port == device.ports[0]:
                     self._without.add((device.guid, attribute))
                     break
-        return found
+        return lanes
 
 
-def _ports(
+def _read_ports(
     device: Device, attribute: int, able: pma.Abilities
 ) -> Generator[pma.Question, Heard, tuple[dict[int, Counters], str]]:
     """Counters by port up to the first that cannot be read, as perfquery reads them, and why not."""
-    found: dict[int, Counters] = {}
+    by_port: dict[int, Counters] = {}
     for port in device.ports:
         heard = yield pma.Question(attribute, port)
-        if why := _why(heard):
-            return found, why
+        if why := _refusal_reason(heard):
+            return by_port, why
         assert isinstance(heard, pma.Reply)
-        found[port] = pma.counters(attribute, heard.attribute, able)
-    return found, ""
+        by_port[port] = pma.parse_counters(attribute, heard.attribute, able)
+    return by_port, ""
 
 
-def _clear(device: Device) -> Conversation:
+def _clear_counters(device: Device) -> Conversation:
     about = yield pma.Question(pma.CLASS_PORT_INFO, device.ports[0])
-    why = _why(about)
+    why = _refusal_reason(about)
     if isinstance(about, pma.Reply) and not why:
-        mask = pma.everything(pma.abilities(about.attribute))
+        mask = pma.clear_mask(pma.parse_abilities(about.attribute))
         for port in device.ports:
-            why = why or _why((yield pma.Question(pma.PORT_COUNTERS, port, pma.SET, mask)))
+            why = why or _refusal_reason((yield pma.Question(pma.PORT_COUNTERS, port, pma.SET, mask)))
     return Answer(device, time.time(), {}, {}, why, [])
 
 
-def _why(heard: Heard) -> str:
+def _refusal_reason(heard: Heard) -> str:
     """Why this is no answer; empty where it is one."""
     if isinstance(heard, str):
         return heard

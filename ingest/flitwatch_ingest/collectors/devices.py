@@ -33,8 +33,8 @@ class Answer(NamedTuple):
     lanes: list[tuple[int, Counters]]
 
 
-def incomplete(device: Device, wide: dict[int, Counters]) -> bool:
-    """Whether the 32-bit counters are needed too; newer devices have all of them in 64 bits."""
+def needs_narrow_counters(device: Device, wide: dict[int, Counters]) -> bool:
+    """Return whether the 32-bit counters are needed too; newer devices have all of them in 64 bits."""
     return len(wide) < len(device.ports) or any(WAIT not in counted for counted in wide.values())
 
 
@@ -46,7 +46,7 @@ def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
         if vertex < routers and port > 0:
             ports[vertex].add(port)
     about = fabric.attributes
-    found = [
+    devices = [
         Device(
             str(fabric.routers.name[r]), str(fabric.routers.guid[r]), about["switch_lids"][r], tuple(sorted(ports[r]))
         )
@@ -55,8 +55,8 @@ def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
     ]
     if adapters:
         ends = fabric.endpoints
-        found += [
+        devices += [
             Device(str(ends.node[e]), str(ends.guid[e]), about["lids"][e], (about["adapter_ports"][e],))
             for e in range(len(ends))
         ]
-    return [device for device in found if device.lid]
+    return [device for device in devices if device.lid]

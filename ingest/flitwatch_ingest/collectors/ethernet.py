@@ -20,7 +20,7 @@ from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, named
+from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, format_names
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -37,7 +37,7 @@ class Source(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is asked, without a password."""
+        """Return the address of the switch, without a password."""
 
     def describe(self) -> Switch:
         """Its name, ports and neighbours; raises Unavailable or BadInput."""
@@ -47,7 +47,7 @@ class Source(Protocol):
 
     @property
     def moved(self) -> bool:
-        """Whether it said that its neighbours changed since it was described."""
+        """Return whether the switch reported a change of its neighbours since it was described."""
 
     def close(self) -> None:
         """Let go of it."""
@@ -75,7 +75,7 @@ def password_of(path: Path) -> str:
 
 @dataclass
 class Round:
-    """What one reading of all switches found: by reason, the places of those that gave nothing; by place, how often one stopped sending."""
+    """Result of reading all switches once: places that returned nothing, by reason, and interrupted streams, by place."""
 
     switches: int = 0
     ports: int = 0
@@ -136,11 +136,11 @@ class EthernetCollector:
             No switch answers, or what they say makes no fabric.
         """
         round_ = found if found is not None else Round()
-        for source, answer in self._ask(lambda one: one.describe()):
+        for source, answer in self._ask_all(lambda one: one.describe()):
             if isinstance(answer, Switch):
                 self._described[source.place] = answer
             else:
-                self._keep(round_, source, answer)
+                self._record_failure(round_, source, answer)
         if not self._described and round_.error is not None:
             raise round_.error
         return fabric_of(list(self._described.values()), self._source, self._name)
@@ -148,22 +148,22 @@ class EthernetCollector:
     def read(self, found: Round | None = None) -> Round:
         """Read all counters once and publish them; a switch that does not answer is counted by reason."""
         found = found if found is not None else Round()
-        for source, answer in self._ask(lambda one: one.count()):
+        for source, answer in self._ask_all(lambda one: one.count()):
             self._publisher.heartbeat.beat()
             if not isinstance(answer, list):
-                self._keep(found, source, answer)
+                self._record_failure(found, source, answer)
                 continue
             switch = self._name_of(source)
             if isinstance(switch, FlitwatchError):
-                self._keep(found, source, switch)
+                self._record_failure(found, source, switch)
                 continue
             found.switches += 1
             found.ports += len({port for reading in answer for port in reading.ports})
             for reading in answer:
-                self._publish(source.place, switch, reading, found)
+                self._publish_reading(source.place, switch, reading, found)
         for name, first in found.tally.first.items():
-            self._reject(f"counter {name}", "the catalogue does not know this counter", name, first)
-        self._settle()
+            self._publish_dead_letter(f"counter {name}", "the catalogue does not know this counter", name, first)
+        self._flush_and_save()
         return found
 
     def run(
@@ -179,15 +179,15 @@ class EthernetCollector:
 
         def look(due: bool) -> bool:
             nonlocal said, looked_s
-            found, discovered, begun = Round(), False, time.monotonic()
+            outcome, discovered, begun = Round(), False, time.monotonic()
             moved = any(source.moved for source in self._sources) and begun >= looked_s + _SETTLE_S
             if due or moved:
                 try:
-                    store(self.discover(found))
+                    store(self.discover(outcome))
                     discovered, looked_s = True, begun
                 except (BadInput, Unavailable) as problem:
-                    found.failed.setdefault(f"waiting for the topology: {problem.message}", [])
-            lines = set(warnings_of(self.read(found)))
+                    outcome.failed.setdefault(f"waiting for the topology: {problem.message}", [])
+            lines = set(warnings_of(self.read(outcome)))
             for text in sorted(lines - said):
                 say(text)
             said = lines
@@ -195,20 +195,20 @@ class EthernetCollector:
 
         ask_again(stop, self._publisher.heartbeat, interval_s, look, discovery_s)
 
-    def _publish(self, place: str, switch: str, reading: Reading, found: Round) -> None:
+    def _publish_reading(self, place: str, switch: str, reading: Reading, found: Round) -> None:
         for topic, port, record in records_of(reading, switch, found.tally):
             self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
             found.records += 1
         for name, value in reading.bad.items():
             found.bad += 1
-            self._reject(f"{place} {name}", "its value is no count", name, value)
+            self._publish_dead_letter(f"{place} {name}", "its value is no count", name, value)
         for reason, body in reading.broken:
             found.bad += 1
-            self._reject(place, reason, place, body)
+            self._publish_dead_letter(place, reason, place, body)
         if reading.breaks:
             found.breaks[place] = found.breaks.get(place, 0) + reading.breaks
 
-    def _ask(self, question: Callable[[Source], Answer]) -> list[tuple[Source, Answer | FlitwatchError]]:
+    def _ask_all(self, question: Callable[[Source], Answer]) -> list[tuple[Source, Answer | FlitwatchError]]:
         def one(source: Source) -> tuple[Source, Answer | FlitwatchError]:
             try:
                 return source, question(source)
@@ -219,43 +219,43 @@ class EthernetCollector:
             return list(pool.map(one, self._sources))
 
     def _name_of(self, source: Source) -> str | FlitwatchError:
-        """What the switch is called in the fabric."""
-        known = self._described.get(source.place)
-        if known is None:
+        """Return the name of the switch in the fabric."""
+        description = self._described.get(source.place)
+        if description is None:
             try:
-                known = self._described[source.place] = source.describe()
+                description = self._described[source.place] = source.describe()
             except (BadInput, Unavailable) as problem:
                 return problem
-        return known.name
+        return description.name
 
-    def _keep(self, found: Round, source: Source, problem: object) -> None:
+    def _record_failure(self, found: Round, source: Source, problem: object) -> None:
         assert isinstance(problem, FlitwatchError)
         if source.place not in {place for places in found.failed.values() for place in places}:
             found.fail(source.place, problem)
         if isinstance(problem, BadAnswer):
-            self._reject(str(problem.where), problem.reason, source.place, problem.body)
+            self._publish_dead_letter(str(problem.where), problem.reason, source.place, problem.body)
 
-    def _reject(self, where: str, reason: str, name: str, value: object) -> None:
+    def _publish_dead_letter(self, where: str, reason: str, name: str, value: object) -> None:
         """A dead letter, the first of this place and reason."""
-        known = self._checkpoint.value.setdefault("named", [])
+        recorded = self._checkpoint.value.setdefault("named", [])
         key = f"{where}: {reason}"[:500]
-        if key in known or len(known) >= MOST_LETTERS:
+        if key in recorded or len(recorded) >= MOST_LETTERS:
             return
         raw = value if isinstance(value, bytes) else orjson.dumps({"name": name, "value": value})
         self._publisher.reject(Rejection(where[:500], reason, raw), self._source)
-        known.append(key)
+        recorded.append(key)
 
-    def _settle(self) -> None:
+    def _flush_and_save(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
         self._publisher.flush()
         self._checkpoint.save()
 
 
 def warnings_of(found: Round) -> list[str]:
-    """What a person should know of a reading."""
+    """Return warnings for the operator about a reading."""
     lines = []
     for why, places in sorted(found.failed.items()):
-        lines.append(f"{why} ({named(places)})" if places else why)
+        lines.append(f"{why} ({format_names(places)})" if places else why)
     for place, times in sorted(found.breaks.items())[:MOST_NAMED]:
         lines.append(f"{place}: stopped sending {times} times, and was asked again")
     if found.tally.unknown:

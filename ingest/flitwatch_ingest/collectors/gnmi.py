@@ -49,7 +49,7 @@ class MissingTree(Unavailable):
 
 
 class Trees(Protocol):
-    """What is asked of a switch, and what its answers mean."""
+    """Requests for the trees of a switch, and the meaning of the answers."""
 
     def describe(self, ask: Ask, name: str) -> Switch:
         """The switch and its neighbours; `name` is its name where it says none."""
@@ -58,13 +58,13 @@ class Trees(Protocol):
         """Add all counters to a reading."""
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """What to subscribe to for counters, and for word that neighbours changed."""
+        """Return the subscriptions for counters and for changes of neighbours."""
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
         """Add a message of the counters' stream to a reading."""
 
     def matters(self, path: Path) -> bool:
-        """Whether a change at this path is one of the neighbours."""
+        """Return whether a change at this path is a change of neighbours."""
 
 
 @dataclass(frozen=True)
@@ -114,25 +114,25 @@ class Sonic:
 
     def describe(self, ask: Ask, name: str) -> Switch:
         """As `Trees`."""
-        updates = ask(self._request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
-        updates += ask(self._request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
+        updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
+        updates += ask(self._stream_request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
         with suppress(MissingTree):  # a switch without cables has no such table
-            updates += ask(self._request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB))
-        return tables_of_sonic.switch_of(sonic_gnmi.tables(updates), name)
+            updates += ask(self._stream_request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB))
+        return tables_of_sonic.switch_of(sonic_gnmi.updates_to_tables(updates), name)
 
     def count(self, ask: Ask, reading: Reading) -> None:
         """As `Trees`."""
         request = self.streams(ask)[0]
-        sonic_gnmi.add_counters(reading, ask(request), self._named(ask))
+        sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
         """As `Trees`; what the ports and queues are called is asked anew."""
-        updates = ask(self._request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
-        updates += ask(self._request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
-        self._names = sonic_gnmi.names_of(sonic_gnmi.tables(updates))
+        updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
+        updates += ask(self._stream_request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
+        self._names = sonic_gnmi.names_of(sonic_gnmi.updates_to_tables(updates))
         return (
-            self._request((sonic_gnmi.PORT_PATH, sonic_gnmi.QUEUE_PATH), sonic_gnmi.COUNTERS_DB),
-            self._request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB),
+            self._stream_request((sonic_gnmi.PORT_PATH, sonic_gnmi.QUEUE_PATH), sonic_gnmi.COUNTERS_DB),
+            self._stream_request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB),
         )
 
     def take(self, reading: Reading, updates: Sequence[Update]) -> None:
@@ -143,13 +143,13 @@ class Sonic:
         """As `Trees`."""
         return True
 
-    def _named(self, ask: Ask) -> sonic_gnmi.Names:
+    def _load_names(self, ask: Ask) -> sonic_gnmi.Names:
         if self._names is None:
             self.streams(ask)
         return self._names or sonic_gnmi.Names()
 
     @staticmethod
-    def _request(paths: Sequence[str], target: str) -> Request:
+    def _stream_request(paths: Sequence[str], target: str) -> Request:
         return Request(tuple(paths), target, once=False)
 
 
@@ -191,7 +191,7 @@ class GnmiSwitch(PolledSwitch):
         trees: Trees | None = None,
     ) -> None:
         host, _, port = target.rpartition(":")
-        if not host or "/" in target or numerals.whole(port, least=1, most=(1 << 16) - 1) is None:
+        if not host or "/" in target or numerals.parse_whole(port, least=1, most=(1 << 16) - 1) is None:
             raise BadRequest(f"{target!r} is not the address of a switch's gNMI", advice="Say HOST:PORT.")
         if plain and password and host not in _LOCAL:
             raise BadRequest(
@@ -231,28 +231,28 @@ class GnmiSwitch(PolledSwitch):
         ------
         Unavailable, BadAnswer
         """
-        wanted = self._wanted(
+        subscription = self._build_subscription(
             request, gnmi_pb2.SubscriptionList.ONCE if request.once else gnmi_pb2.SubscriptionList.POLL
         )
-        found: list[Update] = []
+        updates: list[Update] = []
         at_s = time.time()
-        with self.subscribed(wanted, TIMEOUT_S) as answers:
+        with self.subscribed(subscription, TIMEOUT_S) as answers:
             for answer in answers:
                 if answer.sync_response:
-                    return found, at_s
+                    return updates, at_s
                 at_s = self.time_of(answer.update)
-                found += self.updates(answer.update)
-                if len(found) > MOST_UPDATES:
+                updates += self.updates(answer.update)
+                if len(updates) > MOST_UPDATES:
                     raise Unavailable(f"{self.place}: sends more than {MOST_UPDATES:,} values")
-        return found, at_s
+        return updates, at_s
 
     def streaming(self, request: Request, every_s: float | None) -> gnmi_pb2.SubscriptionList:
         """The subscription by which a switch sends by itself: every so many seconds, or (None) what changes."""
-        wanted = self._wanted(request, gnmi_pb2.SubscriptionList.STREAM)
-        for one in wanted.subscription:
-            one.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE
-            one.sample_interval = 0 if every_s is None else int(every_s * 1e9)
-        return wanted
+        subscription = self._build_subscription(request, gnmi_pb2.SubscriptionList.STREAM)
+        for entry in subscription.subscription:
+            entry.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE
+            entry.sample_interval = 0 if every_s is None else int(every_s * 1e9)
+        return subscription
 
     @contextmanager
     def subscribed(
@@ -274,14 +274,14 @@ class GnmiSwitch(PolledSwitch):
             yield gnmi_pb2.SubscribeRequest(subscribe=wanted)
             ended.wait()
 
-        with self._channel() as channel:
+        with self._open_channel() as channel:
             call = gnmi_pb2_grpc.gNMIStub(channel).Subscribe(requests(), timeout=timeout_s, metadata=self._shown)
             if begun is not None:
                 begun(call)
             try:
                 yield call
             except grpc.RpcError as problem:
-                raise self._away(problem) from None
+                raise self._to_unavailable(problem) from None
             finally:
                 ended.set()
                 call.cancel()
@@ -292,26 +292,26 @@ class GnmiSwitch(PolledSwitch):
         at_s = notification.timestamp / 1e9
         return at_s if abs(now_s - at_s) < TIMEOUT_S else now_s
 
-    def _wanted(self, request: Request, mode: int) -> gnmi_pb2.SubscriptionList:
-        wanted = gnmi_pb2.SubscriptionList(mode=mode, encoding=self._encoding)
+    def _build_subscription(self, request: Request, mode: int) -> gnmi_pb2.SubscriptionList:
+        subscription = gnmi_pb2.SubscriptionList(mode=mode, encoding=self._encoding)
         if request.target:
-            wanted.prefix.target = request.target
+            subscription.prefix.target = request.target
         for path in request.paths:
-            wanted.subscription.add(path=_path_of(path))
-        return wanted
+            subscription.subscription.add(path=_path_of(path))
+        return subscription
 
     def updates(self, notification: gnmi_pb2.Notification) -> Iterator[Update]:
         """Paths and values; raises BadAnswer for what is no JSON."""
-        prefix = _elements(notification.prefix)
+        prefix = _elements_of(notification.prefix)
         for update in notification.update:
-            yield (*prefix, *_elements(update.path)), self._value(update.val)
+            yield (*prefix, *_elements_of(update.path)), self._decode_value(update.val)
 
     def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
         """Paths that are no more."""
-        prefix = _elements(notification.prefix)
-        return [(*prefix, *_elements(path)) for path in notification.delete]
+        prefix = _elements_of(notification.prefix)
+        return [(*prefix, *_elements_of(path)) for path in notification.delete]
 
-    def _value(self, value: gnmi_pb2.TypedValue) -> object:
+    def _decode_value(self, value: gnmi_pb2.TypedValue) -> object:
         kind = value.WhichOneof("value")
         if kind in ("json_val", "json_ietf_val"):
             body = getattr(value, kind)
@@ -321,13 +321,13 @@ class GnmiSwitch(PolledSwitch):
                 raise BadAnswer(f"answers what is no JSON: {bad}", body=body[: 64 << 10], where=self.place) from None
         return None if kind is None else getattr(value, kind)
 
-    def _channel(self) -> grpc.Channel:
+    def _open_channel(self) -> grpc.Channel:
         options = [("grpc.max_receive_message_length", MOST_MESSAGE_BYTES), ("grpc.enable_http_proxy", 0)]
         if self._plain:
             return grpc.insecure_channel(self.place, options)
         return grpc.secure_channel(self.place, grpc.ssl_channel_credentials(self._trust), options)
 
-    def _away(self, problem: grpc.RpcError) -> Unavailable:
+    def _to_unavailable(self, problem: grpc.RpcError) -> Unavailable:
         code = problem.code() if isinstance(problem, grpc.Call) else None
         details = problem.details() if isinstance(problem, grpc.Call) else None
         text = " ".join(str(details or problem).split())[:300]
@@ -339,11 +339,11 @@ def _path_of(text: str) -> gnmi_pb2.Path:
     return gnmi_pb2.Path(elem=[gnmi_pb2.PathElem(name=name) for name in text.strip("/").split("/")])
 
 
-def _elements(path: gnmi_pb2.Path) -> Path:
-    return tuple((one.name.rpartition(":")[2], dict(one.key)) for one in path.elem)
+def _elements_of(path: gnmi_pb2.Path) -> Path:
+    return tuple((element.name.rpartition(":")[2], dict(element.key)) for element in path.elem)
 
 
-def trusted(ca: File | None) -> File | None:
+def check_ca_file(ca: File | None) -> File | None:
     """The file, once it is known that it can be read; BadInput otherwise."""
     if ca is not None and b"BEGIN CERTIFICATE" not in ca.read_bytes():
         raise BadInput("holds no certificates", where=str(ca))

@@ -61,9 +61,9 @@ class GnmiStream:
     def describe(self) -> Switch:
         """As `Source`; the switch is asked."""
         self.moved = False
-        found = self._switch.describe()
-        self._start()
-        return found
+        switch = self._switch.describe()
+        self._start_threads()
+        return switch
 
     def count(self) -> list[Reading]:
         """The samples that are whole since the last call.
@@ -73,29 +73,29 @@ class GnmiStream:
         Unavailable, BadInput
             The stream is broken, and nothing came since.
         """
-        self._start()
+        self._start_threads()
         self._synced.wait(TIMEOUT_S)
         with self._lock:
             now = time.monotonic()
             for port in [port for port, (_, heard) in self._pending_at.items() if now - heard > self._quiet_s]:
-                self._finish(port)
-            found = [self._whole[at_s] for at_s in sorted(self._whole)]
+                self._finish_sample(port)
+            readings = [self._whole[at_s] for at_s in sorted(self._whole)]
             self._whole = {}
             self._values = sum(map(len, self._pending.values()))
-            if found or self._bad or self._broken or self._breaks:
-                found = found or [Reading(time.time())]
-                found[0].bad, found[0].broken, found[0].breaks = self._bad, self._broken, self._breaks
+            if readings or self._bad or self._broken or self._breaks:
+                readings = readings or [Reading(time.time())]
+                readings[0].bad, readings[0].broken, readings[0].breaks = self._bad, self._broken, self._breaks
                 self._bad, self._broken, self._breaks = {}, [], 0
             problem = self._problem
             silent = problem is None and now - self._heard > max(_SILENT_INTERVALS * self._every_s, _SILENT_S)
             call = self._calls.get("counters")
         if silent and call is not None:
             call.cancel()
-        if problem is not None and not any(reading.ports or reading.bad or reading.broken for reading in found):
+        if problem is not None and not any(reading.ports or reading.bad or reading.broken for reading in readings):
             with self._lock:
-                self._breaks += sum(reading.breaks for reading in found)
+                self._breaks += sum(reading.breaks for reading in readings)
             raise problem
-        return found
+        return readings
 
     def close(self) -> None:
         """End the streams."""
@@ -106,16 +106,18 @@ class GnmiStream:
         for thread in self._threads:
             thread.join(TIMEOUT_S)
 
-    def _start(self) -> None:
+    def _start_threads(self) -> None:
         if self._threads or self._closed.is_set():
             return
         self._heard = time.monotonic()
         for name, follow in (("counters", self._follow_counters), ("neighbours", self._follow_neighbours)):
-            thread = threading.Thread(target=self._again, args=(follow, name), name=f"gnmi {name}", daemon=True)
+            thread = threading.Thread(
+                target=self._follow_repeatedly, args=(follow, name), name=f"gnmi {name}", daemon=True
+            )
             self._threads.append(thread)
             thread.start()
 
-    def _again(self, follow: Callable[[], None], name: str) -> None:
+    def _follow_repeatedly(self, follow: Callable[[], None], name: str) -> None:
         """Follow a stream, and open it again when it ends."""
         pause_s = _LEAST_PAUSE_S
         while not self._closed.is_set():
@@ -135,12 +137,12 @@ class GnmiStream:
             self._closed.wait(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    def _requests(self) -> tuple[Request, Request]:
+    def _stream_requests(self) -> tuple[Request, Request]:
         return self._switch.trees.streams(lambda request: self._switch.ask(request)[0])
 
     def _follow_counters(self) -> None:
-        wanted = self._switch.streaming(self._requests()[0], self._every_s)
-        with self._switch.subscribed(wanted, None, lambda call: self._begun("counters", call)) as answers:
+        subscription = self._switch.streaming(self._stream_requests()[0], self._every_s)
+        with self._switch.subscribed(subscription, None, lambda call: self._register_call("counters", call)) as answers:
             for answer in answers:
                 with self._lock:
                     self._heard = time.monotonic()
@@ -148,12 +150,14 @@ class GnmiStream:
                         self._problem = None
                         self._synced.set()
                         continue
-                    self._take(answer.update)
+                    self._take_notification(answer.update)
 
     def _follow_neighbours(self) -> None:
-        wanted = self._switch.streaming(self._requests()[1], None)
+        subscription = self._switch.streaming(self._stream_requests()[1], None)
         synced = False
-        with self._switch.subscribed(wanted, None, lambda call: self._begun("neighbours", call)) as answers:
+        with self._switch.subscribed(
+            subscription, None, lambda call: self._register_call("neighbours", call)
+        ) as answers:
             for answer in answers:
                 if answer.sync_response:
                     synced = True
@@ -162,14 +166,14 @@ class GnmiStream:
                     paths += self._switch.deleted(answer.update)
                     self.moved = self.moved or any(self._switch.trees.matters(path) for path in paths)
 
-    def _begun(self, name: str, call: grpc.Call) -> None:
+    def _register_call(self, name: str, call: grpc.Call) -> None:
         with self._lock:
             self._heard = time.monotonic()
             self._calls[name] = call
         if self._closed.is_set():
             call.cancel()
 
-    def _take(self, notification: gnmi_pb2.Notification) -> None:
+    def _take_notification(self, notification: gnmi_pb2.Notification) -> None:
         """Sort a message into the samples of its ports; what cannot be read is kept, and the stream goes on."""
         at_s = self._switch.time_of(notification)
         part = Reading(at_s)
@@ -185,9 +189,9 @@ class GnmiStream:
                 self._bad[name] = value
         now = time.monotonic()
         for port, counted in part.ports.items():
-            held = self._pending.get(port, {})
-            if held.keys() & counted.keys():
-                self._finish(port)
+            pending = self._pending.get(port, {})
+            if pending.keys() & counted.keys():
+                self._finish_sample(port)
             self._pending.setdefault(port, {}).update(counted)
             self._pending_at[port] = max(at_s, self._pending_at.get(port, (0.0, 0.0))[0]), now
             self._values += len(counted)
@@ -195,7 +199,7 @@ class GnmiStream:
             self._pending, self._pending_at, self._whole, self._values = {}, {}, {}, 0
             raise Unavailable(f"{self.place}: sends more than {MOST_UPDATES:,} values before one is looked at")
 
-    def _finish(self, port: str) -> None:
+    def _finish_sample(self, port: str) -> None:
         at_s, _ = self._pending_at.pop(port)
         counted = self._pending.pop(port)
         self._whole.setdefault(at_s, Reading(at_s)).ports.setdefault(port, {}).update(counted)

@@ -20,9 +20,9 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.conversations import Conversations
-from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, incomplete
+from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, needs_narrow_counters
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.collectors.rounds import ask_again, named
+from flitwatch_ingest.collectors.rounds import ask_again, format_names
 from flitwatch_ingest.sources import perfquery, pma
 from flitwatch_stream.topics import ldms_topic
 
@@ -56,20 +56,22 @@ class Tools:
         BadInput
             Its output cannot be read.
         """
-        answer = self._run("ibnetdiscover", [], DISCOVERY_S)
+        answer = self._run_tool("ibnetdiscover", [], DISCOVERY_S)
         if answer.returncode:
-            raise Unavailable(f"ibnetdiscover failed: {_why(answer)}", advice="Run it as root on a host of the subnet.")
-        return ibnetdiscover.parse(answer.stdout, "ibnetdiscover", name)
+            raise Unavailable(
+                f"ibnetdiscover failed: {_failure_reason(answer)}", advice="Run it as root on a host of the subnet."
+            )
+        return ibnetdiscover.parse_fabric(answer.stdout, "ibnetdiscover", name)
 
     def counters(self, lid: int, ports: Sequence[int], extended: bool) -> tuple[dict[int, perfquery.Counters], str]:
         """Counters by port, and why some are missing (empty: none)."""
         words = [*(["-x"] if extended else []), "-l", str(lid), ",".join(map(str, ports))]
         try:
-            answer = self._run("perfquery", words, DEVICE_S)
+            answer = self._run_tool("perfquery", words, DEVICE_S)
         except Unavailable as away:
             return {}, away.message
-        found = perfquery.parse(answer.stdout)
-        return found, "" if len(found) == len(ports) else _why(answer) or "some ports did not answer"
+        by_port = perfquery.parse_ports(answer.stdout)
+        return by_port, "" if len(by_port) == len(ports) else _failure_reason(answer) or "some ports did not answer"
 
     def port(self) -> umad.Port:
         """The adapter's port for many questions in this process; raises as `umad.Port`."""
@@ -78,16 +80,16 @@ class Tools:
     def lanes(self, lid: int, port: int, attribute: int) -> perfquery.Counters:
         """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty where the device does not answer, as one that has no such counters."""
         try:
-            answer = self._run("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
+            answer = self._run_tool("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
         except Unavailable:
             return {}
-        return perfquery.parse(answer.stdout).get(port, {})
+        return perfquery.parse_ports(answer.stdout).get(port, {})
 
     def clear(self, lid: int, port: int) -> None:
         """Set the port's PortCounters to 0."""
-        self._run("perfquery", ["-R", str(lid), str(port)], DEVICE_S)
+        self._run_tool("perfquery", ["-R", str(lid), str(port)], DEVICE_S)
 
-    def _run(self, tool: str, words: list[str], limit_s: float) -> subprocess.CompletedProcess[str]:
+    def _run_tool(self, tool: str, words: list[str], limit_s: float) -> subprocess.CompletedProcess[str]:
         program = shutil.which(tool, path=os.pathsep.join([os.environ.get("PATH", ""), *_PLACES]))
         if program is None:
             raise MissingDependency(f"{tool} is not installed", advice="Install infiniband-diags.")
@@ -105,7 +107,7 @@ class Tools:
             raise Unavailable(f"{tool} did not answer within {limit_s:g} s") from None
 
 
-def _why(answer: subprocess.CompletedProcess[str]) -> str:
+def _failure_reason(answer: subprocess.CompletedProcess[str]) -> str:
     if not answer.returncode:
         return ""
     lines = (_PROCESS.sub("", line).strip() for line in answer.stderr.splitlines())
@@ -114,7 +116,7 @@ def _why(answer: subprocess.CompletedProcess[str]) -> str:
 
 @dataclass
 class Round:
-    """What one reading of the subnet found.
+    """Result of reading the subnet once.
 
     `saturated` counts ports by counter, `lanes` counters of lanes; `failed` are names of devices by reason, `stuck` ports with a saturated counter.
     `asked_by` says what asked, and `slow` why it was not the library.
@@ -182,38 +184,40 @@ class InfinibandCollector:
 
         What does not answer is counted by reason and asked again in the next round.
         """
-        found, devices = Round(), devices_of(fabric, self._adapters)
+        outcome, devices = Round(), devices_of(fabric, self._adapters)
         try:
             port = self._tools.port()
         except (MissingDependency, Unavailable) as away:
-            found.asked_by, found.slow = "perfquery", away.message
-            self._by_perfquery(devices, found)
-            return found
+            outcome.asked_by, outcome.slow = "perfquery", away.message
+            self._by_perfquery(devices, outcome)
+            return outcome
         with port:
             talk = Conversations(port, self._parallel, self._lanes, self._without)
             for answer in talk.read(devices):
-                self._take(answer, found)
+                self._take_answer(answer, outcome)
             self._publisher.flush()
             if self._clear:
-                for answer in talk.clear(replace(device, ports=tuple(ports)) for device, ports in found.stuck.items()):
+                for answer in talk.clear(
+                    replace(device, ports=tuple(ports)) for device, ports in outcome.stuck.items()
+                ):
                     if answer.why:
-                        found.fail(answer.device, f"not cleared: {answer.why}")
-        return found
+                        outcome.fail(answer.device, f"not cleared: {answer.why}")
+        return outcome
 
     def _by_perfquery(self, devices: list[Device], found: Round) -> None:
-        """What did not answer is asked again, fewer at a time, and where that helps also in later rounds: a subnet, or a simulator of one, takes so many
-        questions at a time."""
+        """Ask devices with perfquery, and ask those that did not answer again with fewer questions at a time. If that helps, later rounds do the same: a
+        subnet, or a simulator of one, takes only a limited number of questions at a time."""
         waiting, parallel = devices, self._parallel
         while waiting:
-            last, asked, waiting = parallel == 1, waiting, []
+            last, batch, waiting = parallel == 1, waiting, []
             with ThreadPoolExecutor(parallel, "perfquery") as pool:
-                for answer in pool.map(self._ask, asked):
+                for answer in pool.map(self._ask_device, batch):
                     self._publisher.heartbeat.beat()
                     if answer.why and not last:
                         waiting.append(answer.device)
                     else:
-                        self._take(answer, found)
-            if waiting and len(waiting) < len(asked):
+                        self._take_answer(answer, found)
+            if waiting and len(waiting) < len(batch):
                 self._parallel = max(1, parallel // 2)
             parallel = max(1, parallel // 4)
         self._publisher.flush()
@@ -248,45 +252,45 @@ class InfinibandCollector:
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
             if fabric is not None:
-                found = self.read(fabric)
-                for text in ([slow_of(found)] if found.slow not in ("", slow) else []) + warnings_of(found):
+                outcome = self.read(fabric)
+                for text in ([slow_of(outcome)] if outcome.slow not in ("", slow) else []) + warnings_of(outcome):
                     say(text)
-                slow = found.slow
+                slow = outcome.slow
             return discovered
 
         ask_again(stop, self._publisher.heartbeat, interval_s, look, discovery_s)
 
-    def _ask(self, device: Device) -> Answer:
+    def _ask_device(self, device: Device) -> Answer:
         wide, why = self._tools.counters(device.lid, device.ports, extended=True)
         narrow: dict[int, perfquery.Counters] = {}
-        if incomplete(device, wide):
+        if needs_narrow_counters(device, wide):
             narrow, why = self._tools.counters(device.lid, device.ports, extended=False)
         at_s = time.time()
         return Answer(device, at_s, wide, narrow, why, [] if why or not self._lanes else self._lanes_of(device))
 
     def _lanes_of(self, device: Device) -> list[tuple[int, perfquery.Counters]]:
         """Counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
-        found = []
+        lanes = []
         for attribute in pma.LANE_ATTRIBUTES:
             if (device.guid, attribute) in self._without:
                 continue
             for port in device.ports:
                 counted = self._tools.lanes(device.lid, port, attribute)
                 if counted:
-                    found.append((port, counted))
+                    lanes.append((port, counted))
                 elif port == device.ports[0]:
                     self._without.add((device.guid, attribute))
                     break
-        return found
+        return lanes
 
-    def _take(self, answer: Answer, found: Round) -> None:
+    def _take_answer(self, answer: Answer, found: Round) -> None:
         device, at_s, wide, narrow, why, lanes = answer
         self._publisher.heartbeat.beat()
         found.devices += 1
         if why:
             found.fail(device, why)
         for port in device.ports:
-            full = perfquery.saturated(narrow.get(port, {})) - wide.get(port, {}).keys()
+            full = perfquery.find_saturated(narrow.get(port, {})) - wide.get(port, {}).keys()
             found.saturated.update(full)
             if full:
                 found.stuck.setdefault(device, []).append(port)
@@ -301,28 +305,30 @@ class InfinibandCollector:
             found.counters += len(counted)
             found.ports += bool(counted)
             if counted:
-                self._publish(TOPIC, at_s, device, port, counted)
+                self._publish_counters(TOPIC, at_s, device, port, counted)
         for port, counted in lanes:
             # One that stands still would make an instance of its own of each choice of lanes: none of the attribute is kept.
-            full = perfquery.saturated(counted)
+            full = perfquery.find_saturated(counted)
             found.saturated.update(full)
             if full:
                 continue
             found.lanes += len(counted)
-            self._publish(LANE_TOPIC, at_s, device, port, counted)
+            self._publish_counters(LANE_TOPIC, at_s, device, port, counted)
 
-    def _publish(self, topic: str, at_s: float, device: Device, port: int, counted: perfquery.Counters) -> None:
+    def _publish_counters(
+        self, topic: str, at_s: float, device: Device, port: int, counted: perfquery.Counters
+    ) -> None:
         record = {"timestamp": at_s, "guid": device.guid, "port": port, **counted}
         self._publisher.publish(topic, orjson.dumps(record), f"infiniband:{self._name}", key=device.guid)
 
 
 def warnings_of(found: Round) -> list[str]:
-    """What a person should know of a reading: saturated counters, and devices that did not answer."""
+    """Return warnings for the operator about a reading: saturated counters, and devices that did not answer."""
     lines = [
         f"{count} ports have a saturated {name}, which counts no more until it is cleared"
         for name, count in sorted(found.saturated.items())
     ]
-    lines += [f"{len(names)} devices: {why} ({named(names)})" for why, names in sorted(found.failed.items())]
+    lines += [f"{len(names)} devices: {why} ({format_names(names)})" for why, names in sorted(found.failed.items())]
     return lines
 
 

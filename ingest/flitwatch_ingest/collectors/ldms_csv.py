@@ -32,7 +32,7 @@ _IDLE_ROUNDS = 3
 
 @dataclass
 class Totals:
-    """What one pass published."""
+    """Counts of what one pass published."""
 
     records: int = 0
     values: int = 0
@@ -47,7 +47,7 @@ class Totals:
 
 
 class _FileMark(TypedDict):
-    """How far a file was read: the bytes up to `offset`; `fingerprint` tells it from another file of the same inode, `header` is its last."""
+    """Position in a file: the bytes read up to `offset`; `fingerprint` tells it from another file of the same inode, `header` is its last."""
 
     path: str
     topic: str
@@ -117,7 +117,7 @@ class CsvCollector:
 
     def once(self, stop: threading.Event | None = None) -> None:
         """Publish everything that stands in the files now."""
-        for path in self._files():
+        for path in self._list_files():
             if stop is not None and stop.is_set():
                 break
             self._read_file(path)
@@ -126,21 +126,23 @@ class CsvCollector:
         self._checkpoint.save()
 
     def _forget_deleted(self) -> None:
-        held = {tail.inode for tail in self._open.values()}
-        known = self._files_known()
-        for inode in [key for key, entry in known.items() if key not in held and not Path(entry["path"]).exists()]:
-            del known[inode]
+        open_inodes = {tail.inode for tail in self._open.values()}
+        marks = self._files_known()
+        for inode in [
+            key for key, entry in marks.items() if key not in open_inodes and not Path(entry["path"]).exists()
+        ]:
+            del marks[inode]
 
-    def _files(self) -> list[Path]:
-        found: set[Path] = set()
+    def _list_files(self) -> list[Path]:
+        paths: set[Path] = set()
         for place in self._places:
             if place.is_file():
-                found.add(place)
+                paths.add(place)
             elif place.is_dir():
-                found.update(self._data_files(place))
+                paths.update(self._data_files(place))
         # A file that was renamed stays under its old name in _open until it is read to its end.
-        found.update(self._open)
-        rows = sorted(path for path in found if ldms_csv.parse_name(path) is not None)
+        paths.update(self._open)
+        rows = sorted(path for path in paths if ldms_csv.parse_name(path) is not None)
         # What is read once is read in the order of time, whatever the names: samples older than those kept are refused.
         return rows if self._follow else sorted(rows, key=lambda path: _first_time(path) or 0.0)
 
@@ -151,7 +153,7 @@ class CsvCollector:
         return [path for path in (*place.glob("*"), *place.glob("*/*")) if path.is_file()]
 
     def _read_file(self, path: Path) -> None:
-        tail = self._tail(path)
+        tail = self._open_tail(path)
         if tail is None:
             return
         gone = tail.replaced()
@@ -165,7 +167,7 @@ class CsvCollector:
             if path.exists():
                 self._read_file(path)
 
-    def _tail(self, path: Path) -> Tail | None:
+    def _open_tail(self, path: Path) -> Tail | None:
         tail = self._open.get(path)
         if tail is None:
             try:
@@ -184,13 +186,13 @@ class CsvCollector:
         state = tail.state
         if state == tail.read_at and not last:
             return
-        entry = self._entry(tail, last)
+        entry = self._find_entry(tail, last)
         if entry is None:
             return
         if tail.size < entry["offset"]:
             # Truncated in place: whatever stands there now is read as a new file.
             entry["offset"], entry["header"] = 0, None
-        decoder = self._decoder(tail.path, entry)
+        decoder = self._build_decoder(tail.path, entry)
         since_flush = 0
         for line in tail.lines(entry["offset"], last=last):
             decoded = decoder.line(line.raw, offset=line.end - len(line.raw))
@@ -220,16 +222,16 @@ class CsvCollector:
         self.totals.read[entry["source"]] = (records + decoder.records, values + decoder.values)
 
     def _files_known(self) -> dict[str, _FileMark]:
-        known: dict[str, _FileMark] = self._checkpoint.value.setdefault("files", {})
-        return known
+        marks: dict[str, _FileMark] = self._checkpoint.value.setdefault("files", {})
+        return marks
 
-    def _entry(self, tail: Tail, last: bool) -> _FileMark | None:
+    def _find_entry(self, tail: Tail, last: bool) -> _FileMark | None:
         """The checkpoint's entry of a file; None while its first data line is not there."""
-        known = self._files_known()
+        marks = self._files_known()
         mark = tail.fingerprint()
         if mark is None and not last:
             return None
-        entry = known.get(tail.inode)
+        entry = marks.get(tail.inode)
         if entry is not None and entry["fingerprint"] == (mark or ""):
             entry["path"] = str(tail.path)
             return entry
@@ -246,10 +248,10 @@ class CsvCollector:
             "offset": 0,
             "header": None,
         }
-        known[tail.inode] = entry
+        marks[tail.inode] = entry
         return entry
 
-    def _decoder(self, path: Path, entry: _FileMark) -> ldms_csv.Decoder:
+    def _build_decoder(self, path: Path, entry: _FileMark) -> ldms_csv.Decoder:
         decoder = ldms_csv.Decoder(str(path))
         header = entry["header"].encode() if entry["header"] else ldms_csv.side_header(path)
         if header is not None:
@@ -282,11 +284,11 @@ def _need_rows(path: Path, *, alone: bool) -> None:
                 # A rollover leaves an empty file until the first row comes.
                 return
             first = b"\n" + stream.readline(_BEGINNING).removeprefix(b"\xef\xbb\xbf")
-            kept = b""
+            previous = b""
             for block in itertools.chain([first], iter(lambda: stream.read(_BLOCK), b"")):
-                if b"\n#Time" in kept + block:
+                if b"\n#Time" in previous + block:
                     return
-                kept = block[-8:]
+                previous = block[-8:]
     except OSError as problem:
         raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
     raise BadInput(

@@ -56,22 +56,22 @@ class NclCollector:
             before = len(self.runs)
             self.look(stop)
             if say and len(self.runs) != before:
-                say(f"{len(self.runs)} runs, {sum(len(found.steps) for found in self.runs)} steps")
+                say(f"{len(self.runs)} runs, {sum(len(ncl_run.steps) for ncl_run in self.runs)} steps")
             if self._publisher.heartbeat.wait(stop, interval_s):
                 return
 
     def look(self, stop: threading.Event | None = None) -> None:
         """Publish the runs that have come to rest since the last look."""
-        for head in self._heads():
+        for head in self._find_heads():
             if stop is not None and stop.is_set():
                 break
-            self._follow(head)
+            self._follow_run(head)
         self._publisher.flush()
         self._checkpoint.save()
 
     def once(self) -> None:
         """Publish every run that stands in the folder; NotFound where there is none."""
-        heads = list(self._heads())
+        heads = list(self._find_heads())
         if not heads:
             raise NotFound(
                 f"{self._folder} holds no output of AriesNCL",
@@ -79,47 +79,47 @@ class NclCollector:
             )
         for head in heads:
             try:
-                self._publish(ncl.read_run(head, self._run_json))
+                self._publish_run(ncl.read_run(head, self._run_json))
             except BadInput as bad:
                 if self._run_json is not None and (bad.where or "").startswith(str(self._run_json)):
                     raise
-                self._refuse(head, bad, 1)
+                self._reject_run(head, bad, 1)
         self._publisher.flush()
 
-    def _heads(self) -> Iterator[Path]:
+    def _find_heads(self) -> Iterator[Path]:
         folders = [self._folder, *sorted(place for place in self._folder.glob("*") if place.is_dir())]
         if not self._folder.is_dir():
             raise NotFound(f"{self._folder} is not a folder", advice="Name the folder that holds AriesNCL's output.")
         for folder in folders:
             yield from ncl.find_runs(folder)
 
-    def _follow(self, head: Path) -> None:
-        seen = self._checkpoint.value.setdefault("runs", {})
+    def _follow_run(self, head: Path) -> None:
+        published = self._checkpoint.value.setdefault("runs", {})
         try:
             newest = max(path.stat().st_mtime for path in head.parent.iterdir() if path.is_file())
         except (OSError, ValueError):
             return
-        if time.time() - newest < self._settle_s or seen.get(str(head.absolute())) == newest:
+        if time.time() - newest < self._settle_s or published.get(str(head.absolute())) == newest:
             return
         try:
-            found = ncl.read_run(head, self._run_json)
+            ncl_run = ncl.read_run(head, self._run_json)
         except BadInput as bad:
             source = f"ncl:{head.absolute()}"
             self._publisher.reject(
-                Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, int(newest * 1000)
+                Rejection(bad.where or str(head), bad.reason, _read_beginning(head)), source, int(newest * 1000)
             )
         else:
-            self._publish(found)
+            self._publish_run(ncl_run)
         self._publisher.flush()
-        seen[str(head.absolute())] = newest
+        published[str(head.absolute())] = newest
 
-    def _refuse(self, head: Path, bad: BadInput, sequence: int) -> None:
+    def _reject_run(self, head: Path, bad: BadInput, sequence: int) -> None:
         source = f"ncl:{head.absolute()}"
-        self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _beginning(head)), source, sequence)
+        self._publisher.reject(Rejection(bad.where or str(head), bad.reason, _read_beginning(head)), source, sequence)
         self.sources.add(source)
 
-    def _publish(self, found: ncl.NclRun) -> None:
-        values = [orjson.dumps(value) for value in ncl.records(found)]
+    def _publish_run(self, found: ncl.NclRun) -> None:
+        values = [orjson.dumps(value) for value in ncl.to_run_records(found)]
         # A run.json or counter file that came later makes other records: they must not fall to the sequence of the first.
         content = hashlib.blake2b(b"\n".join(values), digest_size=6).hexdigest()
         source = f"ncl:{found.run.run_key}@{content}"
@@ -130,14 +130,14 @@ class NclCollector:
         if not found.rejected:
             return
         # Another copy of a run may have the same good records and other bad ones.
-        reasons = "\n".join(f"{one.where}: {one.reason}" for one in found.rejected)
+        reasons = "\n".join(f"{problem.where}: {problem.reason}" for problem in found.rejected)
         source = f"{source}!{hashlib.blake2b(reasons.encode(), digest_size=6).hexdigest()}"
         for sequence, rejection in enumerate(found.rejected, start=1):
             self._publisher.reject(rejection, source, sequence)
         self.sources.add(source)
 
 
-def _beginning(path: Path) -> bytes:
+def _read_beginning(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
             return stream.read(65536)

@@ -69,7 +69,9 @@ class Publisher:
         if sequence is not None:
             headers.append((topics.SEQUENCE, str(sequence).encode()))
         try:
-            self._patiently(lambda: self._producer.append(topic, value, key=(key or source).encode(), headers=headers))
+            self._call_patiently(
+                lambda: self._producer.append(topic, value, key=(key or source).encode(), headers=headers)
+            )
         except BadInput as bad:
             self.reject(Rejection(f"{source} record {sequence}", bad.reason, value), source, sequence)
             return False
@@ -90,14 +92,14 @@ class Publisher:
         if sequence is not None:
             headers.append((topics.SEQUENCE, str(sequence).encode()))
         raw = rejection.raw[:MOST_RAW_BYTES]
-        self._patiently(lambda: self._producer.append(topics.REJECTED, raw, key=of.encode(), headers=headers))
+        self._call_patiently(lambda: self._producer.append(topics.REJECTED, raw, key=of.encode(), headers=headers))
 
     def flush(self) -> None:
         """Return when all that was published is durable."""
-        self._patiently(self._producer.flush)
+        self._call_patiently(self._producer.flush)
         self.durable_at = time.time()
 
-    def _patiently(self, call: Callable[[], None]) -> None:
+    def _call_patiently(self, call: Callable[[], None]) -> None:
         pause_s, waited_s = 0.5, 0.0
         while True:
             self.heartbeat.beat()

@@ -37,7 +37,7 @@ def ask_again(
         heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
 
-def named(names: Collection[str]) -> str:
+def format_names(names: Collection[str]) -> str:
     """The first few names in order, and how many more there are."""
     others = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return f"{', '.join(sorted(names)[:MOST_NAMED])}{others}"

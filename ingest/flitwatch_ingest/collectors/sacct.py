@@ -40,7 +40,7 @@ _TIMEOUT_S = 240.0
 def publish_jobs(jobs: Sequence[Job], publisher: Publisher, source: str = "sacct") -> int:
     """Publish jobs as read from `source`; a later record of a job replaces an earlier one, so repeats do no harm and carry no sequence."""
     for job in jobs:
-        publisher.publish(topics.JOBS, orjson.dumps(sacct.record(job)), f"{source}:{job.cluster}")
+        publisher.publish(topics.JOBS, orjson.dumps(sacct.to_job_record(job)), f"{source}:{job.cluster}")
     return len(jobs)
 
 
@@ -66,13 +66,13 @@ class SacctCollector:
         since_s: float = 86400.0,
         overlap_s: float = _OVERLAP_S,
     ) -> None:
-        found = shutil.which(command)
-        if found is None:
+        program = shutil.which(command)
+        if program is None:
             raise MissingDependency(
                 f"there is no program {command}",
                 advice="Install Slurm's client (Debian: slurm-client), or name it with --sacct.",
             )
-        self._command = found
+        self._command = program
         self._publisher = publisher
         self._checkpoint = checkpoint
         self._since_s = since_s
@@ -98,43 +98,45 @@ class SacctCollector:
         last = self._checkpoint.value.get("asked_at")
         back_s = self._since_s if last is None else max(asked_at - float(last), 0.0) + self._overlap_s
         digests: dict[str, str] = self._checkpoint.value.get("digests", {})
-        seen: dict[str, str] = {}
+        current: dict[str, str] = {}
         changed = 0
-        for batch in _batches(self._ids(back_s), _JOBS_A_QUERY):
-            jobs, rejected = self._details(batch)
+        for batch in _split_batches(self._list_ids(back_s), _JOBS_A_QUERY):
+            jobs, rejected = self._load_details(batch)
             for rejection in rejected:
                 digest = hashlib.blake2b(rejection.raw, digest_size=8).hexdigest()
-                seen[f"rejected {digest}"] = digest
+                current[f"rejected {digest}"] = digest
                 if digests.get(f"rejected {digest}") != digest:
                     self._publisher.reject(rejection, "sacct")
             for job in jobs:
-                key, digest = _identity(job)
-                seen[key] = digest
+                key, digest = _identity_of(job)
+                current[key] = digest
                 if digests.get(key) != digest:
                     changed += publish_jobs([job], self._publisher)
         self._publisher.flush()
-        self._checkpoint.value.update(asked_at=asked_at, digests=seen)
+        self._checkpoint.value.update(asked_at=asked_at, digests=current)
         self._checkpoint.save()
         self.jobs += changed
         return changed
 
-    def _ids(self, back_s: float) -> list[str]:
+    def _list_ids(self, back_s: float) -> list[str]:
         window = ["--starttime", f"now-{int(back_s) + 1}seconds"]
-        out = self._ask(["--allusers", "--allocations", "--noheader", "--parsable2", "--format", "JobIDRaw", *window])
+        out = self._run_sacct(
+            ["--allusers", "--allocations", "--noheader", "--parsable2", "--format", "JobIDRaw", *window]
+        )
         ids = {line.strip() for line in out.decode("utf-8", errors="replace").splitlines()}
-        return sorted((text for text in ids if numerals.whole(text) is not None), key=int)
+        return sorted((text for text in ids if numerals.parse_whole(text) is not None), key=int)
 
-    def _details(self, ids: Sequence[str]) -> tuple[list[Job], list[Rejection]]:
+    def _load_details(self, ids: Sequence[str]) -> tuple[list[Job], list[Rejection]]:
         fields = ["--format", ",".join(_FIELDS), "--parsable2", f"--delimiter={_DELIMITER}"]
-        out = self._ask(["--allusers", "--duplicates", *fields, "--jobs", ",".join(ids)])
+        out = self._run_sacct(["--allusers", "--duplicates", *fields, "--jobs", ",".join(ids)])
         try:
-            jobs, rejected = sacct.decode(out, "sacct")
+            jobs, rejected = sacct.decode_jobs(out, "sacct")
         except BadInput as bad:
             return [], [Rejection("sacct", bad.reason, out)]
         # The job of a component or array task stands in the answer for each of its siblings.
         return list({(job.cluster, job.job_id, job.restart): job for job in jobs}.values()), rejected
 
-    def _ask(self, arguments: list[str]) -> bytes:
+    def _run_sacct(self, arguments: list[str]) -> bytes:
         self._publisher.heartbeat.beat()
         environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
         try:
@@ -149,14 +151,14 @@ class SacctCollector:
         return done.stdout
 
 
-def _identity(job: Job) -> tuple[str, str]:
+def _identity_of(job: Job) -> tuple[str, str]:
     """A key of the incarnation, and a digest of its record."""
     return f"{job.cluster}/{job.job_id}/{job.restart}", hashlib.blake2b(
-        orjson.dumps(sacct.record(job)), digest_size=8
+        orjson.dumps(sacct.to_job_record(job)), digest_size=8
     ).hexdigest()
 
 
-def _batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _split_batches(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
 

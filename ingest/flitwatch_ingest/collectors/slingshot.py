@@ -55,16 +55,16 @@ class SensorRecords:
         """Read one record; `where` names it for a person, `source` and `sequence` tell its dead letter from another's."""
         self.records += 1
         try:
-            found = samples_of(raw)
+            parsed = samples_of(raw)
         except BadRecord as bad:
-            self._refuse(Rejection(where, str(bad), raw), source, sequence)
+            self._reject_record(Rejection(where, str(bad), raw), source, sequence)
             return
-        self._samples += found.samples
-        if found.bad:
-            reason = f"{found.bad} of {found.bad + len(found.samples)} sensors cannot be read; {found.first}"
-            self._refuse(Rejection(where, reason, raw), source, sequence)
+        self._samples += parsed.samples
+        if parsed.bad:
+            reason = f"{parsed.bad} of {parsed.bad + len(parsed.samples)} sensors cannot be read; {parsed.first}"
+            self._reject_record(Rejection(where, reason, raw), source, sequence)
 
-    def _refuse(self, rejection: Rejection, source: str, sequence: int) -> None:
+    def _reject_record(self, rejection: Rejection, source: str, sequence: int) -> None:
         self._intake.note_refused(rejection.where, rejection.reason)
         self._publisher.reject(rejection, f"{SOURCE}:{source}", sequence)
 
@@ -102,42 +102,42 @@ class TopicReader:
         NotFound
             None of the topics is there.
         """
-        self._open()
+        self._identify_cluster()
         here = self._log.topics()
-        wanted = {
+        ends = {
             TopicPartition(topic, partition): end
             for topic in self._topics
             if topic in here
             for partition, end in enumerate(self._log.end_offsets(topic))
         }
-        if not wanted:
+        if not ends:
             raise NotFound(
                 f"none of the topics {', '.join(self._topics)} is there",
                 advice="Name the fabric manager's topics with --topic.",
             )
         with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:
-            left, silent = dict(wanted), 0
-            while left and silent < _SILENT and not stop.is_set():
+            remaining, silent = dict(ends), 0
+            while remaining and silent < _SILENT and not stop.is_set():
                 records = consumer.poll(_AT_ONCE, _WAIT_S)
-                self._take(records)
-                silent = silent + 1 if not records and set(left) <= set(consumer.assignment()) else 0
-                for at in set(left) & set(consumer.assignment()):
-                    if consumer.position(*at) >= left[at]:
-                        del left[at]
+                self._take_records(records)
+                silent = silent + 1 if not records and set(remaining) <= set(consumer.assignment()) else 0
+                for at in set(remaining) & set(consumer.assignment()):
+                    if consumer.position(*at) >= remaining[at]:
+                        del remaining[at]
 
     def run(self, stop: threading.Event, heartbeat: Heartbeat, say: Say) -> None:
         """Follow the topics until `stop` is set."""
         away = ""
         while not stop.is_set():
             try:
-                self._open()
+                self._identify_cluster()
                 missing = [topic for topic in self._topics if topic not in self._log.topics()]
                 if len(missing) == len(self._topics):
                     say(f"waiting for one of the topics {', '.join(missing)}")
                 with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:
                     while not stop.is_set():
                         heartbeat.beat()
-                        self._take(consumer.poll(_AT_ONCE, _WAIT_S))
+                        self._take_records(consumer.poll(_AT_ONCE, _WAIT_S))
                         away = ""
             except Unavailable as problem:
                 if away != problem.message:
@@ -145,20 +145,24 @@ class TopicReader:
                 away = problem.message
                 heartbeat.wait(stop, _WAIT_S)
 
-    def _open(self) -> None:
+    def _identify_cluster(self) -> None:
         self._cluster = self._log.identity()
         if self._checkpoint.value.get("cluster") != self._cluster:
             self._checkpoint.value |= {"cluster": self._cluster, "positions": {}}
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        known = self._positions()
-        return {at: known[at.topic][str(at.partition)] for at in places if str(at.partition) in known.get(at.topic, {})}
+        positions = self._saved_positions()
+        return {
+            at: positions[at.topic][str(at.partition)]
+            for at in places
+            if str(at.partition) in positions.get(at.topic, {})
+        }
 
-    def _positions(self) -> dict[str, dict[str, int]]:
+    def _saved_positions(self) -> dict[str, dict[str, int]]:
         positions: dict[str, dict[str, int]] = self._checkpoint.value.setdefault("positions", {})
         return positions
 
-    def _take(self, records: list[Record]) -> None:
+    def _take_records(self, records: list[Record]) -> None:
         if not records:
             return
         for record in records:
@@ -168,12 +172,12 @@ class TopicReader:
             )
         self._records.settle()
         for record in records:
-            self._positions().setdefault(record.topic, {})[str(record.partition)] = record.offset + 1
+            self._saved_positions().setdefault(record.topic, {})[str(record.partition)] = record.offset + 1
         self._checkpoint.save()
 
 
 class _FileMark(TypedDict):
-    """How far a file was read; `fingerprint` tells it from another file of the same inode."""
+    """Position in a file; `fingerprint` tells it from another file of the same inode."""
 
     path: str
     fingerprint: str
@@ -201,12 +205,12 @@ class FileReader:
         for place in self._places:
             if not place.exists():
                 raise NotFound(f"{place} does not exist")
-        for file in self._files():
+        for file in self._list_files():
             need_plain(file)
 
     def look(self, stop: threading.Event) -> None:
         """Publish what was written since the last look."""
-        for file in self._files():
+        for file in self._list_files():
             if stop.is_set():
                 return
             try:
@@ -216,11 +220,11 @@ class FileReader:
                     continue
                 raise BadInput(problem.strerror or str(problem), where=str(file)) from problem
             try:
-                self._read(tail)
+                self._read_tail(tail)
             finally:
                 tail.close()
 
-    def _files(self) -> Iterator[Path]:
+    def _list_files(self) -> Iterator[Path]:
         for place in self._places:
             yield from (
                 sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
@@ -228,8 +232,8 @@ class FileReader:
                 else [place]
             )
 
-    def _read(self, tail: Tail) -> None:
-        mark = self._mark(tail)
+    def _read_tail(self, tail: Tail) -> None:
+        mark = self._find_mark(tail)
         if mark is None:
             return
         if tail.size < mark["offset"]:
@@ -245,23 +249,23 @@ class FileReader:
             cut = not line.raw.endswith(b"\n")
             mark["offset"] = line.end
             if added >= _AT_ONCE:
-                self._settle()
+                self._save_position()
                 added = 0
-        self._settle()
+        self._save_position()
 
-    def _settle(self) -> None:
+    def _save_position(self) -> None:
         self._records.settle()
         self._checkpoint.save()
 
-    def _mark(self, tail: Tail) -> _FileMark | None:
+    def _find_mark(self, tail: Tail) -> _FileMark | None:
         """The checkpoint's entry of a file; None while its first line has no end."""
-        known: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
+        marks: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
         fingerprint = tail.fingerprint()
         if fingerprint is None and self._follow:
             return None
-        found: _FileMark | None = known.get(tail.inode)
-        if found is None or found["fingerprint"] != (fingerprint or ""):
-            found = _FileMark(path="", fingerprint=fingerprint or "", offset=0)
-            known[tail.inode] = found
-        found["path"] = str(tail.path)
-        return found
+        mark: _FileMark | None = marks.get(tail.inode)
+        if mark is None or mark["fingerprint"] != (fingerprint or ""):
+            mark = _FileMark(path="", fingerprint=fingerprint or "", offset=0)
+            marks[tail.inode] = mark
+        mark["path"] = str(tail.path)
+        return mark

@@ -35,7 +35,7 @@ _BATCH = 500
 
 
 def source_of(place: str, user: str | None, password: str | None, ca: Path | None) -> Source:
-    """What answers at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps.
+    """Return the source at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps.
 
     Raises
     ------
@@ -63,12 +63,12 @@ class DumpedSwitch(PolledSwitch):
 
     def describe(self) -> Switch:
         """As `Source`."""
-        tables, _ = self._tables()
+        tables, _ = self._load_tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
     def count(self) -> list[Reading]:
         """As `Source`."""
-        tables, at_s = self._tables()
+        tables, at_s = self._load_tables()
         try:
             return [sonic.reading_of(tables, at_s, self.place)]
         except BadInput as bad:
@@ -76,8 +76,8 @@ class DumpedSwitch(PolledSwitch):
                 bad.reason, body=str(sorted(tables)[:20]).encode(), where=bad.where, advice=bad.advice
             ) from None
 
-    def _tables(self) -> tuple[Tables, float]:
-        found: Tables = {}
+    def _load_tables(self) -> tuple[Tables, float]:
+        merged: Tables = {}
         at_s = 0.0
         files = [self._path]
         if self._path.is_dir():
@@ -91,10 +91,10 @@ class DumpedSwitch(PolledSwitch):
             except orjson.JSONDecodeError as bad:
                 raise BadAnswer(f"is no JSON: {bad}", body=body[: 64 << 10], where=str(file)) from None
             tables = tables_of_sonic.tables_of(document)
-            found |= tables
+            merged |= tables
             if sonic.PORT_NAMES in tables or not at_s:
                 at_s = file.stat().st_mtime
-        return found, at_s
+        return merged, at_s
 
 
 class RedisSwitch(PolledSwitch):
@@ -141,35 +141,35 @@ class RedisSwitch(PolledSwitch):
     def describe(self) -> Switch:
         """As `Source`."""
         try:
-            with self._client(APPLICATION) as client:
-                wanted = [tables_of_sonic.CHASSIS]
+            with self._open_client(APPLICATION) as client:
+                keys = [tables_of_sonic.CHASSIS]
                 for table in (tables_of_sonic.PORTS, tables_of_sonic.NEIGHBOURS):
-                    wanted += sorted(client.scan_iter(match=f"{table}:*", count=1000))
-                tables = _hashes(client, wanted)
-            with self._client(CONFIGURATION) as client:
-                tables |= _hashes(client, [f"{tables_of_sonic.METADATA}|localhost"])
+                    keys += sorted(client.scan_iter(match=f"{table}:*", count=1000))
+                tables = _load_hashes(client, keys)
+            with self._open_client(CONFIGURATION) as client:
+                tables |= _load_hashes(client, [f"{tables_of_sonic.METADATA}|localhost"])
         except (RedisError, OSError) as problem:
-            raise self._away(problem) from None
+            raise self._to_unavailable(problem) from None
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
     def count(self) -> list[Reading]:
         """As `Source`."""
         try:
-            with self._client(COUNTERS) as client:
-                tables = _hashes(client, sonic.MAPS)
+            with self._open_client(COUNTERS) as client:
+                tables = _load_hashes(client, sonic.MAPS)
                 objects = list(tables.get(sonic.PORT_NAMES, {}).values())
                 objects += [oid for _, _, oid in sonic.queues_of(tables)]
                 begun = time.time()
-                tables |= _hashes(client, [f"{sonic.COUNTERS}:{oid}" for oid in objects])
+                tables |= _load_hashes(client, [f"{sonic.COUNTERS}:{oid}" for oid in objects])
                 at_s = (begun + time.time()) / 2
         except (RedisError, OSError) as problem:
-            raise self._away(problem) from None
+            raise self._to_unavailable(problem) from None
         return [sonic.reading_of(tables, at_s, self.place)]
 
-    def _client(self, database: int) -> redis.Redis:
+    def _open_client(self, database: int) -> redis.Redis:
         return redis.Redis(db=database, **self._options)
 
-    def _away(self, problem: Exception) -> Unavailable:
+    def _to_unavailable(self, problem: Exception) -> Unavailable:
         if isinstance(problem, AuthenticationError) or "NOAUTH" in str(problem) or "WRONGPASS" in str(problem):
             wrong = "refuses the password" if self._options["password"] else "asks for a password"
             return Unavailable(
@@ -181,14 +181,14 @@ class RedisSwitch(PolledSwitch):
         return Unavailable(f"{self.place}: {text[:300]}", advice="Is this the address of SONiC's Redis?")
 
 
-def _hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
+def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
     """The hashes that are there."""
-    wanted = list(keys)
-    found: Tables = {}
-    for first in range(0, len(wanted), _BATCH):
-        batch = wanted[first : first + _BATCH]
+    names = list(keys)
+    hashes: Tables = {}
+    for first in range(0, len(names), _BATCH):
+        batch = names[first : first + _BATCH]
         pipeline = client.pipeline(transaction=False)
         for key in batch:
             pipeline.hgetall(key)
-        found |= {key: fields for key, fields in zip(batch, pipeline.execute(), strict=True) if fields}
-    return found
+        hashes |= {key: fields for key, fields in zip(batch, pipeline.execute(), strict=True) if fields}
+    return hashes

@@ -62,7 +62,7 @@ class Tail:
         return status.st_size, status.st_mtime_ns
 
     def replaced(self) -> bool:
-        """Whether the name leads to another file now, or to none."""
+        """Return whether the path now refers to another file, or to none."""
         try:
             status = self.path.stat()
         except OSError:
@@ -73,7 +73,7 @@ class Tail:
         """A digest of the beginning through the first line that is no comment; None while that line has no end."""
         start = b""
         while len(start) <= self._longest:
-            more = self._read(len(start), _BEGINNING_BYTES)
+            more = self._read_at(len(start), _BEGINNING_BYTES)
             start += more
             end = _first_data_line(start)
             if end:
@@ -91,25 +91,25 @@ class Tail:
         last : bool
             The file will not grow: hand out what follows the last line end, too.
         """
-        held, held_at = b"", offset
+        rest, held_at = b"", offset
         while True:
-            chunk = self._read(held_at + len(held), CHUNK_BYTES)
-            data = held + chunk
+            chunk = self._read_at(held_at + len(rest), CHUNK_BYTES)
+            data = rest + chunk
             start = 0
             while (end := data.find(b"\n", start)) >= 0:
                 yield Line(data[start : end + 1], held_at + end + 1)
                 start = end + 1
-            held, held_at = data[start:], held_at + start
-            while len(held) > self._longest:
-                piece, held = held[: self._longest + 1], held[self._longest + 1 :]
+            rest, held_at = data[start:], held_at + start
+            while len(rest) > self._longest:
+                piece, rest = rest[: self._longest + 1], rest[self._longest + 1 :]
                 held_at += len(piece)
                 yield Line(piece, held_at)
             if not chunk:
-                if held and last:
-                    yield Line(held, held_at + len(held))
+                if rest and last:
+                    yield Line(rest, held_at + len(rest))
                 return
 
-    def _read(self, offset: int, count: int) -> bytes:
+    def _read_at(self, offset: int, count: int) -> bytes:
         return os.pread(self._stream.fileno(), count, offset)
 
 

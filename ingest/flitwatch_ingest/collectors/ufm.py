@@ -29,14 +29,14 @@ _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 
 @dataclass(frozen=True)
 class Credentials:
-    """What a request shows; `token` says whether it is one of UFM's access tokens."""
+    """Credentials sent with a request; `token` tells whether they are a UFM access token."""
 
     header: str = ""
     token: bool = False
 
 
 def credentials_of(path: Path) -> Credentials:
-    """What a file holds: `user:password`, or an access token.
+    """Load credentials from a file: `user:password`, or an access token.
 
     Raises
     ------
@@ -93,7 +93,10 @@ class Ufm:
     def client(self) -> httpx.Client:
         """A client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
         return httpx.Client(
-            timeout=TIMEOUT_S, follow_redirects=False, verify=self._trust, event_hooks={"request": [self._show]}
+            timeout=TIMEOUT_S,
+            follow_redirects=False,
+            verify=self._trust,
+            event_hooks={"request": [self._add_credentials]},
         )
 
     def topology(self, name: str) -> Fabric:
@@ -107,7 +110,7 @@ class Ufm:
             What it answers is no topology.
         """
         with self.client() as client:
-            bodies = {part: self._get(client, part) for part in ufm.PARTS}
+            bodies = {part: self._get_resource(client, part) for part in ufm.PARTS}
         for part, body in bodies.items():
             try:
                 orjson.loads(body)
@@ -115,11 +118,11 @@ class Ufm:
                 raise BadAnswer(f"is no JSON: {bad}", body=body, where=f"{self._base}/resources/{part}") from None
         whole = b"{" + b",".join(f'"{part}":'.encode() + body for part, body in bodies.items()) + b"}"
         try:
-            return ufm.parse(whole.decode(errors="replace").replace("\0", "\ufffd"), self._base, name)
+            return ufm.parse_fabric(whole.decode(errors="replace").replace("\0", "\ufffd"), self._base, name)
         except BadInput as bad:
             raise BadAnswer(bad.reason, body=whole, where=bad.where or self._base) from None
 
-    def _get(self, client: httpx.Client, part: str) -> bytes:
+    def _get_resource(self, client: httpx.Client, part: str) -> bytes:
         url = f"{self._base}/resources/{part}"
         body = bytearray()
         try:
@@ -137,7 +140,7 @@ class Ufm:
             raise Unavailable(f"{url} does not answer: {problem or type(problem).__name__}") from None
         return bytes(body)
 
-    def _show(self, request: httpx.Request) -> None:
+    def _add_credentials(self, request: httpx.Request) -> None:
         if self._credentials.header and (request.url.scheme, request.url.host) == self._origin:
             request.headers["Authorization"] = self._credentials.header
 

@@ -44,15 +44,15 @@ class Port:
         ctypes.set_errno(0)
         self._fd = self._library.umad_open_port(ca.encode() or None, ca_port)
         if self._fd < 0:
-            raise Unavailable(f"{NAME} opens no port: {self._said(self._fd)}")
+            raise Unavailable(f"{NAME} opens no port: {self._describe_error(self._fd)}")
         # The first port that is opened chooses the kernel's interface, and with it the head's length.
         self._head = int(self._library.umad_size())
         self._answer = ctypes.create_string_buffer(self._head + pma.SIZE)
         self._agent = self._library.umad_register(self._fd, pma.CLASS, 1, 0, None)
         if self._agent < 0:
-            said = self._said(self._agent)
+            reason = self._describe_error(self._agent)
             self.close()
-            raise Unavailable(f"{NAME} opens no port for performance management: {said}")
+            raise Unavailable(f"{NAME} opens no port for performance management: {reason}")
 
     def close(self) -> None:
         """Give the port back."""
@@ -74,7 +74,7 @@ class Port:
         ctypes.memmove(ctypes.addressof(question) + self._head, mad, pma.SIZE)
         ctypes.set_errno(0)
         done = self._library.umad_send(self._fd, self._agent, question, pma.SIZE, int(timeout_s * 1000), 0)
-        return self._said(done) if done < 0 else ""
+        return self._describe_error(done) if done < 0 else ""
 
     def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
         """An answer, or a question (False) that the adapter gave up; None where none came in time.
@@ -91,11 +91,11 @@ class Port:
             # A signal ends the wait with another result, and its own number of the system.
             if -agent in _LATER or ctypes.get_errno() in _LATER:
                 return None
-            raise Unavailable(f"{NAME} lost the port: {self._said(agent)}")
+            raise Unavailable(f"{NAME} lost the port: {self._describe_error(agent)}")
         status = self._library.umad_status(self._answer)
         return self._answer.raw[self._head :], status in (0, errno.ENOMEM)
 
-    def _said(self, code: int) -> str:
+    def _describe_error(self, code: int) -> str:
         """In words; the library returns -1 or a negative number of the system."""
         number = ctypes.get_errno() or -code
         return os.strerror(number)

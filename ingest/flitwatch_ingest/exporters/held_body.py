@@ -18,7 +18,7 @@ class HeldBody:
         self._shares, self._sender, self.bytes = shares, sender, 0
 
     def add(self, count: int) -> None:
-        """So many more bytes came.
+        """Count `count` more bytes received.
 
         Raises
         ------

@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from flitwatch_domain import numerals
-from flitwatch_domain.addresses import network
+from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters import otlp, remote_write
@@ -70,15 +70,17 @@ class Door:
         self.requests: Counter[tuple[str, str]] = Counter()
         self.app = Starlette(
             routes=[
-                Route(WRITE, self._counted("remote_write", self._write, _plainly), methods=["POST"]),
-                Route(METRICS, self._counted("otlp", self._export, _as_status), methods=["POST"]),
+                Route(
+                    WRITE, self._count_requests("remote_write", self._handle_write, _plain_refusal), methods=["POST"]
+                ),
+                Route(METRICS, self._count_requests("otlp", self._handle_export, _as_status), methods=["POST"]),
             ]
         )
 
-    def _counted(self, door: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
+    def _count_requests(self, door: str, answer: Answer, refused: Callable[[Request, Refused], Response]) -> Answer:
         async def counted(request: Request) -> Response:
             try:
-                self._admit(request)
+                self._check_token(request)
                 response = await answer(request)
                 self.requests[door, "partial" if response.headers.get("x-partial") else "taken"] += 1
                 return response
@@ -96,64 +98,64 @@ class Door:
 
         return counted
 
-    def _admit(self, request: Request) -> None:
+    def _check_token(self, request: Request) -> None:
         if not self._token:
             return
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self._token.encode()):
             raise Refused(401, "no_token", "the Authorization header does not hold the token of this door")
 
-    async def _write(self, request: Request) -> Response:
+    async def _handle_write(self, request: Request) -> Response:
         proto = remote_write.message_of(request.headers.get("content-type", ""))
         encoding = request.headers.get("content-encoding", "").lower()
         if encoding != remote_write.ENCODING:
             raise Refused(415, "encoding", f"Content-Encoding is {encoding!r}, expected snappy")
-        return await self._with_body(request, lambda body: self._store(proto, body))
+        return await self._with_body(request, lambda body: self._store_write(proto, body))
 
-    def _store(self, proto: str, body: bytes) -> Response:
-        found = remote_write.decode(proto, remote_write.unpacked(body))
-        taken = self._intake.take("remote_write", found.samples)
-        if found.histograms:
-            self._intake.refuse("remote_write", "native histogram", "counts nothing here", taken, found.histograms)
+    def _store_write(self, proto: str, body: bytes) -> Response:
+        written = remote_write.decode_write(proto, remote_write.decompress_snappy(body))
+        result = self._intake.take("remote_write", written.samples)
+        if written.histograms:
+            self._intake.refuse("remote_write", "native histogram", "counts nothing here", result, written.histograms)
         headers = {}
         if proto == remote_write.V2:
-            headers = {f"{_WRITTEN}Samples-Written": str(taken.accepted)}
+            headers = {f"{_WRITTEN}Samples-Written": str(result.accepted)}
             headers |= {f"{_WRITTEN}Histograms-Written": "0", f"{_WRITTEN}Exemplars-Written": "0"}
-        if not taken.invalid:
+        if not result.invalid:
             return Response(status_code=204, headers=headers)
-        text = f"{taken.invalid} of {taken.results.total()} samples cannot be used: {taken.first}\n"
+        text = f"{result.invalid} of {result.results.total()} samples cannot be used: {result.first}\n"
         return PlainTextResponse(text, 400, {**headers, "X-Partial": "1"})
 
-    async def _export(self, request: Request) -> Response:
+    async def _handle_export(self, request: Request) -> Response:
         form = otlp.form_of(request.headers.get("content-type", ""))
         encoding = request.headers.get("content-encoding", "").lower()
         return await self._with_body(request, lambda body: self._take_export(form, body, encoding))
 
     async def _with_body(self, request: Request, take: Callable[[bytes], Response]) -> Response:
         """Read the body, however long that takes, and only then wait for a place among those that are taken."""
-        sender = network(request.client.host) if request.client else "local"
-        held = HeldBody(self._held, sender)
+        sender = to_network(request.client.host) if request.client else "local"
+        held_body = HeldBody(self._held, sender)
         try:
-            body = await _body(request, held)
+            body = await _read_body(request, held_body)
             async with self._places:
                 return await run_in_threadpool(take, body)
         finally:
-            self._held.give_back(sender, held.bytes)
+            self._held.give_back(sender, held_body.bytes)
 
     def _take_export(self, form: str, body: bytes, encoding: str) -> Response:
-        found = otlp.decode(form, otlp.unpacked(body, encoding))
-        taken: TakenSamples = self._intake.take("otlp", found.samples)
-        for (name, reason), count in found.others.items():
-            self._intake.refuse("otlp", name, reason, taken, count)
-        rejected = taken.invalid + taken.results["unmapped"]
+        export = otlp.decode_export(form, otlp.decompress_gzip(body, encoding))
+        result: TakenSamples = self._intake.take("otlp", export.samples)
+        for (name, reason), count in export.others.items():
+            self._intake.refuse("otlp", name, reason, result, count)
+        rejected = result.invalid + result.results["unmapped"]
         headers = {"X-Partial": "1"} if rejected else {}
-        return Response(otlp.answer(form, rejected, taken.first), 200, headers, media_type=form)
+        return Response(otlp.build_response(form, rejected, result.first), 200, headers, media_type=form)
 
 
-async def _body(request: Request, held: HeldBody) -> bytes:
-    said = request.headers.get("content-length", "")
-    if (numerals.whole(said.strip(), most=1 << 63) or 0) > MOST_BYTES:
-        raise Refused(413, "too_large", f"the body has {said} bytes, at most {MOST_BYTES}")
+async def _read_body(request: Request, held: HeldBody) -> bytes:
+    declared_length = request.headers.get("content-length", "")
+    if (numerals.parse_whole(declared_length.strip(), most=1 << 63) or 0) > MOST_BYTES:
+        raise Refused(413, "too_large", f"the body has {declared_length} bytes, at most {MOST_BYTES}")
     parts = []
     async for part in request.stream():
         held.add(len(part))
@@ -161,18 +163,18 @@ async def _body(request: Request, held: HeldBody) -> bytes:
     return b"".join(parts)
 
 
-def _plainly(request: Request, why: Refused) -> Response:
+def _plain_refusal(request: Request, why: Refused) -> Response:
     response = PlainTextResponse(f"{why}\n", why.status)
-    return _completed(response, why)
+    return _add_headers(response, why)
 
 
 def _as_status(request: Request, why: Refused) -> Response:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = otlp.JSON if kind == otlp.JSON else otlp.PROTOBUF
-    return _completed(Response(otlp.refusal(form, why.status, str(why)), why.status, media_type=form), why)
+    return _add_headers(Response(otlp.build_refusal(form, why.status, str(why)), why.status, media_type=form), why)
 
 
-def _completed(response: Response, why: Refused) -> Response:
+def _add_headers(response: Response, why: Refused) -> Response:
     if why.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     if why.status == 503:

@@ -47,7 +47,7 @@ class _WrongUnit(InvalidSample):
 
 @dataclass
 class TakenSamples:
-    """What became of one delivery's samples, and the first reason that one was not taken."""
+    """Results of the samples of one delivery, and the reason for the first one rejected."""
 
     results: Counter[str] = field(default_factory=Counter)
     first: str = ""
@@ -117,16 +117,16 @@ class Intake:
             The log does not answer: nothing is lost when the sender sends all of it again.
         """
         with self._lock:
-            taken, samples = TakenSamples(), list(samples)
+            delivery, samples = TakenSamples(), list(samples)
             # The unit is a metric's, not a value's: one value that cannot be tells of all of them.
             for sample in samples:
                 self._check_unit(sample)
             for sample in samples:
-                taken.results[self._one(door, sample, taken)] += 1
-            self._settle()
-            for result, count in taken.results.items():
+                delivery.results[self._publish_sample(door, sample, delivery)] += 1
+            self._flush_and_save()
+            for result, count in delivery.results.items():
                 self.samples[door, result] += count
-            return taken
+            return delivery
 
     def refuse(self, door: str, what: str, reason: str, taken: TakenSamples, count: int = 1) -> None:
         """Count something that is no sample of a counter, such as a histogram."""
@@ -134,25 +134,25 @@ class Intake:
             taken.results["invalid"] += count
             self.samples[door, "invalid"] += count
             taken.first = taken.first or f"{what}: {reason}"
-            self._name(door, what, reason, orjson.dumps({"name": what}))
+            self._reject_once(door, what, reason, orjson.dumps({"name": what}))
 
     def maps(self, name: str) -> bool:
-        """Whether samples of this metric may be kept."""
+        """Return whether samples of this metric may be kept."""
         return self._table.maps(name)
 
     def keep_bad(self, door: str, where: str, reason: str, body: bytes) -> None:
         """Make a dead letter of a body that cannot be read, the first with this reason."""
         with self._lock:
             self.samples[door, "invalid"] += 1
-            self._name(door, where, reason, body[:MOST_BAD_BYTES])
-            self._settle()
+            self._reject_once(door, where, reason, body[:MOST_BAD_BYTES])
+            self._flush_and_save()
 
     def note_refused(self, what: str, reason: str) -> None:
         """Remember for the report that a metric, a page or a record was not taken."""
         if len(self.refused) < MOST_NAMED:
             self.refused.setdefault(what[:500], reason)
 
-    def _settle(self) -> None:
+    def _flush_and_save(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
         self._publisher.flush()
         if len(self._checkpoint.value.get("named", [])) != len(self._named):
@@ -165,10 +165,10 @@ class Intake:
         if not key[1]:
             return
         try:
-            series = self._find(sample)
+            series = self._find_series(sample)
             if isinstance(series, Series) and not series.kept and series.divide > 1:
                 _check_time(sample)
-                _count(sample.value, series)
+                _to_count(sample.value, series)
         except _WrongUnit:
             if key in self._wrong_units or len(self._wrong_units) < MOST_NAMED:
                 self._wrong_units[key] = time.monotonic() + WRONG_UNIT_S
@@ -185,11 +185,11 @@ class Intake:
             return False
         return until is not None
 
-    def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
+    def _publish_sample(self, door: str, sample: Sample, taken: TakenSamples) -> str:
         if isinstance(sample.value, float) and struct.pack("<d", sample.value) == STALE:
             return "stale"
         try:
-            series = self._find(sample)
+            series = self._find_series(sample)
             if isinstance(series, str):
                 return series
             _check_time(sample)
@@ -198,45 +198,45 @@ class Intake:
             else:
                 if series.divide > 1 and self._has_wrong_unit(sample):
                     raise _wrong_unit(series)
-                count = _count(sample.value, series)
+                count = _to_count(sample.value, series)
                 if count == series.ceiling:
                     return "saturated"
                 record = orjson.dumps(series.record(sample.time_ms, count))
         except UnmappedSeries as why:
-            self._reject(door, sample, str(why), taken)
+            self._reject_sample(door, sample, str(why), taken)
             return "unmapped"
         except InvalidSample as why:
-            self._reject(door, sample, str(why), taken)
+            self._reject_sample(door, sample, str(why), taken)
             return "invalid"
         self._publisher.publish(series.topic, record, door, key=series.key)
         return "published" if series.known else "kept"
 
-    def _find(self, sample: Sample) -> Series | str:
+    def _find_series(self, sample: Sample) -> Series | str:
         key = (sample.name, sample.labels)
-        if (known := self._series.get(key)) is not None:
-            return known
-        found: Series | str
+        if (cached := self._series.get(key)) is not None:
+            return cached
+        series: Series | str
         try:
-            found = self._table.find(sample.name, dict(sample.labels))
+            series = self._table.find(sample.name, dict(sample.labels))
         except UnstoredSeries as why:
             return str(why)
-        if found.kept:
+        if series.kept:
             # Not remembered: they are most of what a fabric says, and no count is taken from one to the next.
-            return found
+            return series
         if len(self._series) >= self._most_series:
             raise InvalidSample(f"more than {self._most_series} series: a label changes with every sample")
-        if not found.known and len(self.unknown) < MOST_NAMED:
-            self.unknown[found.counter] = None
-        self._series[key] = found
-        return found
+        if not series.known and len(self.unknown) < MOST_NAMED:
+            self.unknown[series.counter] = None
+        self._series[key] = series
+        return series
 
-    def _reject(self, door: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
+    def _reject_sample(self, door: str, sample: Sample, reason: str, taken: TakenSamples) -> None:
         taken.first = taken.first or f"{sample.name}: {reason}"
         # orjson writes what JSON has no number for as null.
         raw = {"name": sample.name, "labels": dict(sample.labels), "value": sample.value, "time_ms": sample.time_ms}
-        self._name(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
+        self._reject_once(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
 
-    def _name(self, door: str, what: str, reason: str, raw: bytes) -> None:
+    def _reject_once(self, door: str, what: str, reason: str, raw: bytes) -> None:
         self.note_refused(what, reason)
         key = f"{what}: {reason}"[:500]
         if key in self._named or len(self._named) >= MOST_NAMED:
@@ -250,7 +250,7 @@ def _check_time(sample: Sample) -> None:
         raise InvalidSample("its time lies ahead of this host's clock, or before 1970")
 
 
-def _count(value: float | str, series: Series) -> int:
+def _to_count(value: float | str, series: Series) -> int:
     if isinstance(value, str) or not math.isfinite(value) or value < 0:
         raise InvalidSample("its value is no count")
     count, rest = divmod(int(value), series.divide)

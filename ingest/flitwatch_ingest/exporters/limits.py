@@ -1,4 +1,4 @@
-"""What a sender may send, and how it is refused."""
+"""Limits for senders, and the refusal sent when one is exceeded."""
 
 from __future__ import annotations
 

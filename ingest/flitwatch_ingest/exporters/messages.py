@@ -37,7 +37,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any, str, bool]]] = {
 }
 
 
-def _built() -> dict[str, type[Any]]:
+def _build_messages() -> dict[str, type[Any]]:
     file = descriptor_pb2.FileDescriptorProto(name="flitwatch_remote_write.proto", package="flitwatch", syntax="proto3")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
@@ -56,7 +56,7 @@ def _built() -> dict[str, type[Any]]:
     }
 
 
-_CLASSES = _built()
+_CLASSES = _build_messages()
 WriteRequest, TimeSeries = _CLASSES["WriteRequest"], _CLASSES["TimeSeries"]
 Request, TimeSeries2 = _CLASSES["Request"], _CLASSES["TimeSeries2"]
 Label, SampleMessage, Status = _CLASSES["Label"], _CLASSES["Sample"], _CLASSES["Status"]

@@ -54,7 +54,7 @@ def form_of(content_type: str) -> str:
     return kind
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
+def decompress_gzip(body: bytes, encoding: str) -> bytes:
     """A body, decompressed where it is compressed by gzip.
 
     Raises
@@ -68,17 +68,17 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         raise Refused(415, "encoding", f"Content-Encoding is {encoding!r}, expected gzip")
     reader = zlib.decompressobj(wbits=31)
     try:
-        found = reader.decompress(body, MOST_BYTES + 1)
+        content = reader.decompress(body, MOST_BYTES + 1)
     except zlib.error:
         raise Refused(400, "malformed", "the body is not compressed by gzip") from None
-    if len(found) > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes when decompressed")
     if not reader.eof:
         raise Refused(400, "malformed", "the compressed body is cut short")
-    return found
+    return content
 
 
-def decode(form: str, body: bytes) -> ExportedSamples:
+def decode_export(form: str, body: bytes) -> ExportedSamples:
     """Read an export request.
 
     Raises
@@ -88,38 +88,38 @@ def decode(form: str, body: bytes) -> ExportedSamples:
     """
     try:
         if form == JSON:
-            document = json.loads(body, object_pairs_hook=_object)
+            document = json.loads(body, object_pairs_hook=_build_object)
             request = json_format.ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True)
         else:
             request = ExportMetricsServiceRequest.FromString(body)
     except (DecodeError, json_format.ParseError, ValueError, RecursionError):
         raise Refused(400, "malformed", "the body is no ExportMetricsServiceRequest") from None
-    found = ExportedSamples()
+    export = ExportedSamples()
     for resource in request.resource_metrics:
-        about = _attributes(resource.resource.attributes)
+        about = _labels_of(resource.resource.attributes)
         instance = next((about[name] for name in _INSTANCE if about.get(name)), "")
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
-                _metric(found, metric, {"instance": instance, **about} if instance else about)
-                if len(found.samples) > MOST_SERIES:
+                _add_metric(export, metric, {"instance": instance, **about} if instance else about)
+                if len(export.samples) > MOST_SERIES:
                     raise Refused(413, "too_many_series", f"the request has more than {MOST_SERIES} data points")
-    return found
+    return export
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
-    found = dict(pairs)
+    value = dict(pairs)
     odd = [
         name
-        for name in _NUMBERS & found.keys()
-        if isinstance(found[name], str) and ("_" in found[name] or not found[name].isascii())
+        for name in _NUMBERS & value.keys()
+        if isinstance(value[name], str) and ("_" in value[name] or not value[name].isascii())
     ]
-    if odd or len(found) != len(pairs):
+    if odd or len(value) != len(pairs):
         raise ValueError
-    return found
+    return value
 
 
-def _metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:
+def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:
     kind = metric.WhichOneof("data")
     points = getattr(metric, kind).data_points if kind else ()
     if kind not in ("sum", "gauge"):
@@ -137,33 +137,33 @@ def _metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:
     for point in points:
         if point.flags & _NO_VALUE:
             continue
-        pairs = [(NAME, name), *(about | _attributes(point.attributes)).items()]
+        pairs = [(NAME, name), *(about | _labels_of(point.attributes)).items()]
         _, labels = labels_of(pairs)
         value = point.as_int if point.WhichOneof("value") == "as_int" else point.as_double
         found.samples.append(Sample(name, labels, value, point.time_unix_nano // 1_000_000))
 
 
-def _attributes(attributes: Any) -> dict[str, str]:
-    return {item.key.replace(".", "_"): _text(item.value) for item in attributes if item.key != NAME}
+def _labels_of(attributes: Any) -> dict[str, str]:
+    return {item.key.replace(".", "_"): _text_of(item.value) for item in attributes if item.key != NAME}
 
 
-def _text(value: Any) -> str:
+def _text_of(value: Any) -> str:
     kind = value.WhichOneof("value")
     if kind == "bool_value":
         return str(value.bool_value).lower()
     return str(getattr(value, kind)) if kind in ("string_value", "int_value", "double_value") else ""
 
 
-def answer(form: str, rejected: int, why: str) -> bytes:
+def build_response(form: str, rejected: int, why: str) -> bytes:
     """The answer to a request that was taken, but for `rejected` data points."""
     message = ExportMetricsServiceResponse()
     if rejected:
         message.partial_success.rejected_data_points = rejected
         message.partial_success.error_message = why
-    return _written(form, message)
+    return _serialize_message(form, message)
 
 
-def refusal(form: str, status: int, text: str) -> bytes:
+def build_refusal(form: str, status: int, text: str) -> bytes:
     """google.rpc.Status, as the protocol asks."""
     # Codes of google/rpc/code.proto: UNAVAILABLE, UNAUTHENTICATED, INVALID_ARGUMENT.
     code = {503: 14, 401: 16}.get(status, 3)
@@ -172,5 +172,5 @@ def refusal(form: str, status: int, text: str) -> bytes:
     return bytes(Status(code=code, message=text).SerializeToString())
 
 
-def _written(form: str, message: Message) -> bytes:
+def _serialize_message(form: str, message: Message) -> bytes:
     return json_format.MessageToJson(message, indent=None).encode() if form == JSON else message.SerializeToString()

@@ -68,9 +68,9 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
     first = text.lstrip().split("\n", 1)[0]
     try:
         if start in ("[", "{"):
-            yield from _rows(_documents(body), instance, now_ms, maps)
+            yield from _rows_to_samples(_parse_documents(body), instance, now_ms, maps)
         elif {"port_guid", "node_guid"} & {cell.strip().lower() for cell in first.split(",")}:
-            yield from _rows(_lines(text), instance, now_ms, maps)
+            yield from _rows_to_samples(_parse_lines(text), instance, now_ms, maps)
         else:
             yield from _lines_of_prometheus(text, instance, now_ms)
     except (ValueError, KeyError, IndexError, csv.Error, Refused) as problem:
@@ -94,7 +94,7 @@ def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Samp
             yield Sample(name, labels, sample.value, time_ms)
 
 
-def _documents(body: bytes) -> Iterator[Mapping[str, object]]:
+def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
     document = orjson.loads(body)
     rows = document.get("values") if isinstance(document, dict) else document
     if not isinstance(rows, list):
@@ -105,7 +105,7 @@ def _documents(body: bytes) -> Iterator[Mapping[str, object]]:
         yield row
 
 
-def _lines(text: str) -> Iterator[Mapping[str, object]]:
+def _parse_lines(text: str) -> Iterator[Mapping[str, object]]:
     # A number that was cut short would be another number.
     if not text.endswith("\n"):
         raise ValueError("its last line has no end")
@@ -119,11 +119,11 @@ def _lines(text: str) -> Iterator[Mapping[str, object]]:
         yield dict(zip(header, cells, strict=False))
 
 
-def _rows(
+def _rows_to_samples(
     rows: Iterator[Mapping[str, object]], instance: str, now_ms: int, maps: Callable[[str], bool]
 ) -> Iterator[Sample]:
     skipped: set[str] = set()
-    wanted: dict[str, bool] = {}
+    mapped: dict[str, bool] = {}
     for row in rows:
         owner = {"instance": instance}
         counted: list[tuple[str, float]] = []
@@ -135,9 +135,9 @@ def _rows(
             elif key in OWNER:
                 if value is not None and str(value).strip():
                     owner[_RENAMED.get(key, key)] = str(value).strip()[:MOST_LABEL_BYTES]
-            elif column and (wanted.setdefault(column, maps(column)) or column not in skipped):
-                number = _value(value)
-                if number is None and wanted[column] and any(char.isdigit() for char in str(value)):
+            elif column and (mapped.setdefault(column, maps(column)) or column not in skipped):
+                number = _parse_value(value)
+                if number is None and mapped[column] and any(char.isdigit() for char in str(value)):
                     raise ValueError(f"{column} is {str(value)[:40]!r}, which is not a number")
                 if number is not None:
                     counted.append((column, number))
@@ -148,7 +148,7 @@ def _rows(
 
 
 def _time_ms(value: object, now_ms: int) -> int:
-    number = _value(value)
+    number = _parse_value(value)
     if number is None:
         return now_ms
     if number >= _MICROSECONDS:
@@ -156,7 +156,7 @@ def _time_ms(value: object, now_ms: int) -> int:
     return int(number) if number >= _MILLISECONDS else int(number * 1000)
 
 
-def _value(value: object) -> float | None:
+def _parse_value(value: object) -> float | None:
     """A number; None where the cell is empty, or holds words, as states and names do."""
     if isinstance(value, bool):
         return None
@@ -165,7 +165,7 @@ def _value(value: object) -> float | None:
     text = str(value).strip() if value is not None else ""
     if text.lower() in _NOTHING:
         return None
-    number = numerals.whole(text, least=-_LARGEST, most=_LARGEST - 1)
+    number = numerals.parse_whole(text, least=-_LARGEST, most=_LARGEST - 1)
     if number is not None:
         return number
-    return math.inf if numerals.is_infinite_or_nan(text) else numerals.real(text)
+    return math.inf if numerals.is_infinite_or_nan(text) else numerals.parse_real(text)

@@ -29,7 +29,7 @@ class WrittenSamples:
 
 
 def message_of(content_type: str) -> str:
-    """Which message a Content-Type names.
+    """Return the message type that a Content-Type names.
 
     Raises
     ------
@@ -37,14 +37,14 @@ def message_of(content_type: str) -> str:
         It names none that is read.
     """
     kind, *parameters = (part.strip() for part in content_type.split(";"))
-    said = dict(part.partition("=")[::2] for part in parameters)
-    proto = said.get("proto", V1)
+    settings = dict(part.partition("=")[::2] for part in parameters)
+    proto = settings.get("proto", V1)
     if kind.lower() != "application/x-protobuf" or proto not in (V1, V2):
         raise Refused(415, "content_type", f"Content-Type is {content_type!r}, expected application/x-protobuf")
     return proto
 
 
-def unpacked(body: bytes) -> bytes:
+def decompress_snappy(body: bytes) -> bytes:
     """A body in Snappy's block format, decompressed.
 
     Raises
@@ -56,10 +56,10 @@ def unpacked(body: bytes) -> bytes:
     if length > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {length} bytes when decompressed, at most {MOST_BYTES}")
     try:
-        found = bytes(cramjam.snappy.decompress_raw(body))
+        content = bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError:
         raise Refused(400, "malformed", "the body is not compressed by snappy (block format)") from None
-    return found
+    return content
 
 
 def _said_length(body: bytes) -> int:
@@ -71,7 +71,7 @@ def _said_length(body: bytes) -> int:
     raise Refused(400, "malformed", "the body is not compressed by snappy (block format)")
 
 
-def decode(proto: str, body: bytes) -> WrittenSamples:
+def decode_write(proto: str, body: bytes) -> WrittenSamples:
     """Read a decompressed message.
 
     Raises
@@ -79,34 +79,34 @@ def decode(proto: str, body: bytes) -> WrittenSamples:
     Refused
         It is malformed, or has more series or labels than the limits.
     """
-    found = WrittenSamples()
+    written = WrittenSamples()
     try:
         if proto == V1:
             request = messages.WriteRequest.FromString(body)
-            _count(request.timeseries)
+            _check_series_count(request.timeseries)
             for part in request.timeseries:
                 series = messages.TimeSeries.FromString(part)
-                _take(found, series, [(label.name, label.value) for label in series.labels])
+                _add_samples(written, series, [(label.name, label.value) for label in series.labels])
         else:
             wide = messages.Request.FromString(body)
-            _count(wide.timeseries)
+            _check_series_count(wide.timeseries)
             symbols = list(wide.symbols)
             if symbols and symbols[0]:
                 raise Refused(400, "malformed", "the first symbol is not the empty text")
             for part in wide.timeseries:
                 second = messages.TimeSeries2.FromString(part)
-                _take(found, second, _referred(symbols, second.labels_refs))
+                _add_samples(written, second, _resolve_labels(symbols, second.labels_refs))
     except (DecodeError, UnicodeDecodeError):
         raise Refused(400, "malformed", f"the body is no {proto}") from None
-    return found
+    return written
 
 
-def _count(series: Any) -> None:
+def _check_series_count(series: Any) -> None:
     if len(series) > MOST_SERIES:
         raise Refused(413, "too_many_series", f"the request has {len(series)} series, at most {MOST_SERIES}")
 
 
-def _referred(symbols: list[str], references: Any) -> list[tuple[str, str]]:
+def _resolve_labels(symbols: list[str], references: Any) -> list[tuple[str, str]]:
     numbers = list(references)
     if len(numbers) % 2:
         raise Refused(400, "malformed", "labels_refs has an odd length")
@@ -115,7 +115,7 @@ def _referred(symbols: list[str], references: Any) -> list[tuple[str, str]]:
     return [(symbols[a], symbols[b]) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
 
 
-def _take(found: WrittenSamples, series: Any, pairs: list[tuple[str, str]]) -> None:
+def _add_samples(found: WrittenSamples, series: Any, pairs: list[tuple[str, str]]) -> None:
     name, labels = labels_of(pairs)
     found.histograms += len(series.histograms)
     found.exemplars += len(series.exemplars)

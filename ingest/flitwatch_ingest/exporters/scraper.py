@@ -57,10 +57,10 @@ class Scraper:
 
     def look(self) -> TakenSamples:
         """Ask every exporter once; one that fails is counted, and the others are read."""
-        found = TakenSamples()
+        total = TakenSamples()
         with self._open_client() as client, ThreadPoolExecutor(AT_A_TIME) as pool:
             for url, (samples, why, page) in zip(
-                self._urls, pool.map(lambda url: self._ask(client, url), self._urls), strict=True
+                self._urls, pool.map(lambda url: self._scrape_page(client, url), self._urls), strict=True
             ):
                 self.scrapes[url, "failed" if why else "read"] += 1
                 if self._failing.get(url, "") != why:
@@ -69,12 +69,12 @@ class Scraper:
                 if page:
                     self._intake.keep_bad(self._door, url, why, page)
                 if samples:
-                    taken = self._intake.take(self._door, samples)
-                    found.results += taken.results
-                    found.first = found.first or taken.first
-        return found
+                    result = self._intake.take(self._door, samples)
+                    total.results += result.results
+                    total.first = total.first or result.first
+        return total
 
-    def _ask(self, client: httpx.Client, url: str) -> tuple[list[Sample], str, bytes]:
+    def _scrape_page(self, client: httpx.Client, url: str) -> tuple[list[Sample], str, bytes]:
         """The samples; why there are no more of them, and then the page, where there is one."""
         page = bytearray()
         try:

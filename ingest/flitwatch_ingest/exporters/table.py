@@ -1,4 +1,4 @@
-"""Which metric of an exporter is which counter of which technology, and which labels say whose port it counts."""
+"""Table that maps exporters' metrics to counters of a technology, and labels to the port that they count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flitwatch_domain import numerals
-from flitwatch_domain.counters import identify
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.importers.text import read_utf8
@@ -50,7 +50,7 @@ class LabelPart(_Strict):
 
 
 class Metric(_Strict):
-    """What a metric counts.
+    """Counter that a metric of an exporter corresponds to.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class UnmappedSeries(Exception):
 
 @dataclass(frozen=True)
 class Series:
-    """Where the samples of one series go.
+    """Destination of the samples of one series.
 
     Attributes
     ----------
@@ -124,8 +124,8 @@ class Series:
 
     def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
         """The record of a value that is no count."""
-        told = {"text": value} if isinstance(value, str) else {"value": float(value)}
-        return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **told}
+        reading = {"text": value} if isinstance(value, str) else {"value": float(value)}
+        return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **reading}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
         """The record of one sample."""
@@ -166,10 +166,10 @@ class MetricTable:
         self._topics, self._other_topic = _TOPICS[source], _OTHER_TOPICS[source]
         texts = [(own.name, own.read_text())]
         texts += [(str(path), read_utf8(path)) for path in paths]
-        self._layers = [_layer(where, text, self._topics) for where, text in reversed(texts)]
+        self._layers = [_parse_layer(where, text, self._topics) for where, text in reversed(texts)]
 
     def find(self, name: str, labels: Mapping[str, str]) -> Series:
-        """Where a series goes.
+        """Return the destination of a series.
 
         Raises
         ------
@@ -178,32 +178,34 @@ class MetricTable:
         UnstoredSeries
             Nothing is kept of it.
         """
-        row, groups = self._row(name)
+        row, groups = self._find_row(name)
         if row.kept:
-            owner = _owner(row.exporter, labels)
-            key = f"{_key(owner)}/{name}"
+            owner = _build_owner(row.exporter, labels)
+            key = f"{_build_key(owner)}/{name}"
             return Series(self._other_topic, key, name, owner, False, 1, None, kept=True)
         if row.metric is None:
             raise UnstoredSeries("unused")
         technology = row.exporter.technology
-        counter = _filled(row.metric.counter, {**labels, **groups})
-        use = identify(counter, technology)
+        counter = _fill_template(row.metric.counter, {**labels, **groups})
+        use = identify_counter(counter, technology)
         if use is not None and not use.kind.feeds:
             raise UnstoredSeries("no_column")
-        owner = _owner(row.exporter, labels)
+        owner = _build_owner(row.exporter, labels)
         ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1
         topic = self._other_topic if use is None else self._topics[technology]
-        return Series(topic, f"{_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling)
+        return Series(
+            topic, f"{_build_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling
+        )
 
     def maps(self, name: str) -> bool:
-        """Whether a row makes a counter of this metric."""
+        """Return whether the table maps this metric to a counter."""
         try:
-            row, _ = self._row(name)
+            row, _ = self._find_row(name)
         except UnmappedSeries:
             return False
         return row.kept or row.metric is not None
 
-    def _row(self, name: str) -> tuple[_Row, dict[str, str]]:
+    def _find_row(self, name: str) -> tuple[_Row, dict[str, str]]:
         for names, patterns in self._layers:
             if (row := names.get(name)) is not None:
                 return row, {}
@@ -213,10 +215,10 @@ class MetricTable:
         raise UnmappedSeries("no row of the table has this metric: give it one with --map")
 
 
-def _layer(where: str, text: str, technologies: Collection[Technology]) -> _Layer:
+def _parse_layer(where: str, text: str, technologies: Collection[Technology]) -> _Layer:
     names: dict[str, _Row] = {}
     patterns: list[tuple[re.Pattern[str], _Row]] = []
-    for exporter in _document(where, text).exporters:
+    for exporter in _parse_document(where, text).exporters:
         if exporter.technology not in technologies:
             raise BadInput(
                 f"exporter {exporter.name}: no metrics of {exporter.technology} are read",
@@ -230,7 +232,7 @@ def _layer(where: str, text: str, technologies: Collection[Technology]) -> _Laye
     return names, patterns
 
 
-def _document(where: str, text: str) -> _Document:
+def _parse_document(where: str, text: str) -> _Document:
     try:
         return _Document.model_validate(parse_yaml(text, where))
     except ValidationError as problem:
@@ -239,7 +241,7 @@ def _document(where: str, text: str) -> _Document:
         raise BadInput(f"{at}: {first['msg']}", where=where, advice="See docs/doors.md for the form.") from None
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill_template(template: str, values: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         if match.group(1) not in values:
             raise UnmappedSeries(f"the series has no label {match.group(1)}, which its counter's name needs")
@@ -248,31 +250,31 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _FIELD.sub(value, template)
 
 
-def _owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int]:
+def _build_owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int]:
     """The owner's columns: the texts always, so that all records of a counter have the same columns; the numbers where the labels say them."""
-    found: dict[str, str | int] = {column: "" for role, column in COLUMNS.items() if role not in _NUMBERS}
+    columns: dict[str, str | int] = {column: "" for role, column in COLUMNS.items() if role not in _NUMBERS}
     for role, rules in exporter.labels.items():
-        text = _first(rules if isinstance(rules, list) else [rules], labels)
+        text = _first_text(rules if isinstance(rules, list) else [rules], labels)
         if role == "host":
             text = _TCP_PORT.sub("", text).strip("[]")
         if role not in _NUMBERS:
-            found[COLUMNS[role]] = text
+            columns[COLUMNS[role]] = text
         elif text:
-            number = _number(text)
+            number = _parse_number(text)
             if number is None:
                 raise UnmappedSeries(f"its {role} is {text[:40]!r}, expected a number")
-            found[COLUMNS[role]] = number
-    if not any(found[COLUMNS[role]] for role in ("guid", "host", "node")) and "lid" not in found:
-        wanted = ", ".join(_names(exporter.labels.values()))
-        raise UnmappedSeries(f"no label says whose port it is: expected one of {wanted}")
-    return found
+            columns[COLUMNS[role]] = number
+    if not any(columns[COLUMNS[role]] for role in ("guid", "host", "node")) and "lid" not in columns:
+        expected = ", ".join(_label_names(exporter.labels.values()))
+        raise UnmappedSeries(f"no label says whose port it is: expected one of {expected}")
+    return columns
 
 
-def _key(owner: Mapping[str, str | int]) -> str:
+def _build_key(owner: Mapping[str, str | int]) -> str:
     return "/".join(str(part) for part in owner.values() if part != "")
 
 
-def _first(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:
+def _first_text(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:
     for rule in rules:
         if isinstance(rule, str):
             text = labels.get(rule, "")
@@ -284,10 +286,10 @@ def _first(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:
     return ""
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     return numerals.whole_or_hexadecimal(text, most=(1 << 16) - 1)
 
 
-def _names(rules: Iterable[Any]) -> list[str]:
+def _label_names(rules: Iterable[Any]) -> list[str]:
     flat = [rule for some in rules for rule in (some if isinstance(some, list) else [some])]
     return list(dict.fromkeys(rule if isinstance(rule, str) else rule.label for rule in flat))

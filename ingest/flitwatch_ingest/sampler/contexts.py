@@ -1,4 +1,4 @@
-"""Whose packets these are: job, tag and phase, as the scheduler's prolog and the application declare them."""
+"""Owners of the packets: job, tag and phase, as the scheduler's prolog and the application declare them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PortRange(BaseModel):
     tag: Word | None = None
 
     @model_validator(mode="after")
-    def _ordered(self) -> PortRange:
+    def _check_order(self) -> PortRange:
         if self.last < self.first:
             raise ValueError("the last port lies before the first")
         return self
@@ -93,8 +93,8 @@ class Contexts:
             )
         if len(self._contexts) >= MOST_CONTEXTS:
             raise BadInput(f"more than {MOST_CONTEXTS} contexts", where="control socket", advice="Restart the sampler.")
-        given = said.model_dump(exclude_unset=True)
-        self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | given)
+        changes = said.model_dump(exclude_unset=True)
+        self._jobs[said.job] = Declaration.model_validate((before.model_dump() if before else {}) | changes)
 
     def of(self, number: int) -> Context:
         """The context behind a number."""
@@ -102,14 +102,16 @@ class Contexts:
 
     def table(self) -> tuple[NDArray[np.uint32], int]:
         """Numbers of contexts by destination port (uint32[65536]; empty where no ports are declared), and that of other packets."""
-        alone = [said for said in self._jobs.values() if not said.ports]
+        alone = [declaration for declaration in self._jobs.values() if not declaration.ports]
         other = self._number(Context(alone[0].job, None, alone[0].phase)) if len(alone) == 1 else 0
         if len(alone) == len(self._jobs):
             return np.empty(0, np.uint32), other
         by_port = np.full(_PORTS, other, np.uint32)
-        for said in self._jobs.values():
-            for ports in said.ports or ():
-                by_port[ports.first : ports.last + 1] = self._number(Context(said.job, ports.tag, said.phase))
+        for declaration in self._jobs.values():
+            for ports in declaration.ports or ():
+                by_port[ports.first : ports.last + 1] = self._number(
+                    Context(declaration.job, ports.tag, declaration.phase)
+                )
         return by_port, other
 
     def _number(self, context: Context) -> int:

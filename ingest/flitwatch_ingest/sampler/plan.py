@@ -1,4 +1,4 @@
-"""What a receiving host needs to know of its fabric: who may send, and which links those packets might have passed."""
+"""Plan for a receiving host: the hosts that can send to it, and the links that their packets might have passed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PlanSource(_Part):
     links: Annotated[tuple[Link, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _unique(self) -> PlanSource:
+    def _check_unique(self) -> PlanSource:
         if len(set(self.links)) != len(self.links):
             raise ValueError("a link stands twice among the links of a source")
         return self
@@ -85,7 +85,7 @@ class SamplerPlan(_Part):
             ) from None
 
     def spec(self, interface: str, network_namespace: str, slice_s: float) -> packet_path.CaptureSpec:
-        """What the capture is told."""
+        """Return the settings of the capture."""
         spec = packet_path.CaptureSpec()
         spec.interface, spec.network_namespace = interface, network_namespace
         one_bit = self.variant == "one-bit"
@@ -140,7 +140,7 @@ def make_plan(
             router = int(fabric.endpoints.router[source])
             for own in endpoints[host]:
                 links[router].update(reach.candidates(source, own, detour).tolist())
-        network = ipaddress.IPv4Network(_address(address))
+        network = ipaddress.IPv4Network(_parse_address(address))
         networks[int(fabric.endpoints.router[endpoints[node][0]])].append(network)
     sources = tuple(PlanSource(networks=tuple(networks[r]), links=tuple(sorted(links[r]))) for r in sorted(networks))
     return SamplerPlan(
@@ -150,11 +150,11 @@ def make_plan(
         downsampling=downsampling,
         sources=sources,
         simulated=fabric.simulated,
-        addresses=(_address(addresses[host]),),
+        addresses=(_parse_address(addresses[host]),),
     )
 
 
-def _address(text: str) -> ipaddress.IPv4Address:
+def _parse_address(text: str) -> ipaddress.IPv4Address:
     try:
         return ipaddress.IPv4Address(text)
     except ValueError as bad:

@@ -110,7 +110,7 @@ class Sampler:
                 advice="Name an interface of this host (--interface) and run with CAP_NET_RAW.",
             ) from None
         self._control_path = control
-        self._control = _listen(control) if control is not None else None
+        self._control = _open_control_socket(control) if control is not None else None
 
     def run(self, stop: threading.Event) -> None:
         """Capture and publish until `stop` is set; then publish what is held."""
@@ -119,7 +119,7 @@ class Sampler:
         try:
             while not stop.is_set():
                 self._publisher.heartbeat.beat()
-                self._hear(0.1)
+                self._receive_declaration(0.1)
                 self.publish(int((time.time() - GRACE_S) // self._slice_s))
         finally:
             self._capture.stop()
@@ -129,18 +129,18 @@ class Sampler:
 
     def publish(self, before_slice: int | None) -> None:
         """Publish the slices before a number (None: all that is held)."""
-        taken = self._capture.take(2**62 if before_slice is None else before_slice)
-        if not taken and before_slice is not None and not self._due(before_slice):
+        slices = self._capture.take(2**62 if before_slice is None else before_slice)
+        if not slices and before_slice is not None and not self._is_due(before_slice):
             return
         by_context: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
-        for part in taken:
+        for part in slices:
             by_context[part["slice"], part["context"]].append(part)
-        outcomes = self._outcomes()
-        records = [self._record(key[0], self.contexts.of(key[1]), parts) for key, parts in by_context.items()]
+        outcomes = self._collect_outcomes()
+        records = [self._build_record(key[0], self.contexts.of(key[1]), parts) for key, parts in by_context.items()]
         if outcomes:
             if not records:
                 here = int(time.time() // self._slice_s)
-                records.append(self._record(here, Context(None, None, None), []))
+                records.append(self._build_record(here, Context(None, None, None), []))
             records[0]["packets"] = outcomes
         for record in records:
             self._publisher.publish(
@@ -152,37 +152,37 @@ class Sampler:
         if records:
             self._publisher.flush()
 
-    def _due(self, before_slice: int) -> bool:
+    def _is_due(self, before_slice: int) -> bool:
         """Once a slice also hosts that decoded nothing say what came."""
         due = before_slice > self._said_slice
         self._said_slice = before_slice
         return due
 
-    def _outcomes(self) -> dict[str, int]:
-        found = {outcome: count for outcome, count in self._capture.outcomes().items() if count}
+    def _collect_outcomes(self) -> dict[str, int]:
+        outcomes = {outcome: count for outcome, count in self._capture.outcomes().items() if count}
         overruns = self._capture.overruns()
         if overruns > self._overruns:
-            found["overrun"] = overruns - self._overruns
+            outcomes["overrun"] = overruns - self._overruns
             self._overruns = overruns
-        found |= {outcome: count for outcome, count in self._unsaid.items() if count}
+        outcomes |= {outcome: count for outcome, count in self._unsaid.items() if count}
         self._unsaid.clear()
-        self.packets.update(found)
-        return found
+        self.packets.update(outcomes)
+        return outcomes
 
-    def _record(self, slice_number: int, context: Context, parts: list[dict[str, Any]]) -> SampleRecord:
+    def _build_record(self, slice_number: int, context: Context, parts: list[dict[str, Any]]) -> SampleRecord:
         scale = self._plan.downsampling
         sums: dict[int, list[float]] = {}
         for part in parts:
             links = self._plan.sources[part["set"]].links
             columns = np.stack([part[name] for name in _SUMS])
             for place, link in enumerate(links):
-                one = sums.setdefault(link, [0.0] * 6)
-                one[0] += part["packets"]
-                one[1] += part["bytes"]
+                entry = sums.setdefault(link, [0.0] * 6)
+                entry[0] += part["packets"]
+                entry[1] += part["bytes"]
                 for column in range(4):
-                    one[2 + column] += float(columns[column, place])
+                    entry[2 + column] += float(columns[column, place])
         link = sorted(sums)
-        table = np.array([sums[one] for one in link]).reshape(len(link), 6)
+        table = np.array([sums[entry] for entry in link]).reshape(len(link), 6)
         tested, tested_bytes, traffic, spread, congested, congested_spread = table.T
         return {
             "fabric": self._plan.fabric,
@@ -197,9 +197,9 @@ class Sampler:
             "tested": tested * scale,
             "tested_bytes": tested_bytes * scale,
             "traffic": traffic * scale,
-            "traffic_variance": _scaled(spread, traffic, scale),
+            "traffic_variance": _scale_variance(spread, traffic, scale),
             "congested": congested * scale,
-            "congested_variance": _scaled(congested_spread, congested, scale),
+            "congested_variance": _scale_variance(congested_spread, congested, scale),
             "packets": {},
             "simulated": self._plan.simulated,
         }
@@ -214,7 +214,7 @@ class Sampler:
 
     # --- contexts ----------------------------------------------------------------------------------------------------
 
-    def _hear(self, timeout_s: float) -> None:
+    def _receive_declaration(self, timeout_s: float) -> None:
         if self._control is None:
             time.sleep(timeout_s)
             return
@@ -235,23 +235,23 @@ class Sampler:
             self._control_path.unlink(missing_ok=True)
 
 
-def _scaled(variance: Any, estimate: Any, downsampling: int) -> Any:
+def _scale_variance(variance: Any, estimate: Any, downsampling: int) -> Any:
     """Of an estimate from one packet in D, times D: D^2 V + N (D - 1), N what all packets would have counted."""
     return downsampling**2 * variance + np.maximum(estimate * downsampling, 0.0) * (downsampling - 1)
 
 
-def _listen(path: Path) -> socket.socket:
+def _open_control_socket(path: Path) -> socket.socket:
     """A datagram socket for the owner and the group."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_socket():
         path.unlink()
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     mask = os.umask(0o117)
     try:
-        made.bind(str(path))
+        control.bind(str(path))
     except OSError as problem:
-        made.close()
+        control.close()
         raise Unavailable(f"the control socket {path} cannot be made: {problem.strerror}") from None
     finally:
         os.umask(mask)
-    return made
+    return control

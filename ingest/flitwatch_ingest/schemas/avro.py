@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from flitwatch_core.codec import Kind, Role, Wire, measure_lists, reason
+from flitwatch_core.codec import Kind, Role, Wire, describe_error, measure_lists
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.schemas.rows import MOST_COLUMNS, TIME, Column, RowSchema, row_schema
 
@@ -61,7 +61,7 @@ class AvroFields:
 
     @property
     def has_lists(self) -> bool:
-        """Whether the length of a list must be learnt from a record."""
+        """Return whether list lengths must be taken from a record."""
         return any(w.is_list for w in self.wires)
 
     def row_schema(self, name: str, record: bytes = b"") -> RowSchema:
@@ -76,7 +76,7 @@ class AvroFields:
         if self.has_lists:
             code, field, byte, lengths = measure_lists(list(self.wires), record)
             if code:
-                raise BadInput(reason(code, self.names[field] if field >= 0 else None, byte))
+                raise BadInput(describe_error(code, self.names[field] if field >= 0 else None, byte))
             empty = next(
                 (n for n, w, size in zip(self.names, self.wires, lengths, strict=True) if w.is_list and not size), None
             )
@@ -90,8 +90,10 @@ class AvroFields:
         # A counter that is always zero is unknown, not idle: it stays an observation.
         zero = {n for n, w in zip(self.names, self.wires, strict=True) if w.zero_is_unknown}
         if any(c.use is not None and c.name in zero for c in schema.columns):
-            kept = tuple(c if c.name not in zero else Column(c.name, c.kind, c.length, c.role) for c in schema.columns)
-            schema = RowSchema(schema.name, schema.kind, kept)
+            columns_kept = tuple(
+                c if c.name not in zero else Column(c.name, c.kind, c.length, c.role) for c in schema.columns
+            )
+            schema = RowSchema(schema.name, schema.kind, columns_kept)
         return schema
 
     def wires_for(self, schema: RowSchema) -> list[AvroWire]:
@@ -127,11 +129,11 @@ def avro_schema(text: str) -> AvroFields:
         if name in names:
             raise BadInput(f"field {name} stands twice in the Avro schema")
         names.append(name)
-        wires.append(_wire(name, field.get("type")))
+        wires.append(_parse_wire(name, field.get("type")))
     return AvroFields(tuple(names), tuple(wires))
 
 
-def _wire(name: str, kind: Any) -> AvroWire:
+def _parse_wire(name: str, kind: Any) -> AvroWire:
     null_branch = value_branch = -1
     if isinstance(kind, list):
         others = [i for i, branch in enumerate(kind) if branch != "null"]

@@ -78,7 +78,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
     """
     cells: dict[Cell, int] = {}
     cell_of, claim_of = [], []
-    lone = _lone(schema)
+    lone = _is_lone_counter(schema)
     for column in schema.columns:
         if column.use is None:
             continue
@@ -94,8 +94,8 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
     )
 
 
-def _lone(schema: RowSchema) -> bool:
-    """Whether a record holds one counter of a port that has more: exporters' samples come one by one, and the port's time must count once."""
+def _is_lone_counter(schema: RowSchema) -> bool:
+    """Return whether a record has one counter of a port that has several: exporters send samples one at a time, and the port's time must be counted once."""
     uses = [column.use for column in schema.columns if column.use is not None]
     return len(uses) == 1 and uses[0].kind.technology is not Technology.CRAY_XC
 
@@ -118,7 +118,7 @@ def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
     if use.kind.endpoint_column is None:
         return None
     column = ENDPOINT_COLUMNS.index(use.kind.endpoint_column)
-    lane = _lane(use) if place == _OWN_ENDPOINT else _NO_LANE
+    lane = _find_lane(use) if place == _OWN_ENDPOINT else _NO_LANE
     return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0, *lane, *_of_port(use)
 
 
@@ -126,7 +126,7 @@ def _of_port(use: CounterUse) -> tuple[int, int, int]:
     return int(use.kind.port_scale), use.kind.stall_units, use.kind.bits
 
 
-def _lane(use: CounterUse) -> tuple[int, int]:
+def _find_lane(use: CounterUse) -> tuple[int, int]:
     """The lane that a counter is of, and which array of it."""
     if use.kind.lane_array is None or use.vc is None:
         return _NO_LANE
@@ -138,7 +138,7 @@ def _port_cell(use: CounterUse) -> Cell | None:
     columns = [ROUTER_COLUMNS.index(name) for name in use.router_columns]
     array = PORT_ARRAYS.index(use.kind.port_array) if use.kind.port_array else -1
     endpoint = use.kind.endpoint_column
-    lane = _lane(use)
+    lane = _find_lane(use)
     if not columns and endpoint is None and lane == _NO_LANE:
         return None
     a, b, c = [*columns, -1, -1, -1][:3]

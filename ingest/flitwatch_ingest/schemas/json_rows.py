@@ -37,18 +37,18 @@ def json_schema(name: str, record: bytes, known: Mapping[str, Column] | None = N
         raise BadInput("not a JSON object")
     if len(value) > MOST_COLUMNS:
         raise BadInput(f"the record has {len(value)} metrics, more than {MOST_COLUMNS}")
-    columns = [_column(metric, item) for metric, item in value.items()]
+    columns = [_infer_column(metric, item) for metric, item in value.items()]
     if known:
-        columns = [_widened(column, known.get(column.name)) for column in columns]
+        columns = [_widen_column(column, known.get(column.name)) for column in columns]
     return row_schema(name, columns)
 
 
-def _column(metric: str, item: Any) -> Column:
+def _infer_column(metric: str, item: Any) -> Column:
     if not isinstance(item, list):
-        return Column(metric, Kind.REAL if metric == TIME else _kind(metric, item))
+        return Column(metric, Kind.REAL if metric == TIME else _infer_kind(metric, item))
     if not item:
         raise BadInput(f"{metric} is an empty list")
-    kinds = {_kind(metric, entry) for entry in item}
+    kinds = {_infer_kind(metric, entry) for entry in item}
     if kinds == {Kind.UNSIGNED, Kind.REAL}:
         kinds = {Kind.REAL}
     if len(kinds) > 1:
@@ -56,7 +56,7 @@ def _column(metric: str, item: Any) -> Column:
     return Column(metric, kinds.pop(), len(item))
 
 
-def _kind(metric: str, item: Any) -> Kind:
+def _infer_kind(metric: str, item: Any) -> Kind:
     # bool is an int in Python, not in JSON.
     if isinstance(item, bool) or item is None:
         raise BadInput(f"{metric} is {str(item).lower() if item is not None else 'null'}, expected a number or a text")
@@ -69,7 +69,7 @@ def _kind(metric: str, item: Any) -> Kind:
     raise BadInput(f"{metric} is an object, expected a number, a text or a list of them")
 
 
-def _widened(column: Column, other: Column | None) -> Column:
+def _widen_column(column: Column, other: Column | None) -> Column:
     if other is not None and other.kind is Kind.REAL and column.kind is Kind.UNSIGNED and other.length == column.length:
         return other
     return column

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NotRequired, TypedDict
 
 from flitwatch_core.codec import Kind, Role
-from flitwatch_domain.counters import CounterUse, Scope, identify
+from flitwatch_domain.counters import CounterUse, Scope, identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
 
@@ -50,7 +50,7 @@ _TECHNOLOGIES = (
 
 
 class RowKind(StrEnum):
-    """Where the rows of a schema go: into the counter tables, or into `observation` as they came.
+    """Destination of the rows of a schema: the counter tables, or `observation` without conversion.
 
     A PORT is an adapter's or a switch's: which of the two, its GUID, LID or name says, row by row.
     """
@@ -84,7 +84,7 @@ class SchemaColumn(TypedDict):
 
 @dataclass(frozen=True)
 class RowSchema:
-    """What records of one topic with one list of metrics look like.
+    """Columns of the records of one topic with one list of metrics.
 
     Attributes
     ----------
@@ -115,20 +115,20 @@ class RowSchema:
 
         Within a kind, counters come before other integers, as the decoder lays them out.
         """
-        kept = [c for c in self.columns if c.role not in (Role.TIME, Role.COMPONENT)]
-        ordered = [c for c in kept if c.use is not None] + [c for c in kept if c.use is None]
-        return [_described(c) for c in ordered]
+        stored = [c for c in self.columns if c.role not in (Role.TIME, Role.COMPONENT)]
+        ordered = [c for c in stored if c.use is not None] + [c for c in stored if c.use is None]
+        return [_describe_column(c) for c in ordered]
 
 
-def _described(column: Column) -> SchemaColumn:
-    found = SchemaColumn(name=column.name, kind=KIND_WORDS[column.kind], length=column.length)
-    return SchemaColumn(**found, unknown=True) if column.unknown else found
+def _describe_column(column: Column) -> SchemaColumn:
+    description = SchemaColumn(name=column.name, kind=KIND_WORDS[column.kind], length=column.length)
+    return SchemaColumn(**description, unknown=True) if column.unknown else description
 
 
 def technology_of(name: str) -> Technology | None:
     """The technology that a schema's name tells."""
     lowered = name.lower()
-    return next((known for prefix, known in _TECHNOLOGIES if lowered.startswith(prefix)), None)
+    return next((technology for prefix, technology in _TECHNOLOGIES if lowered.startswith(prefix)), None)
 
 
 def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
@@ -152,9 +152,9 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
     prefixes = _list_prefixes(columns)
     has_component = any(c.name == COMPONENT and c.kind is Kind.UNSIGNED and not c.length for c in columns)
     cast = [_with_role(c, prefixes, has_component) for c in columns]
-    uses = [_use(c, prefixes, technology) for c in cast]
-    ports = {port for c, use in zip(cast, uses, strict=True) if use and (port := suffix(c.name))}
-    kind = _kind(uses) if len(ports) < 2 else RowKind.OTHER
+    uses = [_identify_use(c, prefixes, technology) for c in cast]
+    ports = {port for c, use in zip(cast, uses, strict=True) if use and (port := port_suffix(c.name))}
+    kind = _choose_row_kind(uses) if len(ports) < 2 else RowKind.OTHER
     modern = not any(use.kind.technology is Technology.CRAY_XC for use in uses if use)
     if kind is RowKind.PORT or (kind is RowKind.ENDPOINT and modern):
         cast = [_with_owner(c) for c in cast]
@@ -168,22 +168,22 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
                 f"counter {wrong.name} is a {KIND_WORDS[wrong.kind]}{' list' if wrong.length else ''}, expected an integer"
             )
         cast = [
-            replace(c, use=use, unknown=_unknown(c, prefixes, technology)) for c, use in zip(cast, uses, strict=True)
+            replace(c, use=use, unknown=_is_unknown(c, prefixes, technology)) for c, use in zip(cast, uses, strict=True)
         ]
     return RowSchema(name, kind, tuple(cast))
 
 
-def suffix(name: str) -> str:
+def port_suffix(name: str) -> str:
     """`mlx5_0.1` of `ib.port_xmit_data#mlx5_0.1`, as sysclassib writes the ports of a node side by side; else nothing."""
     return name.partition("#")[2]
 
 
-def plain(name: str) -> str:
+def strip_list_name(name: str) -> str:
     """A column's name without its list's: `ca_name` of `ib_nics.ca_name`."""
     return name.rpartition(".")[2]
 
 
-def _kind(uses: Sequence[CounterUse | None]) -> RowKind:
+def _choose_row_kind(uses: Sequence[CounterUse | None]) -> RowKind:
     scopes = {use.kind.scope for use in uses if use}
     if scopes & {Scope.ROUTER_TILE, Scope.PROCESSOR_TILE}:
         return RowKind.ROUTER
@@ -195,7 +195,7 @@ def _kind(uses: Sequence[CounterUse | None]) -> RowKind:
 
 def _list_prefixes(columns: Sequence[Column]) -> tuple[str, ...]:
     """`nics.` of a row that stands for one entry of a list, `nics_` in Avro; of each list whose entries the row holds."""
-    found = []
+    prefixes = []
     for column in columns:
         if column.kind is not Kind.TEXT or column.length:
             continue
@@ -204,12 +204,12 @@ def _list_prefixes(columns: Sequence[Column]) -> tuple[str, ...]:
             if not column.name.endswith(mark + key) or prefix == mark:
                 continue
             if sum(c.name.startswith(prefix) for c in columns) >= _LIST_ENDS[mark]:
-                found.append(prefix)
+                prefixes.append(prefix)
                 break
-    return tuple(found)
+    return tuple(prefixes)
 
 
-def _tail(name: str, prefixes: Sequence[str]) -> str:
+def _strip_prefix(name: str, prefixes: Sequence[str]) -> str:
     return next((name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix)), name)
 
 
@@ -219,7 +219,7 @@ def _with_role(column: Column, prefixes: Sequence[str], has_component: bool) -> 
     if column.name == COMPONENT and has_component:
         return replace(column, role=Role.COMPONENT)
     names = _DEVICES | INSTANCES | (frozenset() if has_component else PRODUCERS)
-    tail = _tail(column.name, prefixes)
+    tail = _strip_prefix(column.name, prefixes)
     entry = tail != column.name and tail in (*_KEYS, *_DEVICES)
     if not column.length and column.kind is not Kind.REAL and (column.name in names or entry):
         return replace(column, role=Role.IDENTITY)
@@ -227,22 +227,22 @@ def _with_role(column: Column, prefixes: Sequence[str], has_component: bool) -> 
 
 
 def _with_owner(column: Column) -> Column:
-    """What says whose port it is tells ports apart, too: component_id is 0 on every node where nobody set it."""
-    says = plain(column.name) in GUIDS | LIDS | HOSTS | PRODUCERS
+    """Make a column that names a port's owner an identity column, because it also distinguishes ports: component_id is 0 on every node where it was not set."""
+    says = strip_list_name(column.name) in GUIDS | LIDS | HOSTS | PRODUCERS
     if column.role is Role.VALUE and not column.length and column.kind is not Kind.REAL and says:
         return replace(column, role=Role.IDENTITY)
     return column
 
 
-def _unknown(column: Column, prefixes: Sequence[str], technology: Technology | None) -> bool:
-    """Whether this is a number of which nothing is kept, because nobody said what it counts."""
+def _is_unknown(column: Column, prefixes: Sequence[str], technology: Technology | None) -> bool:
+    """Return whether a column is a number that is not stored, because its meaning is unknown."""
     if column.role is not Role.VALUE or column.kind is Kind.TEXT or column.name in _OF_LDMS:
         return False
-    return identify(_tail(column.name, prefixes), technology) is None
+    return identify_counter(_strip_prefix(column.name, prefixes), technology) is None
 
 
-def _use(column: Column, prefixes: Sequence[str], technology: Technology | None) -> CounterUse | None:
+def _identify_use(column: Column, prefixes: Sequence[str], technology: Technology | None) -> CounterUse | None:
     if column.role is not Role.VALUE:
         return None
-    use = identify(_tail(column.name, prefixes), technology)
+    use = identify_counter(_strip_prefix(column.name, prefixes), technology)
     return use if use is not None and use.kind.cumulative else None

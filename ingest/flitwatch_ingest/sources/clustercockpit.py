@@ -39,11 +39,11 @@ _STATES = {
 _GOING_ON = frozenset({"PENDING", "RUNNING", "SUSPENDED"})
 
 
-def find(folder: Path) -> Iterator[Path]:
+def find_job_files(folder: Path) -> Iterator[Path]:
     """Every meta.json below a folder, in the order of names."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
-            yield from find(path)
+            yield from find_job_files(path)
         elif path.name in (META, f"{META}.gz", f"{META}.zst"):
             yield path
 
@@ -64,7 +64,7 @@ class ClusterCockpitReader:
         """The job of one file, or why it was rejected."""
         raw = source.read(_LONGEST + 1)
         try:
-            yield self._job(raw), True
+            yield self._parse_job(raw), True
         except BadInput as bad:
             yield Rejection(where, bad.reason, raw[: 1 << 16])
 
@@ -72,7 +72,7 @@ class ClusterCockpitReader:
         """Nothing: each file is a whole job."""
         return iter(())
 
-    def _job(self, raw: bytes) -> Job:
+    def _parse_job(self, raw: bytes) -> Job:
         if len(raw) > _LONGEST:
             raise BadInput(f"is longer than {_LONGEST} bytes")
         try:
@@ -87,26 +87,26 @@ class ClusterCockpitReader:
         if state is None:
             raise BadInput(f"{str(meta.get('jobState'))[:40]!r} is not a state of ClusterCockpit")
         start_s, duration_s = _time_s(meta.get("startTime")), _duration_s(meta.get("duration"))
-        hosts = _hosts(meta.get("resources"))
+        hosts = _parse_hosts(meta.get("resources"))
         details = meta.get("metaData")
         job = Job(
-            self._cluster or _text(meta.get("cluster")) or "default",
+            self._cluster or _optional_text(meta.get("cluster")) or "default",
             job_id,
             state,
-            user=_text(meta.get("user")),
-            account=_text(meta.get("project")),
-            name=_text(details.get("jobName")) if isinstance(details, dict) else None,
-            partition=_text(meta.get("partition")),
+            user=_optional_text(meta.get("user")),
+            account=_optional_text(meta.get("project")),
+            name=_optional_text(details.get("jobName")) if isinstance(details, dict) else None,
+            partition=_optional_text(meta.get("partition")),
             submit_s=_time_s(meta.get("submitTime")),
             start_s=start_s if state != "PENDING" else None,
             end_s=None if state in _GOING_ON or start_s is None or duration_s is None else start_s + duration_s,
-            nodes=len(hosts) or _nodes(meta.get("numNodes")),
-            node_list=fields.node_list(hostlist.compress(hosts)) if hosts else None,
+            nodes=len(hosts) or _parse_node_count(meta.get("numNodes")),
+            node_list=fields.node_list(hostlist.compress_hosts(hosts)) if hosts else None,
         )
         return infer_end(job)
 
 
-def _hosts(resources: Any) -> list[str]:
+def _parse_hosts(resources: Any) -> list[str]:
     if resources is None:
         return []
     names = (
@@ -120,11 +120,11 @@ def _hosts(resources: Any) -> list[str]:
     return list(dict.fromkeys(hosts))
 
 
-def _nodes(value: Any) -> int | None:
+def _parse_node_count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else None
 
 
-def _text(value: Any) -> str | None:
+def _optional_text(value: Any) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from flitwatch_domain import numerals
-from flitwatch_domain.counters import identify
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.fabric import Technology
 from flitwatch_stream.topics import ldms_topic
 
@@ -35,7 +35,7 @@ Record = dict[str, float | int | str]
 
 @dataclass
 class Reading:
-    """What a switch counted: counters by port, with a queue's number behind the names of its counters.
+    """Counters of a switch by port; counters of a queue have its number after their names.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Reading:
 
     def add(self, port: str, name: str, value: object) -> None:
         """One counter of a port; what is no count is kept apart."""
-        count = numerals.whole(str(value))
+        count = numerals.parse_whole(str(value))
         if count is None or max(len(port), len(name)) > _LONGEST_NAME:
             self.bad[name[:_LONGEST_NAME]] = str(value)[:200]
             return
@@ -63,7 +63,7 @@ class Reading:
 
 @dataclass
 class Tally:
-    """What becomes of a reading's counters: how many are in records, how many nothing is kept of, and which no catalogue has with the first value of each."""
+    """Results for the counters of a reading: counts of those in records, those not stored, and those in no catalogue with the first value of each."""
 
     placed: int = 0
     kept: int = 0
@@ -75,7 +75,7 @@ class Tally:
 def records_of(reading: Reading, switch: str, found: Tally) -> Iterator[tuple[str, str, Record]]:
     """(topic, port, record) of each port of a switch; `found` is added to."""
     for port, counted in reading.ports.items():
-        port_counts, queue_counts, others = _sorted(counted, found)
+        port_counts, queue_counts, others = _sort_counters(counted, found)
         owner: Record = {"timestamp": reading.at_s, "node_name": switch, "interface": port}
         if port_counts:
             yield PORT_TOPIC, port, owner | port_counts
@@ -85,12 +85,12 @@ def records_of(reading: Reading, switch: str, found: Tally) -> Iterator[tuple[st
             yield OTHER_TOPIC, port, owner | {"instance": f"{switch} {port}"} | others
 
 
-def _sorted(counted: Counted, found: Tally) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+def _sort_counters(counted: Counted, found: Tally) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     ports: dict[str, int] = {}
     queues: dict[str, int] = {}
     others: dict[str, int] = {}
     for name in sorted(counted):
-        use = identify(name, Technology.ETHERNET)
+        use = identify_counter(name, Technology.ETHERNET)
         if use is not None and use.kind.feeds:
             measured = name.replace("EST_", "SAI_", 1)
             if measured != name and measured in counted:

@@ -17,7 +17,7 @@ from flitwatch_domain.jobs import Job, infer_end
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
-from flitwatch_ingest.sources.json_entries import entries
+from flitwatch_ingest.sources.json_entries import stream_entries
 from flitwatch_ingest.sources.rejection import Rejection
 
 _BASE58 = {char: value for value, char in enumerate("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")}
@@ -52,37 +52,37 @@ class FluxReader:
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
         """Jobs and rejected entries as they are read. BadInput at once for what does not begin as JSON."""
-        return self._jobs(entries(source, where))
+        return self._parse_jobs(stream_entries(source, where))
 
     def rest(self) -> Iterator[Found | Rejection]:
         """Nothing: each entry is a whole job."""
         return iter(())
 
-    def _jobs(self, found: Iterator[tuple[str, Any] | Rejection]) -> Iterator[Found | Rejection]:
+    def _parse_jobs(self, found: Iterator[tuple[str, Any] | Rejection]) -> Iterator[Found | Rejection]:
         for item in found:
             if isinstance(item, Rejection):
                 yield item
                 continue
             place, entry = item
             try:
-                yield _job(entry, self._cluster), True
+                yield _parse_job(entry, self._cluster), True
             except BadInput as bad:
-                yield Rejection(place, bad.reason, _raw(entry))
+                yield Rejection(place, bad.reason, _serialize_entry(entry))
 
 
-def _raw(entry: Any) -> bytes:
+def _serialize_entry(entry: Any) -> bytes:
     try:
         return orjson.dumps(entry)[: 1 << 16]
     except (TypeError, orjson.JSONEncodeError):  # a number beyond 64 bits, half of a surrogate pair
         return repr(entry).encode("utf-8", errors="replace")[: 1 << 16]
 
 
-def _job(entry: Any, cluster: str) -> Job:
+def _parse_job(entry: Any, cluster: str) -> Job:
     if not isinstance(entry, dict) or "id" not in entry:
         raise BadInput("is not a job of Flux: it has no id")
-    execution = _execution(entry.get("R"))
+    execution = _parse_execution(entry.get("R"))
     node_list = _node_list(entry.get("nodelist") or execution.get("nodelist"))
-    state = _state(entry)
+    state = _parse_state(entry)
     ran = entry.get("t_run")
     # What has begun has a time of its end once its program is over.
     end = (entry.get("t_cleanup") or entry.get("t_inactive")) if state not in ("PENDING", "RUNNING") else None
@@ -90,15 +90,15 @@ def _job(entry: Any, cluster: str) -> Job:
         cluster,
         str(job_number(entry["id"])),
         state,
-        user=_text(entry.get("username")) or _text(entry.get("userid")),
-        account=_text(entry.get("bank")) or _text(entry.get("project")),
-        name=_text(entry.get("name")),
-        partition=_text(entry.get("queue")),
+        user=_optional_text(entry.get("username")) or _optional_text(entry.get("userid")),
+        account=_optional_text(entry.get("bank")) or _optional_text(entry.get("project")),
+        name=_optional_text(entry.get("name")),
+        partition=_optional_text(entry.get("queue")),
         exit_code=_exit_code(entry),
         submit_s=_time_s(entry.get("t_submit")),
         start_s=_time_s(ran or execution.get("starttime")) if state != "PENDING" else None,
         end_s=_time_s(end),
-        nodes=_nodes(entry, execution, node_list),
+        nodes=_count_nodes(entry, execution, node_list),
         node_list=node_list,
     )
     ran_s = entry.get("runtime")
@@ -123,21 +123,21 @@ def job_number(value: Any) -> int:
 
 
 def idset_size(text: str) -> int:
-    """How many ids an idset such as `[0-3,7]` or `0-3` has (RFC 22)."""
+    """Return the number of ids in an idset such as `[0-3,7]` or `0-3` (RFC 22)."""
     inside = text.strip().removeprefix("[").removesuffix("]")
-    return len(hostlist.expand(f"[{inside}]")) if inside else 0
+    return len(hostlist.expand_hosts(f"[{inside}]")) if inside else 0
 
 
-def _state(entry: Mapping[str, Any]) -> str:
-    state = _named(entry.get("state"), _STATES, "state")
+def _parse_state(entry: Mapping[str, Any]) -> str:
+    state = _name_state(entry.get("state"), _STATES, "state")
     if state == "INACTIVE":
-        state = _named(entry.get("result"), _RESULTS, "result")
+        state = _name_state(entry.get("result"), _RESULTS, "result")
     if state not in _AS_SLURM:
         raise BadInput(f"{state[:40]!r} is not a state or result of Flux")
     return _AS_SLURM[state]
 
 
-def _named(value: Any, names: Mapping[int, str], what: str) -> str:
+def _name_state(value: Any, names: Mapping[int, str], what: str) -> str:
     """A state's name, which job-list writes as a number."""
     if isinstance(value, str):
         return value.strip().upper()
@@ -158,7 +158,7 @@ def _exit_code(entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _execution(resources: Any) -> Mapping[str, Any]:
+def _parse_execution(resources: Any) -> Mapping[str, Any]:
     """The key `execution` of a resource set R, which may stand as text."""
     if isinstance(resources, str):
         try:
@@ -180,19 +180,19 @@ def _node_list(value: Any) -> str | None:
     return fields.node_list(",".join(names)) if names else None
 
 
-def _nodes(entry: Mapping[str, Any], execution: Mapping[str, Any], node_list: str | None) -> int | None:
+def _count_nodes(entry: Mapping[str, Any], execution: Mapping[str, Any], node_list: str | None) -> int | None:
     count = entry.get("nnodes")
     if isinstance(count, int) and not isinstance(count, bool) and 0 < count < 10**9:
         return count
     if node_list:
-        return len(hostlist.expand(node_list))
+        return len(hostlist.expand_hosts(node_list))
     lite = execution.get("R_lite")
     ranks = [row.get("rank") if isinstance(row, dict) else None for row in lite] if isinstance(lite, list) else []
     ranks = ranks or [entry.get("ranks")]
     return sum(idset_size(text) for text in ranks if isinstance(text, str)) or None
 
 
-def _text(value: Any) -> str | None:
+def _optional_text(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value.strip() or None if isinstance(value, str) else None

@@ -39,81 +39,87 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
     """
     jobs = list(found)
     lines: defaultdict[JobKey, defaultdict[_Seen, list[int]]] = defaultdict(lambda: defaultdict(list))
-    known: defaultdict[JobKey, set[int]] = defaultdict(set)
+    printed_numbers: defaultdict[JobKey, set[int]] = defaultdict(set)
     for at, (job, is_known) in enumerate(jobs):
         if is_known:
-            known[job.cluster, job.job_id].add(job.restart)
+            printed_numbers[job.cluster, job.job_id].add(job.restart)
         else:
-            lines[job.cluster, job.job_id][_seen(job)].append(at)
+            lines[job.cluster, job.job_id][_to_seen(job)].append(at)
     out = [job for job, _ in jobs]
     for key, places in lines.items():
-        order = sorted(places, key=lambda one: (*_when(one), min(places[one])))
-        for one, restart in _numbers(order, (held or {}).get(key, ()), known[key]).items():
-            for at in places[one]:
+        order = sorted(places, key=lambda incarnation: (*_time_key(incarnation), min(places[incarnation])))
+        for incarnation, restart in _number_incarnations(
+            order, (held or {}).get(key, ()), printed_numbers[key]
+        ).items():
+            for at in places[incarnation]:
                 out[at] = replace(out[at], restart=restart)
     return out
 
 
-def unnumbered(found: Iterable[Found]) -> set[JobKey]:
+def list_unnumbered(found: Iterable[Found]) -> set[JobKey]:
     """The jobs whose numbers are not known from Slurm."""
     return {(job.cluster, job.job_id) for job, is_known in found if not is_known}
 
 
-def _numbers(order: Sequence[_Seen], held: Sequence[Held], known: Collection[int]) -> dict[_Seen, int]:
-    matched = _match(order, held)
-    others = [one for one in held if one not in matched.values()]
-    taken = {one.restart for one in others} | set(known)
+def _number_incarnations(order: Sequence[_Seen], held: Sequence[Held], known: Collection[int]) -> dict[_Seen, int]:
+    matched = _match_incarnations(order, held)
+    others = [incarnation for incarnation in held if incarnation not in matched.values()]
+    used_numbers = {incarnation.restart for incarnation in others} | set(known)
     numbers: dict[_Seen, int] = {}
     number = 0
-    for one in order:
-        if one in matched:
-            number = max(number, matched[one].restart)
+    for incarnation in order:
+        if incarnation in matched:
+            number = max(number, matched[incarnation].restart)
         else:
-            number = max(number, *(1 + other.restart for other in others if _when(other) < _when(one)), 0)
-        while number in taken:
+            number = max(
+                number, *(1 + other.restart for other in others if _time_key(other) < _time_key(incarnation)), 0
+            )
+        while number in used_numbers:
             number += 1
-        numbers[one] = number
+        numbers[incarnation] = number
         number += 1
     return numbers
 
 
-def _match(order: Sequence[_Seen], held: Sequence[Held]) -> dict[_Seen, Held]:
-    """Which held incarnation each is: first by equal times, then by times that do not contradict (a pending job that has started since)."""
+def _match_incarnations(order: Sequence[_Seen], held: Sequence[Held]) -> dict[_Seen, Held]:
+    """Match incarnations with those in the database, first by equal times, then by times that do not contradict (a pending job that has started since)."""
     matched: dict[_Seen, Held] = {}
-    free = sorted(held, key=_when)
-    for alike in (_equal, _may_be):
-        for one in order:
-            same = None if one in matched else next((other for other in free if alike(one, other)), None)
+    free = sorted(held, key=_time_key)
+    for alike in (_times_equal, _may_be):
+        for incarnation in order:
+            same = (
+                None if incarnation in matched else next((other for other in free if alike(incarnation, other)), None)
+            )
             if same is not None:
-                matched[one] = same
+                matched[incarnation] = same
                 free.remove(same)
     return matched
 
 
-def _equal(one: _Seen, other: Held) -> bool:
+def _times_equal(one: _Seen, other: Held) -> bool:
     return one.start_s is not None and (one.submit_s, one.start_s) == (other.submit_s, other.start_s)
 
 
 def _may_be(one: _Seen, other: Held) -> bool:
-    if _differ(one.submit_s, other.submit_s) or _differ(one.start_s, other.start_s):
+    if _times_differ(one.submit_s, other.submit_s) or _times_differ(one.start_s, other.start_s):
         return False
     started = one.start_s is not None and other.start_s is not None
-    return started or not _differ(one.end_s, other.end_s)
+    return started or not _times_differ(one.end_s, other.end_s)
 
 
-def _differ(a: float | None, b: float | None) -> bool:
+def _times_differ(a: float | None, b: float | None) -> bool:
     return a is not None and b is not None and a != b
 
 
-def _when(one: _Seen | Held) -> tuple[float, float]:
+def _time_key(one: _Seen | Held) -> tuple[float, float]:
     return (one.submit_s or 0.0, float("inf") if one.start_s is None else one.start_s)
 
 
-def _seen(job: Job) -> _Seen:
+def _to_seen(job: Job) -> _Seen:
     # What was submitted and started at one time is one incarnation, seen again; of what never started nothing else is known.
     if job.start_s is None:
         return _Seen(job.submit_s, None, job.end_s, job.state)
     return _Seen(job.submit_s, job.start_s, None, "")
 
 
-__all__ = ["Found", "Held", "JobKey", "number_restarts", "unnumbered"]
+__all__ = ["Found", "Held", "JobKey", "list_unnumbered", "number_restarts"]

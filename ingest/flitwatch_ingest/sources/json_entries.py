@@ -20,7 +20,7 @@ _LIST = re.compile(r'\s*(?:\{\s*"jobs"\s*:\s*)?\[')
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
+def stream_entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejection]:
     """Each entry with its place. Memory holds one entry and a block; of a text that breaks off the whole entries are read.
 
     Raises
@@ -34,10 +34,10 @@ def entries(source: IO[bytes], where: str) -> Iterator[tuple[str, Any] | Rejecti
         text.at = begin.end()
     elif text.ahead.lstrip()[:1] != "{":
         raise BadInput("is not JSON", where=where)
-    return _entries(text, where, in_list=begin is not None)
+    return _iterate_entries(text, where, in_list=begin is not None)
 
 
-def _entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[str, Any] | Rejection]:
+def _iterate_entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[str, Any] | Rejection]:
     decoder = json.JSONDecoder()
     number = 0
     while True:

@@ -34,7 +34,7 @@ IDENTITY = frozenset({"timestamp", "producer", "component_id", "job_id", "app_id
 
 @dataclass(frozen=True, slots=True)
 class CsvName:
-    """What a file's name says."""
+    """Parts of the name of a file of store_csv."""
 
     schema: str
     epoch: str | None
@@ -61,7 +61,7 @@ def side_header(path: Path) -> bytes | None:
     name = _EPOCH.fullmatch(path.name)
     stem, epoch = (name.group(1), int(name.group(2))) if name else (path.name, None)
     choices = []
-    for side in path.parent.glob(f"{_escaped(stem)}.HEADER*"):
+    for side in path.parent.glob(f"{_escape_glob(stem)}.HEADER*"):
         tail = side.name[len(stem) + len(".HEADER") :].lstrip(".")
         at = int(tail) if tail.isascii() and tail.isdigit() and len(tail) < 19 else 0
         if epoch is None or at <= epoch:
@@ -74,7 +74,7 @@ def side_header(path: Path) -> bytes | None:
         return None
 
 
-def _escaped(text: str) -> str:
+def _escape_glob(text: str) -> str:
     return re.sub(r"([*?\[])", r"[\1]", text)
 
 
@@ -142,11 +142,11 @@ class Decoder:
         """
         place = f"{self.where}:{number}" if number is not None else f"{self.where}: byte {offset}"
         try:
-            return self._line(raw)
+            return self._decode_line(raw)
         except BadInput as bad:
             return Rejection(place, bad.reason, raw)
 
-    def _line(self, raw: bytes) -> bytes | None:
+    def _decode_line(self, raw: bytes) -> bytes | None:
         if not raw.strip():
             return None
         if len(raw) > LONGEST_LINE:
@@ -163,11 +163,11 @@ class Decoder:
             raise BadInput(
                 f"has {len(cells)} fields, the header {self.header.width}: a text with a comma, or a half-written line"
             )
-        timestamp = _timestamp(cells[0], cells[1], self.header.milliseconds)
+        timestamp = _parse_timestamp(cells[0], cells[1], self.header.milliseconds)
         del cells[:2]
         quick = self._template.fill(cells, timestamp) if self._template else None
         if quick is None:
-            quick = self._careful(cells, timestamp, self.header)
+            quick = self._decode_carefully(cells, timestamp, self.header)
         elif self._producer is not None:
             self.producers.add(cells[self._producer].decode())
         elif self._component is not None:
@@ -177,10 +177,10 @@ class Decoder:
         self.first_s, self.last_s = min(self.first_s, timestamp), max(self.last_s, timestamp)
         return quick
 
-    def _careful(self, cells: list[bytes], timestamp: float, header: Header) -> bytes:
+    def _decode_carefully(self, cells: list[bytes], timestamp: float, header: Header) -> bytes:
         record: dict[str, Any] = {"timestamp": timestamp}
         for name, cell in zip(header.columns, cells, strict=True):
-            record[name] = _value(name, cell)
+            record[name] = _convert_cell(name, cell)
         component = record.get("component_id")
         if "component_id" in record and (type(component) is not int or component < 0):
             raise BadInput(f"component_id is {str(component)[:40]!r}, expected a whole number")
@@ -192,7 +192,7 @@ class Decoder:
         return orjson.dumps(record)
 
 
-def _timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
+def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
     """Epoch seconds: `1795216807.001584,1584`, or `1795216807001,584` with time_format=1."""
     if milliseconds:
         if not (first.isdigit() and micros.isdigit() and len(first) <= 15 and int(micros) < 1000):
@@ -208,7 +208,7 @@ def _timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
     return total_us / 1e6
 
 
-def _value(name: str, cell: bytes) -> Any:
+def _convert_cell(name: str, cell: bytes) -> Any:
     """A cell as the type it has: integers stay integers, NaN is unknown (null), the rest is text; a GUID is text, also one of digits alone."""
     if name.rpartition(".")[2] in GUIDS:
         return cell.decode("utf-8", errors="replace")

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from flitwatch_domain.counters import identify
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.runs import Run, RunRecord, RunStep, RunStepRecord
 from flitwatch_ingest.sources import ncl_yaml
@@ -35,7 +35,7 @@ def find_runs(folder: str | Path) -> list[Path]:
         raise NotFound(f"{place} is not a folder", advice="Name the folder that holds AriesNCL's output.")
     heads = sorted(place.glob("*.timings.json"))
     exes = {head.name.removesuffix(".timings.json") for head in heads}
-    for exe, head in sorted(ncl_yaml.heads(place).items()):
+    for exe, head in sorted(ncl_yaml.find_yaml_heads(place).items()):
         if exe not in exes:
             heads.append(head)
     return heads
@@ -51,16 +51,18 @@ def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None 
     """
     facts = read_run_json(head.parent, run_json)
     if head.suffix == ".yaml":
-        return ncl_yaml.read(head, facts)
+        return ncl_yaml.read_yaml_run(head, facts)
     exe_name = head.name.removesuffix(".timings.json")
-    data = _read(head)
-    names, ranks, times = _timings(data, str(head))
+    data = _read_file(head)
+    names, ranks, times = _parse_timings(data, str(head))
     key = hashlib.blake2b(data, digest_size=8).hexdigest()
     rejected: list[Rejection] = []
     refusal = _doubtful_names(names, head.parent)
     steps = []
     for step in sorted(times):
-        values = _values(head.parent / f"{exe_name}.counters.{step}.bin", names, ranks, times[step], refusal, rejected)
+        values = _read_counts(
+            head.parent / f"{exe_name}.counters.{step}.bin", names, ranks, times[step], refusal, rejected
+        )
         steps.append(RunStep(step, times[step], values))
     for file in sorted(head.parent.glob(f"{exe_name}.counters.*.bin")):
         match = _BIN.fullmatch(file.name)
@@ -71,14 +73,14 @@ def read_run(head: Path, run_json: str | Path | None = None, *, exe: str | None 
     return NclRun(facts.run(exe or exe_name, key, ranks, names), tuple(steps), tuple(rejected))
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as problem:
         raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
 
 
-def _timings(data: bytes, where: str) -> tuple[list[str], list[int], dict[int, NDArray[np.int64]]]:
+def _parse_timings(data: bytes, where: str) -> tuple[list[str], list[int], dict[int, NDArray[np.int64]]]:
     """Counter names, ranks and each step's times in ns."""
     try:
         value: Any = orjson.loads(data)
@@ -115,13 +117,13 @@ def _whole_numbers(values: Any, below: int) -> bool:
 
 def _doubtful_names(names: list[str], folder: Path) -> str | None:
     """Why no column of the counter files can be trusted, or None."""
-    asked = _asked_for(folder)
-    if asked is not None and len(asked) != len(names):
-        return f"counters.txt asks for {len(asked)} counters, {len(names)} were recorded: columns are shifted"
+    requested = _asked_for(folder)
+    if requested is not None and len(requested) != len(names):
+        return f"counters.txt asks for {len(requested)} counters, {len(names)} were recorded: columns are shifted"
     if len(set(names)) != len(names):
         return "counter_names has a name twice: columns are shifted"
     for name in names:
-        if name.removeprefix("cray_npu:::").startswith("AR_RTR_") and identify(name) is None:
+        if name.removeprefix("cray_npu:::").startswith("AR_RTR_") and identify_counter(name) is None:
             return f"Aries has no counter {name}: the columns after it are shifted"
         if not re.fullmatch(r"(cray_npu:::)?AR_[A-Z0-9_:]+", name):
             return f"{name[:60]!r} is not the name of an Aries counter: the columns after it are shifted"
@@ -136,7 +138,7 @@ def _asked_for(folder: Path) -> list[str] | None:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _values(
+def _read_counts(
     file: Path,
     names: list[str],
     ranks: list[int],
@@ -155,7 +157,7 @@ def _values(
             reason = f"has {size} bytes, expected {expected} for {len(ranks)} ranks of {len(names)} counters"
         if reason is None:
             values = np.frombuffer(file.read_bytes(), "=i8").reshape(len(ranks), len(names))
-            reason = _implausible(values, names, ranks, time_ns)
+            reason = _find_implausible(values, names, ranks, time_ns)
             if reason is None:
                 return values.astype(np.int64)
         rejected.append(Rejection(str(file), reason, _head_of(file)))
@@ -166,10 +168,10 @@ def _values(
     return None
 
 
-def _implausible(
+def _find_implausible(
     values: NDArray[np.int64], names: list[str], ranks: list[int], time_ns: NDArray[np.int64]
 ) -> str | None:
-    """Which value no counter can have reached within the step; pointers (VC_PTR) are no counts."""
+    """Return a description of a value that no counter can reach within the step, if there is one; pointers (VC_PTR) are not counts."""
     counts = np.array([not name.endswith("_PTR") for name in names])
     limit = np.maximum(time_ns.astype(float), 1e6) * _MOST_COUNTS_PER_NS
     wrong = (values < 0) | ((values > limit[:, None]) & counts)
@@ -190,7 +192,7 @@ def _head_of(file: Path) -> bytes:
         return b""
 
 
-def records(found: NclRun) -> list[RunRecord | RunStepRecord]:
+def to_run_records(found: NclRun) -> list[RunRecord | RunStepRecord]:
     """The JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
     run = found.run
     head: RunRecord = {
@@ -216,4 +218,4 @@ def _step_record(run: Run, step: RunStep) -> RunStepRecord:
     }
 
 
-__all__ = ["NclRun", "RunFacts", "find_runs", "read_run", "records"]
+__all__ = ["NclRun", "RunFacts", "find_runs", "read_run", "to_run_records"]

@@ -17,7 +17,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What run.json says; all of it is optional."""
+    """Facts from run.json; all of them are optional."""
 
     job_id: str | None = None
     start_s: float | None = None
@@ -55,10 +55,10 @@ def read_run_json(folder: Path, named: str | Path | None) -> RunFacts:
         raise BadInput(f"is not JSON: {broken}", where=str(path)) from None
     if not isinstance(value, dict):
         raise BadInput("is not an object", where=str(path), advice="Expected {job_id, start, exe, ranks}.")
-    return _facts(value, str(path))
+    return _parse_facts(value, str(path))
 
 
-def _facts(value: dict[str, Any], where: str) -> RunFacts:
+def _parse_facts(value: dict[str, Any], where: str) -> RunFacts:
     job_id, start, exe = value.get("job_id"), value.get("start"), value.get("exe")
     if isinstance(job_id, int) and not isinstance(job_id, bool):
         job_id = str(job_id)
@@ -74,10 +74,10 @@ def _facts(value: dict[str, Any], where: str) -> RunFacts:
         start_s = None if start is None else sacct_fields.time_s(str(start), None)
     except BadInput as bad:
         raise BadInput(bad.reason, where=where) from bad
-    return RunFacts(job_id, start_s, exe, _nodes(value.get("ranks"), where))
+    return RunFacts(job_id, start_s, exe, _parse_nodes(value.get("ranks"), where))
 
 
-def _nodes(ranks: Any, where: str) -> dict[int, str]:
+def _parse_nodes(ranks: Any, where: str) -> dict[int, str]:
     if ranks is None:
         return {}
     if not isinstance(ranks, list):

@@ -40,24 +40,24 @@ class _Step:
     ranks: set[int] = field(default_factory=set)
 
 
-def heads(folder: Path) -> dict[str, Path]:
+def find_yaml_heads(folder: Path) -> dict[str, Path]:
     """The first file of each application that has this layout."""
-    found: dict[str, Path] = {}
+    first_files: dict[str, Path] = {}
     for path in sorted(folder.glob("*.nettiles.*.yaml")):
         match = _FILE.fullmatch(path.name)
         if match:
-            found.setdefault(match.group(1), path)
-    return found
+            first_files.setdefault(match.group(1), path)
+    return first_files
 
 
-def read(head: Path, facts: RunFacts) -> NclRun:
+def read_yaml_run(head: Path, facts: RunFacts) -> NclRun:
     """Read all steps of the application that `head` belongs to."""
     from flitwatch_ingest.sources.ncl_run import NclRun
 
     match = _FILE.fullmatch(head.name)
     assert match is not None
     exe = match.group(1)
-    asked = _asked(head.parent)
+    requested = _requested_counters(head.parent)
     rejected: list[Rejection] = []
     steps: dict[int, _Step] = {}
     digest = hashlib.blake2b(digest_size=8)
@@ -68,23 +68,27 @@ def read(head: Path, facts: RunFacts) -> NclRun:
                 path,
                 named.group(2) == "proctiles",
                 steps.setdefault(int(named.group(3)), _Step()),
-                asked,
+                requested,
                 digest,
                 rejected,
             )
     ranks = sorted({rank for step in steps.values() for rank in step.ranks})
-    counters = sorted({name for step in steps.values() for _, name in step.values}, key=_order(asked))
+    counters = sorted({name for step in steps.values() for _, name in step.values}, key=_sort_key(requested))
     run = facts.run(exe, digest.hexdigest(), ranks, counters)
-    kept = [made for number in sorted(steps) if (made := _made(number, steps[number], ranks, counters, head, rejected))]
-    return NclRun(run, tuple(kept), tuple(rejected))
+    run_steps = [
+        run_step
+        for number in sorted(steps)
+        if (run_step := _build_step(number, steps[number], ranks, counters, head, rejected))
+    ]
+    return NclRun(run, tuple(run_steps), tuple(rejected))
 
 
-def _order(asked: list[str] | None) -> Callable[[str], tuple[int, str]]:
+def _sort_key(asked: list[str] | None) -> Callable[[str], tuple[int, str]]:
     places = {name: at for at, name in enumerate(asked or ())}
     return lambda name: (places.get(name, len(places)), name)
 
 
-def _asked(folder: Path) -> list[str] | None:
+def _requested_counters(folder: Path) -> list[str] | None:
     file = folder / "counters.txt"
     if not file.is_file():
         return None
@@ -132,7 +136,7 @@ def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] |
     rows = (5,) if processor else range(5)
     if x not in rows or y >= cray.TILE_COLUMNS:
         raise BadInput(f"tile ({x},{y}) does not exist: AriesNCL misread the name of a counter that is no tile's")
-    names = _names(columns, x, y, processor, asked)
+    names = _select_names(columns, x, y, processor, asked)
     if len(names) != len(counts):
         raise BadInput(f"has {len(counts)} counts, counters.txt asks for {len(names)} of tile ({x},{y})")
     if any(count >= 2**63 for count in counts) or rank >= 10**7:
@@ -142,7 +146,7 @@ def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] |
         step.values[rank, name] = count
 
 
-def _names(columns: list[str], x: int, y: int, processor: bool, asked: list[str] | None) -> list[str]:
+def _select_names(columns: list[str], x: int, y: int, processor: bool, asked: list[str] | None) -> list[str]:
     """The counters whose values a row of tile (x, y) holds."""
     part = "PT_" if processor else ""
     if asked is None:
@@ -155,7 +159,7 @@ def _names(columns: list[str], x: int, y: int, processor: bool, asked: list[str]
     return names
 
 
-def _made(
+def _build_step(
     number: int, step: _Step, ranks: list[int], counters: list[str], head: Path, rejected: list[Rejection]
 ) -> RunStep | None:
     """A step with a value for every rank and counter; what is missing makes its counters unknown, never zero."""

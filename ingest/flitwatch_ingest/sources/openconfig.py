@@ -1,4 +1,4 @@
-"""What a switch sends by gNMI of OpenConfig's trees: counters by port and queue, and the tree of a document again.
+"""OpenConfig's trees as a switch sends them by gNMI: counters by port and queue, and the tree of a document again.
 
 Paths: openconfig-interfaces.yang and openconfig-if-ethernet.yang (/interfaces/interface/state/counters, .../ethernet/state), openconfig-qos.yang
 (/qos/interfaces/interface/output/queues/queue/state), openconfig-lldp.yang (/lldp). Values come leaf by leaf or as JSON of a whole container (RFC 7951, in which
@@ -32,23 +32,23 @@ _NO_COUNTERS = frozenset({"name", "queue-management-profile", "last-clear"})
 _NUMBER = re.compile(r"(?:.*\D)?([0-9]{1,3})")
 
 
-def leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
+def walk_leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
     """Every leaf below a path; JSON's lists of objects get their keys from `name`, `interface-id` or `id`."""
     if len(path) > _MOST_DEPTH:
         return
     if isinstance(value, dict):
         for name, inner in value.items():
             plain = str(name).rpartition(":")[2]
-            if isinstance(inner, list) and inner and all(isinstance(one, dict) for one in inner):
-                for one in inner:
-                    yield from leaves((*path, (plain, _keys(one))), one)
+            if isinstance(inner, list) and inner and all(isinstance(entry, dict) for entry in inner):
+                for entry in inner:
+                    yield from walk_leaves((*path, (plain, _list_keys(entry))), entry)
             else:
-                yield from leaves((*path, (plain, {})), inner)
+                yield from walk_leaves((*path, (plain, {})), inner)
     else:
         yield path, value
 
 
-def _keys(entry: dict[str, Any]) -> dict[str, str]:
+def _list_keys(entry: dict[str, Any]) -> dict[str, str]:
     plain = {str(name).rpartition(":")[2]: value for name, value in entry.items()}
     return {key: str(plain[key]) for key in ("name", "interface-id", "id") if isinstance(plain.get(key), str | int)}
 
@@ -56,19 +56,19 @@ def _keys(entry: dict[str, Any]) -> dict[str, str]:
 def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]]) -> None:
     """Add the counters of all ports; a queue's number is the last one in its name."""
     for path, value in updates:
-        for at, leaf in leaves(path, value):
+        for at, leaf in walk_leaves(path, value):
             names = [name for name, _ in at]
             if names[:2] == ["interfaces", "interface"] and "counters" in names[2:-1] and "name" in at[1][1]:
-                _add(reading, at[1][1]["name"], names[-1], "", leaf)
+                _add_counter(reading, at[1][1]["name"], names[-1], "", leaf)
             elif names[:3] == ["qos", "interfaces", "interface"] and names[-2:-1] == ["state"] and "queue" in names:
                 keys = at[names.index("queue")][1]
                 port = at[2][1].get("interface-id", "")
                 match = _NUMBER.fullmatch(keys.get("name", ""))
                 if port and match and int(match.group(1)) < LANES:
-                    _add(reading, port, names[-1], f"-{int(match.group(1))}", leaf)
+                    _add_counter(reading, port, names[-1], f"-{int(match.group(1))}", leaf)
 
 
-def _add(reading: Reading, port: str, name: str, queue: str, leaf: object) -> None:
+def _add_counter(reading: Reading, port: str, name: str, queue: str, leaf: object) -> None:
     # Beside counters stand names and the time at which somebody cleared them.
     if name not in _NO_COUNTERS:
         reading.add(port, name + queue, leaf)
@@ -78,13 +78,13 @@ def switch_of(updates: Iterable[tuple[Path, object]], name: str) -> Switch:
     """The switch with its neighbours and its ports' speeds; `name` is its name where it says none."""
     tree: dict[str, Any] = {}
     for path, value in updates:
-        for at, leaf in leaves(path, value):
-            _plant(tree, at, leaf)
-    lldp, interfaces = _listed(tree.get("lldp")), _listed(tree.get("interfaces"))
+        for at, leaf in walk_leaves(path, value):
+            _insert_leaf(tree, at, leaf)
+    lldp, interfaces = _restore_lists(tree.get("lldp")), _restore_lists(tree.get("interfaces"))
     return openconfig_switch(lldp if isinstance(lldp, dict) else {}, interfaces, name)
 
 
-def _plant(tree: dict[str, Any], path: Path, leaf: object) -> None:
+def _insert_leaf(tree: dict[str, Any], path: Path, leaf: object) -> None:
     here = tree
     for number, (name, keys) in enumerate(path):
         if number == len(path) - 1 and not keys:
@@ -103,11 +103,11 @@ class _Entry(tuple[tuple[str, str], ...]):
     """The keys of a list's entry, apart from names of fields."""
 
 
-def _listed(tree: object) -> object:
+def _restore_lists(tree: object) -> object:
     """The tree with its entries as lists again."""
     if not isinstance(tree, dict):
         return tree
     entries = [inner for key, inner in tree.items() if isinstance(key, _Entry)]
     if entries:
-        return [_listed(inner) for inner in entries]
-    return {name: _listed(inner) for name, inner in tree.items()}
+        return [_restore_lists(inner) for inner in entries]
+    return {name: _restore_lists(inner) for name, inner in tree.items()}

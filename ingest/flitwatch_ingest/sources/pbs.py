@@ -52,7 +52,7 @@ _SIGNALS = 256
 
 @dataclass
 class _Open:
-    """What is known of a job that is not over: the record that says most, whether somebody deleted it, and how long it may run (None: not known)."""
+    """State of a job that has not ended: the most detailed record, whether it was deleted, and its time limit (None: unknown)."""
 
     job: Job
     run_known: bool = False
@@ -93,13 +93,13 @@ class PbsReader:
         first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
         if first is None:
             return iter(())
-        if _RECORD.fullmatch(_text(first[1][:200])) is None:
+        if _RECORD.fullmatch(_decode_text(first[1][:200])) is None:
             raise BadInput(
                 "is no accounting log of PBS",
                 where=where,
                 advice="Give the files of PBS_HOME/server_priv/accounting; their names are days, such as 20260131.",
             )
-        return self._records(chain([first], numbered), where)
+        return self._read_records(chain([first], numbered), where)
 
     def rest(self) -> Iterator[Found | Rejection]:
         """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it starts.
@@ -108,58 +108,64 @@ class PbsReader:
         no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
-            yield self._give(self._open.popitem(last=False)[1])
+            yield self._finish_job(self._open.popitem(last=False)[1])
 
-    def _records(self, rows: Iterator[tuple[int, bytes]], where: str) -> Iterator[Found | Rejection]:
+    def _read_records(self, rows: Iterator[tuple[int, bytes]], where: str) -> Iterator[Found | Rejection]:
         for number, raw in rows:
             if not raw.strip():
                 continue
             place = f"{where}:{number}"
             try:
-                yield from self._take(raw, place)
+                yield from self._take_record(raw, place)
             except BadInput as bad:
                 yield Rejection(place, bad.reason, raw)
 
-    def _take(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
+    def _take_record(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
         if not raw.endswith(b"\n"):
             raise BadInput("the line has no end: the file is half-written")
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
-        match = _RECORD.fullmatch(_text(raw))
+        match = _RECORD.fullmatch(_decode_text(raw))
         if match is None:
             raise BadInput("is no record of PBS: date;type;id;attributes")
         when, kind, identity, message = match.groups()
         self._newest_s = max(self._newest_s, self._time_s(when))
         if kind not in _TYPES or (kind == "Q" and not identity[:1].isdigit()):
             return
-        cluster, job_id = self._identity(identity)
+        cluster, job_id = self._parse_identity(identity)
         if job_id is None:
             return
-        yield from self._event(kind, cluster, job_id, when, message, Rejection(place, "", raw))
+        yield from self._take_event(kind, cluster, job_id, when, message, Rejection(place, "", raw))
 
-    def _identity(self, text: str) -> tuple[str, str | None]:
+    def _parse_identity(self, text: str) -> tuple[str, str | None]:
         """Cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
         job_id, server = pbs_job_id(text)
         return self._cluster or server or "default", job_id
 
-    def _event(
+    def _take_event(
         self, kind: str, cluster: str, job_id: str, when: str, message: str, record: Rejection
     ) -> Iterator[Found | Rejection]:
         at_s = self._time_s(when)
-        attributes = _attributes(message)
+        attributes = _parse_attributes(message)
         key = cluster, job_id
-        held = self._open.get(key)
+        open_job = self._open.get(key)
         if kind in "az":
-            _changed(held, kind, attributes)
+            _apply_change(open_job, kind, attributes)
             return
-        if held is not None and _begins_anew(held.job, kind, attributes, at_s):
+        if open_job is not None and _begins_anew(open_job.job, kind, attributes, at_s):
             # Nothing told the end of the run before: it came before this record, and nobody knows when.
             del self._open[key]
-            yield self._give(held, lost=True)
-            held = None
-        described = _describes(attributes)
-        job = _job(cluster, job_id, attributes) if described else held.job if held else Job(cluster, job_id, "PENDING")
-        deleted = held is not None and held.job.state == "CANCELLED"
+            yield self._finish_job(open_job, lost=True)
+            open_job = None
+        described = _has_user(attributes)
+        job = (
+            _parse_job(cluster, job_id, attributes)
+            if described
+            else open_job.job
+            if open_job
+            else Job(cluster, job_id, "PENDING")
+        )
+        deleted = open_job is not None and open_job.job.state == "CANCELLED"
         over = kind in "ER"
         if kind == "Q":
             job = replace(
@@ -171,24 +177,26 @@ class PbsReader:
             if not described:
                 raise BadInput("the record of an end says neither who nor when")
             job = replace(
-                job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _ended(attributes, deleted)
+                job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _final_state(attributes, deleted)
             )
         else:
             aborted = "FAILED" if kind == "A" and job.start_s is not None else "CANCELLED"
             job = replace(job, state=aborted, end_s=job.end_s or at_s)
-        known = bool(_whole(attributes.get("run_count")))
-        limit_s = _limit_s(attributes) if described else None if held is None else held.limit_s
-        entry = _Open(job, known, described or kind in "QS" or (held is not None and held.described), limit_s, record)
+        run_known = bool(_parse_whole(attributes.get("run_count")))
+        limit_s = _limit_s(attributes) if described else None if open_job is None else open_job.limit_s
+        entry = _Open(
+            job, run_known, described or kind in "QS" or (open_job is not None and open_job.described), limit_s, record
+        )
         if over:
             self._open.pop(key, None)
-            yield self._give(entry)
+            yield self._finish_job(entry)
             return
         self._open[key] = entry
         self._open.move_to_end(key)
         if len(self._open) > _OPEN_JOBS:
-            yield self._give(self._open.popitem(last=False)[1])
+            yield self._finish_job(self._open.popitem(last=False)[1])
 
-    def _give(self, entry: _Open, lost: bool = False) -> Found | Rejection:
+    def _finish_job(self, entry: _Open, lost: bool = False) -> Found | Rejection:
         if not entry.described:
             return replace(
                 entry.record,
@@ -203,7 +211,7 @@ class PbsReader:
         return entry.job, entry.run_known
 
     def _is_over(self, entry: _Open) -> bool:
-        """Whether nobody knows any more that a job waits or runs."""
+        """Return whether a job can no longer be pending or running."""
         if self._newest_s < self._now_s - _DAY_S:
             return True
         start_s = entry.job.start_s
@@ -214,24 +222,24 @@ class PbsReader:
             moment = datetime.strptime(text, "%m/%d/%Y %H:%M:%S")
         except ValueError:
             raise BadInput(f"{text!r} is not a time") from None
-        found = fields.time_s(moment.isoformat(), self._zone)
-        assert found is not None, "an ISO time is a time"
-        return found
+        epoch_s = fields.time_s(moment.isoformat(), self._zone)
+        assert epoch_s is not None, "an ISO time is a time"
+        return epoch_s
 
 
-def _text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     return raw.decode("utf-8", errors="replace").rstrip("\r\n")
 
 
-def _attributes(message: str) -> dict[str, str]:
+def _parse_attributes(message: str) -> dict[str, str]:
     """Values by name, the first of each: what a user wrote stands behind who he is."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(message):
-        found.setdefault(name, value.strip('"'))
-    return found
+        values.setdefault(name, value.strip('"'))
+    return values
 
 
-def _changed(held: _Open | None, kind: str, attributes: Mapping[str, str]) -> None:
+def _apply_change(held: _Open | None, kind: str, attributes: Mapping[str, str]) -> None:
     """Take in that a job may run for another time, or that it was suspended: PBS does not count that time."""
     if held is None:
         return
@@ -242,7 +250,7 @@ def _changed(held: _Open | None, kind: str, attributes: Mapping[str, str]) -> No
 
 
 def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float) -> bool:
-    """Whether a record speaks of another run than the one that is held: the job waits again, or starts at another time."""
+    """Return whether a record belongs to a later run than the one held: the job is queued again, or starts at another time."""
     if job.state != "RUNNING" or job.start_s is None:
         return False
     if kind == "Q":
@@ -252,18 +260,18 @@ def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float
 
 
 def _limit_s(attributes: Mapping[str, str]) -> float | None:
-    """How long it may run; None: no record says."""
+    """Return the time limit in seconds; None if the record has none."""
     return fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
 
 
-def _describes(attributes: Mapping[str, str]) -> bool:
+def _has_user(attributes: Mapping[str, str]) -> bool:
     return "user" in attributes
 
 
-def _job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
+def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
     project = attributes.get("project")
-    hosts = _hosts(attributes)
-    runs = _whole(attributes.get("run_count"))
+    hosts = _list_hosts(attributes)
+    runs = _parse_whole(attributes.get("run_count"))
     return Job(
         cluster,
         job_id,
@@ -273,16 +281,16 @@ def _job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
         account=attributes.get("account") or (project if project != "_pbs_project_default" else None) or None,
         name=attributes.get("jobname") or None,
         partition=attributes.get("queue") or None,
-        exit_code=_exit_code(_status(attributes)),
+        exit_code=_exit_code(_parse_status(attributes)),
         submit_s=fields.time_s(attributes.get("ctime") or attributes.get("qtime") or "", None),
         start_s=fields.time_s(attributes.get("start", ""), None),
         end_s=fields.time_s(attributes.get("end", ""), None),
-        nodes=len(hosts) or _whole(attributes.get("Resource_List.nodect")),
-        node_list=fields.node_list(hostlist.compress(hosts)) if hosts else None,
+        nodes=len(hosts) or _parse_whole(attributes.get("Resource_List.nodect")),
+        node_list=fields.node_list(hostlist.compress_hosts(hosts)) if hosts else None,
     )
 
 
-def _hosts(attributes: Mapping[str, str]) -> list[str]:
+def _list_hosts(attributes: Mapping[str, str]) -> list[str]:
     """Hosts in the order given, each once: of `n1/0*36+n2/0*36`, else of `(n1:ncpus=36)+(n2[0]:ncpus=18+n2[1]:ncpus=18)`."""
     places = attributes.get("exec_host")
     if places:
@@ -298,9 +306,9 @@ def _hosts(attributes: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _ended(attributes: Mapping[str, str], deleted: bool) -> str:
+def _final_state(attributes: Mapping[str, str], deleted: bool) -> str:
     """The state in Slurm's words of a job that is over."""
-    status = _status(attributes)
+    status = _parse_status(attributes)
     if status == _OUT_OF_TIME or (status is not None and status >= _SIGNALS and _used_up(attributes)):
         return "TIMEOUT"
     if deleted:
@@ -311,13 +319,13 @@ def _ended(attributes: Mapping[str, str], deleted: bool) -> str:
 
 
 def _used_up(attributes: Mapping[str, str]) -> bool:
-    """Whether the job ran as long as it was allowed to."""
+    """Return whether the job used all of its time limit."""
     limit = _limit_s(attributes)
     used = fields.elapsed_s(attributes.get("resources_used.walltime", ""))
     return limit is not None and used is not None and used >= limit
 
 
-def _status(attributes: Mapping[str, str]) -> int | None:
+def _parse_status(attributes: Mapping[str, str]) -> int | None:
     text = attributes.get("Exit_status", "")
     if text and _STATUS.fullmatch(text) is None:
         raise BadInput(f"{text[:40]!r} is not an exit status")
@@ -331,5 +339,5 @@ def _exit_code(status: int | None) -> str | None:
     return f"0:{status - _SIGNALS}" if status >= _SIGNALS else f"{status}:0"
 
 
-def _whole(text: str | None) -> int | None:
-    return fields.count(text) if text else None
+def _parse_whole(text: str | None) -> int | None:
+    return fields.parse_count(text) if text else None

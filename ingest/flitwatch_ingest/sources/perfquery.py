@@ -1,4 +1,4 @@
-"""What `perfquery` of infiniband-diags prints: counters of one or several ports of a device."""
+"""Parser for the output of infiniband-diags' `perfquery`: counters of one or more ports of a device."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ _BITS = {
 Counters = dict[str, int]
 
 
-def parse(text: str) -> dict[int, Counters]:
+def parse_ports(text: str) -> dict[int, Counters]:
     """Counters by port; what is not a counter's line is left out."""
-    found: dict[int, Counters] = {}
+    by_port: dict[int, Counters] = {}
     port: Counters | None = None
     absent = _ASKED
     for line in text.splitlines():
         if head := _HEAD.match(line):
-            port = found.setdefault(int(head.group(2)), {})
+            port = by_port.setdefault(int(head.group(2)), {})
             waits = int(head.group(3) or "-1", 0) & _WAITS
             absent = _ASKED if head.group(1) else _FALSE if waits else _FALSE | {"PortXmitWait"}
         elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in absent:
             count = numerals.whole_or_hexadecimal(value.group(2))
             if count is not None:
                 port[value.group(1)] = count
-    return found
+    return by_port
 
 
-def saturated(counters: Counters) -> set[str]:
+def find_saturated(counters: Counters) -> set[str]:
     """The counters of PortCounters that stand at their largest value, and count no more until they are cleared."""
     return {name for name, value in counters.items() if name in _BITS and value >= (1 << _BITS[name]) - 1}

@@ -51,7 +51,7 @@ _LANES = {
 
 
 class Target(NamedTuple):
-    """Where an agent is asked: LID, queue pair, its key, and service level."""
+    """Address of an agent: LID, queue pair, its key, and service level."""
 
     lid: int
     queue_pair: int = 1
@@ -69,14 +69,14 @@ class Question(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a device answered: its status (0: none to complain of) and the attribute."""
+    """Answer of a device: its status (0: no error) and the attribute."""
 
     status: int
     attribute: bytes
 
 
 class Abilities(NamedTuple):
-    """What a device counts, of its ClassPortInfo."""
+    """Optional counters that a device has, from its ClassPortInfo."""
 
     waits: bool
     dropped: bool
@@ -84,52 +84,52 @@ class Abilities(NamedTuple):
     errors: bool
 
 
-def datagram(question: Question, transaction: int) -> bytes:
+def build_datagram(question: Question, transaction: int) -> bytes:
     """A question's `SIZE` bytes."""
     head = _HEADER.pack(1, CLASS, 1, question.method, 0, transaction, question.attribute, 0)
     about = struct.pack(">xBH14xB", question.port, question.mask & 0xFFFF, question.mask >> 16)
     return (head.ljust(_BEGIN, b"\0") + about).ljust(SIZE, b"\0")
 
 
-def reply(mad: bytes) -> tuple[int, Reply]:
+def parse_reply(mad: bytes) -> tuple[int, Reply]:
     """The transaction's low 32 bits (the kernel uses the others) and what the datagram answers."""
     _, _, _, _, status, transaction, _, _ = _HEADER.unpack_from(mad)
     return transaction & 0xFFFFFFFF, Reply(status, mad[_BEGIN:SIZE])
 
 
-def redirected(attribute: bytes) -> Target | None:
-    """Where an agent that redirects is to be asked; None where it says so by a GID alone."""
+def redirect_target(attribute: bytes) -> Target | None:
+    """Return the target that an agent redirects to; None if it gives only a GID."""
     level, lid, queue_pair, queue_key = _REDIRECTION.unpack_from(attribute)
     return Target(lid, queue_pair & 0xFFFFFF, queue_key, level >> 4) if lid else None
 
 
-def abilities(attribute: bytes) -> Abilities:
-    """What a device says in ClassPortInfo."""
+def parse_abilities(attribute: bytes) -> Abilities:
+    """Parse the optional counters of a device from ClassPortInfo."""
     mask, more = _MASKS.unpack_from(attribute)
     return Abilities(bool(mask & 1 << 12), bool(mask & 1 << 15), bool(mask & 1 << 9), bool(more >> 5 & 2))
 
 
-def everything(able: Abilities) -> int:
+def clear_mask(able: Abilities) -> int:
     """The mask that clears all of PortCounters that a device has."""
     return 0xFFFF | able.waits << 16 | able.dropped << 17
 
 
-def counters(number: int, attribute: bytes, able: Abilities) -> Counters:
+def parse_counters(number: int, attribute: bytes, able: Abilities) -> Counters:
     """The counters of an answer to the attribute `number`, as `perfquery.parse` gives them."""
     if number in _LANES:
         layout, names = _LANES[number]
         return dict(zip(names, layout.unpack_from(attribute), strict=True))
     if number == PORT_COUNTERS_EXTENDED:
-        found: Counters = {}
+        values: Counters = {}
         for (begin, names), has in zip(_WIDE, (True, able.casts, able.errors), strict=True):
             if has:
-                found.update(zip(names, struct.unpack_from(f">{len(names)}Q", attribute, begin), strict=True))
-        return found
+                values.update(zip(names, struct.unpack_from(f">{len(names)}Q", attribute, begin), strict=True))
+        return values
     *errors, both, vl15, xmit, rcv, xmit_pkts, rcv_pkts, waits = _NARROW.unpack_from(attribute)
-    found = dict(zip(_ERRORS, errors, strict=True))
-    found |= dict(zip(_NIBBLES, (both >> 4, both & 15), strict=True))
-    found["VL15Dropped"] = vl15
-    found |= dict(zip(_TRAFFIC, (xmit, rcv, xmit_pkts, rcv_pkts), strict=True))
+    values = dict(zip(_ERRORS, errors, strict=True))
+    values |= dict(zip(_NIBBLES, (both >> 4, both & 15), strict=True))
+    values["VL15Dropped"] = vl15
+    values |= dict(zip(_TRAFFIC, (xmit, rcv, xmit_pkts, rcv_pkts), strict=True))
     if able.waits:
-        found["PortXmitWait"] = waits
-    return found
+        values["PortXmitWait"] = waits
+    return values

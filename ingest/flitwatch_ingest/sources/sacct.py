@@ -15,18 +15,18 @@ from flitwatch_ingest.sources.incarnations import Found, number_restarts
 from flitwatch_ingest.sources.rejection import Rejection
 
 
-def decode(
+def decode_jobs(
     data: bytes, where: str, *, zone: ZoneInfo | None = None, cluster: str = "default"
 ) -> tuple[list[Job], list[Rejection]]:
     """Jobs of one sacct output, in the order printed, and what could not be read; restarts are numbered within this output.
 
-    Parameters and errors are those of `read`.
+    Parameters and errors are those of `read_jobs`.
     """
-    found, rejected = read(data, where, zone=zone, cluster=cluster)
-    return number_restarts(found), rejected
+    jobs, rejected = read_jobs(data, where, zone=zone, cluster=cluster)
+    return number_restarts(jobs), rejected
 
 
-def read(
+def read_jobs(
     data: bytes,
     where: str,
     *,
@@ -36,18 +36,18 @@ def read(
 ) -> tuple[list[Found], list[Rejection]]:
     """Jobs of one output, each with whether its restart count is known, and what could not be read.
 
-    Parameters and errors are those of `stream`.
+    Parameters and errors are those of `stream_jobs`.
     """
-    found, rejected = [], []
-    for item in stream(io.BytesIO(data), where, zone=zone, cluster=cluster, columns=columns):
+    jobs, rejected = [], []
+    for item in stream_jobs(io.BytesIO(data), where, zone=zone, cluster=cluster, columns=columns):
         if isinstance(item, Rejection):
             rejected.append(item)
         else:
-            found.append(item)
-    return found, rejected
+            jobs.append(item)
+    return jobs, rejected
 
 
-def stream(
+def stream_jobs(
     source: IO[bytes],
     where: str,
     *,
@@ -83,13 +83,13 @@ def stream(
             break
     rest, first = chain(head, lines), head[-1] if head else b""
     if first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        found, rejected = sacct_json.decode(b"".join(rest).removeprefix(b"\xef\xbb\xbf"), where, cluster)
-        return chain(found, rejected)
-    return sacct_text.read(rest, where, zone, cluster, columns)
+        jobs, rejected = sacct_json.decode_json_jobs(b"".join(rest).removeprefix(b"\xef\xbb\xbf"), where, cluster)
+        return chain(jobs, rejected)
+    return sacct_text.read_text_jobs(rest, where, zone, cluster, columns)
 
 
 class SacctReader:
-    """Turns outputs of sacct into jobs; the parameters are those of `stream`."""
+    """Turns outputs of sacct into jobs; the parameters are those of `stream_jobs`."""
 
     def __init__(
         self, zone: ZoneInfo | None = None, cluster: str = "default", columns: Sequence[str] | None = None
@@ -97,15 +97,15 @@ class SacctReader:
         self._zone, self._cluster, self._columns = zone, cluster, columns
 
     def read(self, source: IO[bytes], where: str) -> Iterator[Found | Rejection]:
-        """As `stream`."""
-        return stream(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
+        """As `stream_jobs`."""
+        return stream_jobs(source, where, zone=self._zone, cluster=self._cluster, columns=self._columns)
 
     def rest(self) -> Iterator[Found | Rejection]:
         """Nothing: no job goes on in another file."""
         return iter(())
 
 
-def record(job: Job) -> JobRecord:
+def to_job_record(job: Job) -> JobRecord:
     """The JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
     return {
         "cluster": job.cluster,
@@ -138,4 +138,4 @@ def record(job: Job) -> JobRecord:
     }
 
 
-__all__ = ["BadInput", "Rejection", "SacctReader", "decode", "read", "record"]
+__all__ = ["BadInput", "Rejection", "SacctReader", "decode_jobs", "read_jobs", "to_job_record"]

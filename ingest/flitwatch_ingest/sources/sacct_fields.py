@@ -29,11 +29,11 @@ STATES = frozenset(
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Return whether a cell has no value."""
     return text.strip().lower() in _NOTHING
 
 
-def optional(text: str) -> str | None:
+def optional_text(text: str) -> str | None:
     """The cell's text, or None where it says nothing."""
     return None if is_nothing(text) else text.strip()
 
@@ -51,10 +51,10 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
     if is_nothing(text):
         return ()
     text = text.strip()
-    if numerals.whole(text) in NO_TIMES:
+    if numerals.parse_whole(text) in NO_TIMES:
         return ()
     if _EPOCH.fullmatch(text):
-        return (_plausible(float(text), text),)
+        return (_check_range(float(text), text),)
     try:
         moment = datetime.fromisoformat(text if text.isascii() else "")
     except ValueError:
@@ -64,17 +64,17 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
         moment = moment.replace(tzinfo=zone) if zone else moment
         folds = (moment.replace(fold=0), moment.replace(fold=1))
     try:
-        found = [_plausible(fold.astimezone(UTC).timestamp(), text) for fold in folds]
+        times = [_check_range(fold.astimezone(UTC).timestamp(), text) for fold in folds]
     except (OverflowError, OSError, ValueError):  # year 1 in a zone east of Greenwich is year 0
         raise BadInput(f"{text[:40]!r} is not a time") from None
     # In spring the two differ as well, of a time that no clock showed: it is read as before.
-    return tuple(dict.fromkeys(found)) if found[-1] > found[0] else (found[0],)
+    return tuple(dict.fromkeys(times)) if times[-1] > times[0] else (times[0],)
 
 
 def elapsed_s(text: str) -> float | None:
     """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
     text = text.strip()
-    seconds = numerals.whole(text, most=10**11)
+    seconds = numerals.parse_whole(text, most=10**11)
     if seconds is not None:
         return float(seconds)
     match = _ELAPSED.fullmatch(text)
@@ -84,13 +84,13 @@ def elapsed_s(text: str) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
 
 
-def _plausible(seconds: float, text: str) -> float:
+def _check_range(seconds: float, text: str) -> float:
     if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadInput(f"time {text[:40]!r} lies outside 2000 to 2100")
     return seconds
 
 
-def state(text: str) -> str:
+def parse_state(text: str) -> str:
     """The state's name: CANCELLED of `CANCELLED by 1002`; BadInput for what is none of Slurm's."""
     match = _STATE.fullmatch(text.strip())
     if match is None or match.group(1) not in STATES:
@@ -107,12 +107,12 @@ def exit_code(text: str) -> str | None:
     return text.strip()
 
 
-def count(text: str) -> int | None:
+def parse_count(text: str) -> int | None:
     """A whole number, None for an empty cell."""
     text = text.strip()
     if is_nothing(text):
         return None
-    number = numerals.whole(text, most=10**9 - 1)
+    number = numerals.parse_whole(text, most=10**9 - 1)
     if number is None:
         raise BadInput(f"{text[:40]!r} is not a number of nodes")
     return number
@@ -122,5 +122,5 @@ def node_list(text: str) -> str | None:
     """The host list as written, after checking that it can be expanded; None where no node was assigned."""
     if is_nothing(text):
         return None
-    hostlist.expand(text)
+    hostlist.expand_hosts(text)
     return text.strip()

@@ -15,13 +15,13 @@ from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
 
-def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
+def decode_json_jobs(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]], list[Rejection]]:
     """Jobs with whether their restart is known, and rejected entries; of a truncated file the whole entries are read."""
-    found: list[tuple[Job, bool]] = []
+    jobs: list[tuple[Job, bool]] = []
     rejected: list[Rejection] = []
-    for place, entry, raw in _entries(data, where, rejected):
+    for place, entry, raw in _iterate_entries(data, where, rejected):
         try:
-            found.append(_controllers_job(entry, cluster) if "job_state" in entry else _job(entry, cluster))
+            jobs.append(_controllers_job(entry, cluster) if "job_state" in entry else _parse_job(entry, cluster))
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
@@ -29,10 +29,10 @@ def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]
             rejected.append(
                 Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or orjson.dumps(entry))
             )
-    return found, rejected
+    return jobs, rejected
 
 
-def _entries(data: bytes, where: str, rejected: list[Rejection]) -> Iterator[tuple[str, Any, bytes]]:
+def _iterate_entries(data: bytes, where: str, rejected: list[Rejection]) -> Iterator[tuple[str, Any, bytes]]:
     try:
         whole = orjson.loads(data)
     except orjson.JSONDecodeError as broken:
@@ -70,32 +70,32 @@ def _entries_of_broken(
         start, number = end, number + 1
 
 
-def _job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
+def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     time = entry["time"]
     restarts = entry.get("restart_cnt")
     job = Job(
         cluster=entry.get("cluster") or cluster,
         job_id=_job_id(entry),
-        state=_state(entry["state"]["current"]),
-        restart=int(_number(restarts) or 0),
-        user=_text(entry.get("user")) or _text(entry.get("association", {}).get("user")),
-        account=_text(entry.get("account")),
-        name=_text(entry.get("name")),
-        partition=_text(entry.get("partition")),
+        state=_parse_state(entry["state"]["current"]),
+        restart=int(_optional_number(restarts) or 0),
+        user=_optional_text(entry.get("user")) or _optional_text(entry.get("association", {}).get("user")),
+        account=_optional_text(entry.get("account")),
+        name=_optional_text(entry.get("name")),
+        partition=_optional_text(entry.get("partition")),
         exit_code=_exit_code(entry.get("exit_code")),
-        submit_s=_time(time.get("submission")),
-        start_s=_time(time.get("start")),
-        end_s=_time(time.get("end")),
-        nodes=_count(entry.get("allocation_nodes")),
+        submit_s=_parse_time_s(time.get("submission")),
+        start_s=_parse_time_s(time.get("start")),
+        end_s=_parse_time_s(time.get("end")),
+        nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
-        steps=tuple(_step(step) for step in entry.get("steps") or ()),
+        steps=tuple(_parse_step(step) for step in entry.get("steps") or ()),
     )
-    return infer_end(job, _number(time.get("elapsed"))), bool(_number(restarts))
+    return infer_end(job, _optional_number(time.get("elapsed"))), bool(_optional_number(restarts))
 
 
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     """A job as slurmctld knows it: `squeue --json`, `scontrol show jobs --json`, slurmrestd's /slurm/*/jobs."""
-    state = _state(entry["job_state"])
+    state = _parse_state(entry["job_state"])
     begun = state not in ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
     over = begun and state not in (
         "RUNNING",
@@ -107,28 +107,28 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         "CONFIGURING",
         "RESIZING",
     )
-    restarts = _number(entry.get("restart_cnt"))
+    restarts = _optional_number(entry.get("restart_cnt"))
     array = {
-        "job_id": _number(entry.get("array_job_id")),
+        "job_id": _optional_number(entry.get("array_job_id")),
         "task_id": entry.get("array_task_id"),
         "task": entry.get("array_task_string"),
     }
-    het = {"job_id": _number(entry.get("het_job_id")), "job_offset": entry.get("het_job_offset")}
+    het = {"job_id": _optional_number(entry.get("het_job_id")), "job_offset": entry.get("het_job_offset")}
     job = Job(
         cluster=entry.get("cluster") or cluster,
         job_id=_job_id({"job_id": entry["job_id"], "array": array, "het": het}),
         state=state,
         restart=restarts or 0,
-        user=_text(entry.get("user_name")),
-        account=_text(entry.get("account")),
-        name=_text(entry.get("name")),
-        partition=_text(entry.get("partition")),
+        user=_optional_text(entry.get("user_name")),
+        account=_optional_text(entry.get("account")),
+        name=_optional_text(entry.get("name")),
+        partition=_optional_text(entry.get("partition")),
         exit_code=_exit_code(entry.get("exit_code")) if over else None,
-        submit_s=_time(entry.get("submit_time")),
+        submit_s=_parse_time_s(entry.get("submit_time")),
         # What has not begun has the scheduler's forecast here, and what has not ended its limit.
-        start_s=_time(entry.get("start_time")) if begun else None,
-        end_s=_time(entry.get("end_time")) if over else None,
-        nodes=_count(entry.get("node_count")),
+        start_s=_parse_time_s(entry.get("start_time")) if begun else None,
+        end_s=_parse_time_s(entry.get("end_time")) if over else None,
+        nodes=_parse_node_count(entry.get("node_count")),
         node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
     )
     return infer_end(job), restarts is not None
@@ -137,41 +137,41 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
 def _job_id(entry: dict[str, Any]) -> str:
     """The id as sacct prints it: 3_4 for a task of an array, 10+1 for a component of a heterogeneous job."""
     array, het = entry.get("array") or {}, entry.get("het") or {}
-    task = _number(array.get("task_id"))
+    task = _optional_number(array.get("task_id"))
     pending = array.get("task") or ""
-    job_id = str(_identity(entry["job_id"]))
+    job_id = str(_parse_job_number(entry["job_id"]))
     if array.get("job_id"):
         which = str(task) if task is not None else f"[{pending}]" if pending else None
-        job_id = f"{_identity(array['job_id'])}_{which}" if which is not None else job_id
+        job_id = f"{_parse_job_number(array['job_id'])}_{which}" if which is not None else job_id
     if het.get("job_id"):
-        job_id = f"{_identity(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
+        job_id = f"{_parse_job_number(het['job_id'])}+{_optional_number(het.get('job_offset')) or 0}"
     split_job_id(job_id)
     return job_id
 
 
-def _identity(value: Any) -> int:
-    found = numerals.whole(value) if isinstance(value, str) else _number(value)
-    if found is None:
+def _parse_job_number(value: Any) -> int:
+    number = numerals.parse_whole(value) if isinstance(value, str) else _optional_number(value)
+    if number is None:
         raise BadInput(f"{str(value)[:40]!r} is not the number of a job")
-    return found
+    return number
 
 
-def _step(step: dict[str, Any]) -> JobStep:
+def _parse_step(step: dict[str, Any]) -> JobStep:
     time, nodes = step.get("time") or {}, step.get("nodes") or {}
     identity = str(step["step"]["id"])
     return JobStep(
         # Slurm 24.11 writes 1.batch where 22.05 writes batch.
         step=identity.rpartition(".")[2] if "." in identity else identity,
-        name=_text(step["step"].get("name")),
-        state=_state(step["state"]) if step.get("state") else None,
-        start_s=_time(time.get("start")),
-        end_s=_time(time.get("end")),
-        nodes=_count(nodes.get("count")),
+        name=_optional_text(step["step"].get("name")),
+        state=_parse_state(step["state"]) if step.get("state") else None,
+        start_s=_parse_time_s(time.get("start")),
+        end_s=_parse_time_s(time.get("end")),
+        nodes=_parse_node_count(nodes.get("count")),
         node_list=fields.node_list(nodes.get("range") or ""),
     )
 
 
-def _number(value: Any) -> int | None:
+def _optional_number(value: Any) -> int | None:
     """A number in either form; None where it is not set."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
@@ -182,35 +182,35 @@ def _number(value: Any) -> int | None:
     return value
 
 
-def _count(value: Any) -> int | None:
-    number = _number(value)
+def _parse_node_count(value: Any) -> int | None:
+    number = _optional_number(value)
     if number is not None and not 0 <= number < 10**9:
         raise BadInput(f"{number} is not a number of nodes")
     return number
 
 
-def _time(value: Any) -> float | None:
+def _parse_time_s(value: Any) -> float | None:
     """Epoch seconds; 0 and NO_VAL mean that it has not come yet."""
-    number = _number(value)
+    number = _optional_number(value)
     return None if number is None else fields.time_s(str(number), None)
 
 
-def _text(value: Any) -> str | None:
+def _optional_text(value: Any) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-def _state(value: Any) -> str:
+def _parse_state(value: Any) -> str:
     """One state of a text or a list: a list's first is the state, REQUEUED beside PENDING is how sacct prints it."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput("has no state")
-    return fields.state("REQUEUED" if "REQUEUED" in names else names[0])
+    return fields.parse_state("REQUEUED" if "REQUEUED" in names else names[0])
 
 
 def _exit_code(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
-    code = _number(value.get("return_code"))
+    code = _optional_number(value.get("return_code"))
     signal = value.get("signal") or {}
-    number = _number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
+    number = _optional_number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
     return None if code is None and number is None else f"{code or 0}:{number or 0}"

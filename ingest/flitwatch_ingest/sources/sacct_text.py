@@ -55,7 +55,7 @@ _LAYOUTS = (
 )  # fmt: skip
 
 
-def read(
+def read_text_jobs(
     lines: Iterable[bytes], where: str, zone: ZoneInfo | None, cluster: str, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[Job, bool] | Rejection]:
     """Jobs with whether their restart is known, and rejected lines, as they are read; memory holds the last `_OPEN_JOBS` jobs.
@@ -82,13 +82,13 @@ def read(
             where=where,
             advice="Use scontrol show jobs --json, or sacct --parsable2.",
         )
-    delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
+    delimiter, names, headed = _detect_columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
-    return _rows(rows, header, _Reader(names, delimiter, zone, cluster), where)
+    return _read_rows(rows, header, _Reader(names, delimiter, zone, cluster), where)
 
 
-def _rows(
+def _read_rows(
     rows: Iterable[tuple[int, bytes]], header: bytes | None, reader: _Reader, where: str
 ) -> Iterator[tuple[Job, bool] | Rejection]:
     lines = deque[tuple[int, bytes]]()
@@ -102,17 +102,17 @@ def _rows(
             continue
         try:
             # A name may hold line feeds: the fields of a record go on until there are as many as the header has.
-            record, taken = raw, 0
-            while reader.is_short(record) and taken < _MOST_LINES and len(record) < _LONGEST_LINE:
-                if taken == len(lines):
+            record, joined_lines = raw, 0
+            while reader.is_short(record) and joined_lines < _MOST_LINES and len(record) < _LONGEST_LINE:
+                if joined_lines == len(lines):
                     following = next(rows, None)
                     if following is None:
                         break
                     lines.append(following)
-                record += lines[taken][1]
-                taken += 1
-            if taken and reader.is_whole(record):
-                for _ in range(taken):
+                record += lines[joined_lines][1]
+                joined_lines += 1
+            if joined_lines and reader.is_whole(record):
+                for _ in range(joined_lines):
                     lines.popleft()
                 raw = record
             if not raw.endswith(b"\n") and reader.lacks_nodes(raw):
@@ -125,10 +125,12 @@ def _rows(
     yield from reader.rest()
 
 
-def _columns(raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] | None) -> tuple[str, list[str], bool]:
+def _detect_columns(
+    raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] | None
+) -> tuple[str, list[str], bool]:
     """Delimiter, columns, and whether the line is a header."""
     try:
-        return (*_header(raw, here), True)
+        return (*_parse_header(raw, here), True)
     except BadInput:
         if raw.lower().replace(b"|", b" ").split()[:1] in ([b"jobid"], [b"jobidraw"]):
             raise
@@ -136,24 +138,24 @@ def _columns(raw: bytes, here: str, zone: ZoneInfo | None, named: Sequence[str] 
         layouts = [tuple(name.strip().lower() for name in named)] if named else _LAYOUTS
         for delimiter in DELIMITERS:
             for layout in layouts:
-                if _fits(layout, text, delimiter, zone):
+                if _fits_layout(layout, text, delimiter, zone):
                     return delimiter, list(layout), False
         if named:
             raise BadInput(f"the first line does not fit the columns {','.join(named)}", where=here) from None
         raise
 
 
-def _fits(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInfo | None) -> bool:
+def _fits_layout(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInfo | None) -> bool:
     if not {"jobid", "jobidraw"} & set(layout) or delimiter not in text:
         return False
     try:
-        found = _Reader(list(layout), delimiter, zone, "").values(text)
+        values = _Reader(list(layout), delimiter, zone, "").values(text)
     except BadInput:
         return False
-    return bool(found.get("jobid") or found.get("jobidraw")) and ("." in text or "state" in found)
+    return bool(values.get("jobid") or values.get("jobidraw")) and ("." in text or "state" in values)
 
 
-def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
+def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
     text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
     between = _FIRST_COLUMN.match(text)
     for delimiter in (*DELIMITERS, *((between.group(1),) if between else ())):
@@ -183,22 +185,22 @@ class _Reader:
         self._free = [at for at, name in enumerate(columns) if name in _FREE_TEXT]
         self._checks: _Checks = {
             "jobid": _job_or_step,
-            "state": fields.state,
+            "state": fields.parse_state,
             "exitcode": fields.exit_code,
-            "nnodes": fields.count,
-            "allocnodes": fields.count,
+            "nnodes": fields.parse_count,
+            "allocnodes": fields.parse_count,
             "nodelist": fields.node_list,
-            "restarts": fields.count,
+            "restarts": fields.parse_count,
             "jobidraw": _job_or_step,
-            "uid": _whole,
-            "ncpus": _whole,
-            "elapsedraw": _seconds,
+            "uid": _check_whole,
+            "ncpus": _check_whole,
+            "elapsedraw": _parse_seconds,
             "elapsed": fields.elapsed_s,
-            "_end": _empty,
+            "_end": _check_empty,
         }
         for name in ("submit", "start", "end", "eligible"):
             self._checks[name] = lambda text: fields.time_s(text, zone)
-        self._checks = {name: _kept(check) for name, check in self._checks.items()}
+        self._checks = {name: _cache_check(check) for name, check in self._checks.items()}
         self._zone = zone
         self._number = 0
         # In the order they were read, each with whether its restart is known and with its steps.
@@ -217,7 +219,7 @@ class _Reader:
         ):
             return False
         try:
-            self._checked(cells)
+            self._check_cells(cells)
         except BadInput:
             return False
         return True
@@ -226,11 +228,11 @@ class _Reader:
         """Check whether a record lists fewer nodes than it counts; BadInput if it is not a record."""
         values = self.values(raw.decode("utf-8", errors="replace"))
         nodes, listed = values.get("nnodes") or values.get("allocnodes"), values.get("nodelist")
-        return nodes is not None and listed is not None and len(hostlist.expand(listed)) != nodes
+        return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
         """A line's values by column; BadInput where they cannot be."""
-        return self._values(text.split(self._delimiter))
+        return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:
         """Read one line, and give the job that no step joins any more; BadInput says why it cannot be."""
@@ -242,41 +244,41 @@ class _Reader:
         if step:
             self._add_step(cluster, job_id, step, values)
             return
-        known = values.get("restarts") is not None
+        restart_known = values.get("restarts") is not None
         if "state" not in values:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
         self._number += 1
         self._latest[cluster, job_id] = self._number
-        self._open[self._number] = _job(cluster, job_id, values), known, []
+        self._open[self._number] = _build_job(cluster, job_id, values), restart_known, []
         if len(self._open) > _OPEN_JOBS:
-            oldest, (job, known, steps) = self._open.popitem(last=False)
+            oldest, (job, restart_known, steps) = self._open.popitem(last=False)
             if self._latest.get((job.cluster, job.job_id)) == oldest:
                 del self._latest[job.cluster, job.job_id]
-            yield _with(job, steps), known
+            yield _add_steps(job, steps), restart_known
 
     def rest(self) -> Iterator[tuple[Job, bool]]:
         """The jobs that are still open."""
-        for job, known, steps in self._open.values():
-            yield _with(job, steps), known
+        for job, restart_known, steps in self._open.values():
+            yield _add_steps(job, steps), restart_known
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
         at = self._latest.get((cluster, job_id))
         if at is None:
             raise BadInput(f"step {step[:40]!r} of job {job_id[:40]!r}, which was not read before")
-        self._open[at][2].append(_step(step, values))
+        self._open[at][2].append(_build_step(step, values))
 
-    def _values(self, cells: list[str]) -> dict[str, Any]:
+    def _parse_cells(self, cells: list[str]) -> dict[str, Any]:
         surplus = len(cells) - len(self._columns)
         if surplus < 0:
             raise BadInput(f"has {len(cells)} fields, the header {len(self._columns)}")
         if surplus == 0:
-            return self._checked(cells)
+            return self._check_cells(cells)
         if not self._free or surplus > _MOST_SURPLUS:
             raise BadInput(f"has {len(cells)} fields, the header {len(self._columns)}: a text contains the delimiter")
         ways = []
         for shares in combinations_with_replacement(range(len(self._free)), surplus):
             try:
-                ways.append(self._checked(self._joined(cells, shares)))
+                ways.append(self._check_cells(self._join_cells(cells, shares)))
             except BadInput:
                 continue
         if len(ways) != 1:
@@ -286,7 +288,7 @@ class _Reader:
             )
         return ways[0]
 
-    def _joined(self, cells: list[str], shares: tuple[int, ...]) -> list[str]:
+    def _join_cells(self, cells: list[str], shares: tuple[int, ...]) -> list[str]:
         """The cells with each free-text column taking as many surplus cells as `shares` names it."""
         out: list[str] = []
         rest = iter(cells)
@@ -295,19 +297,19 @@ class _Reader:
             out.append(self._delimiter.join(next(rest) for _ in range(1 + extra.get(column, 0))))
         return out
 
-    def _checked(self, cells: list[str]) -> dict[str, Any]:
+    def _check_cells(self, cells: list[str]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name, text in zip(self._columns, cells, strict=True):
             check = self._checks.get(name)
             try:
-                values[name] = check(text) if check else fields.optional(text)
+                values[name] = check(text) if check else fields.optional_text(text)
             except BadInput as bad:
                 raise BadInput(f"{name}: {bad.reason}") from bad
         if "start" in values and (took := values.get("elapsedraw") or values.get("elapsed")):
-            self._resolve(values, dict(zip(self._columns, cells, strict=True)), took)
+            self._resolve_fold(values, dict(zip(self._columns, cells, strict=True)), took)
         return values
 
-    def _resolve(self, values: dict[str, Any], cells: dict[str, str], took_s: float) -> None:
+    def _resolve_fold(self, values: dict[str, Any], cells: dict[str, str], took_s: float) -> None:
         """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
         starts, ends = (fields.times_s(cells.get(name, ""), self._zone) for name in ("start", "end"))
         if len(starts) < 2 and len(ends) < 2:
@@ -320,17 +322,17 @@ class _Reader:
             values["start"], values["end"] = possible[0]
 
 
-def _kept(check: Callable[[str], Any]) -> Callable[[str], Any]:
+def _cache_check(check: Callable[[str], Any]) -> Callable[[str], Any]:
     """The same check, which keeps what it found of short cells."""
-    found = lru_cache(_KEPT_CELLS)(check)
-    return lambda text: found(text) if len(text) <= _KEPT_CELL_LENGTH else check(text)
+    cache = lru_cache(_KEPT_CELLS)(check)
+    return lambda text: cache(text) if len(text) <= _KEPT_CELL_LENGTH else check(text)
 
 
-def _with(job: Job, steps: Sequence[JobStep]) -> Job:
+def _add_steps(job: Job, steps: Sequence[JobStep]) -> Job:
     return replace(job, steps=tuple(steps)) if steps else job
 
 
-def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
+def _build_job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
     nodes = values.get("nnodes")
     job = Job(
         cluster=cluster,
@@ -352,7 +354,7 @@ def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
     return infer_end(job, values.get("elapsed") if raw_s is None else raw_s)
 
 
-def _step(step: str, values: dict[str, Any]) -> JobStep:
+def _build_step(step: str, values: dict[str, Any]) -> JobStep:
     return JobStep(
         step=step,
         name=values.get("jobname"),
@@ -372,16 +374,16 @@ def _job_or_step(text: str) -> str:
     return text.strip()
 
 
-def _whole(text: str) -> None:
-    if text.strip() and numerals.whole(text.strip()) is None:
+def _check_whole(text: str) -> None:
+    if text.strip() and numerals.parse_whole(text.strip()) is None:
         raise BadInput(f"{text[:40]!r} is not a whole number")
 
 
-def _seconds(text: str) -> float | None:
-    _whole(text)
+def _parse_seconds(text: str) -> float | None:
+    _check_whole(text)
     return fields.elapsed_s(text)
 
 
-def _empty(text: str) -> None:
+def _check_empty(text: str) -> None:
     if text.strip():
         raise BadInput("text after the last delimiter")

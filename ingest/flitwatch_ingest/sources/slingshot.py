@@ -85,20 +85,20 @@ def samples_of(record: bytes) -> SensorSamples:
         value = orjson.loads(record)
     except orjson.JSONDecodeError as bad:
         raise BadRecord(f"not valid JSON: {bad}") from None
-    found = SensorSamples()
-    for at, (sensor, own) in enumerate(_sensors(value)):
+    result = SensorSamples()
+    for at, (sensor, own) in enumerate(_list_sensors(value)):
         if at >= MOST_SERIES:
             raise BadRecord(f"the record has more than {MOST_SERIES} sensors")
         try:
-            found.samples.append(_sample(sensor, own))
+            result.samples.append(_build_sample(sensor, own))
         except _BadSensor as bad:
-            found.refuse(at, str(bad))
-    if not found.samples and not found.bad:
+            result.refuse(at, str(bad))
+    if not result.samples and not result.bad:
         raise BadRecord("the record holds no sensor")
-    return found
+    return result
 
 
-def _sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
+def _list_sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
     """Each sensor, and what its event says."""
     if not isinstance(value, dict):
         raise BadRecord("not a JSON object")
@@ -106,19 +106,19 @@ def _sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
         yield from _of_hpcm(value)
         return
     wrapped = value.get("metrics")
-    messages = _list(wrapped.get("messages"), "metrics.messages") if isinstance(wrapped, dict) else [value]
+    messages = _require_list(wrapped.get("messages"), "metrics.messages") if isinstance(wrapped, dict) else [value]
     for message in messages:
         events = message.get("Events") if isinstance(message, dict) else None
         # Some controllers write one event without a list around it.
-        for event in [events] if isinstance(events, dict) else _list(events, "Events"):
+        for event in [events] if isinstance(events, dict) else _require_list(events, "Events"):
             oem = event.get("Oem") if isinstance(event, dict) else None
             if oem is None:
                 continue
-            for sensor in _list(oem.get("Sensors") if isinstance(oem, dict) else None, "Oem.Sensors"):
+            for sensor in _require_list(oem.get("Sensors") if isinstance(oem, dict) else None, "Oem.Sensors"):
                 yield sensor, event
 
 
-def _list(found: Any, what: str) -> list[Any]:
+def _require_list(found: Any, what: str) -> list[Any]:
     if not isinstance(found, list):
         raise BadRecord(f"{what} is no list")
     return found
@@ -132,18 +132,18 @@ def _of_hpcm(value: Entry) -> Iterator[tuple[Any, Entry]]:
     if "Value" in fields or "PhysicalContext" in fields:
         yield {**tags, **fields}, about
         return
-    for name, one in fields.items():
-        yield {**tags, "PhysicalContext": f"{value.get('name')}.{name}", "Value": one}, about
+    for name, reading in fields.items():
+        yield {**tags, "PhysicalContext": f"{value.get('name')}.{name}", "Value": reading}, about
 
 
-def _sample(sensor: Any, event: Entry) -> Sample:
+def _build_sample(sensor: Any, event: Entry) -> Sample:
     if not isinstance(sensor, dict):
         raise _BadSensor("is no object")
-    name, location = _text(sensor, "PhysicalContext"), _text(sensor, "Location")
+    name, location = _text_of(sensor, "PhysicalContext"), _text_of(sensor, "Location")
     if not name or not location:
         raise _BadSensor(f"has no {'Location' if name else 'PhysicalContext'}")
-    labels = {key: text for key in _LABELS if (text := _text(sensor, key))}
-    if message := _text(event, "MessageId"):
+    labels = {key: text for key in _LABELS if (text := _text_of(sensor, key))}
+    if message := _text_of(event, "MessageId"):
         labels["MessageId"] = message
     place = location_of(location)
     if place is not None:
@@ -151,30 +151,30 @@ def _sample(sensor: Any, event: Entry) -> Sample:
             {} if place.port is None else {"port": str(place.port)}
         )
     time = sensor.get("Timestamp", event.get("EventTimestamp"))
-    return Sample(name, tuple(sorted(labels.items())), _value(sensor.get("Value")), _time_ms(time))
+    return Sample(name, tuple(sorted(labels.items())), _parse_value(sensor.get("Value")), _time_ms(time))
 
 
-def _text(entry: Entry, key: str) -> str:
-    found = entry.get(key)
-    if found is None or isinstance(found, (dict, list)):
+def _text_of(entry: Entry, key: str) -> str:
+    content = entry.get(key)
+    if content is None or isinstance(content, (dict, list)):
         return ""
-    text = str(found)
+    text = str(content)
     if "\0" in text or len(text.encode()) > MOST_LABEL_BYTES:
         raise _BadSensor(f"{key} holds NUL, or more than {MOST_LABEL_BYTES} bytes")
     return text.strip()
 
 
-def _value(found: Any) -> float | str:
+def _parse_value(found: Any) -> float | str:
     """A number where it is one, in JSON or as a text; else the text."""
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         return found
     if not isinstance(found, str):
         raise _BadSensor("has no Value that is a number or a text")
-    whole = numerals.whole(found)
-    number = whole if whole is not None else numerals.real(found)
+    whole = numerals.parse_whole(found)
+    number = whole if whole is not None else numerals.parse_real(found)
     if number is not None:
         return number
-    return _text({"Value": found}, "Value")
+    return _text_of({"Value": found}, "Value")
 
 
 def _time_ms(found: Any) -> int:

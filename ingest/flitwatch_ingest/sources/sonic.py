@@ -39,12 +39,12 @@ def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
     reading = Reading(at_s)
     for port, oid in names.items():
         for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
-            add(reading, port, name, value)
+            add_counter(reading, port, name, value)
     for port, queue, oid in queues_of(tables):
         if port not in names:
             continue
         for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
-            add(reading, port, name, value, str(queue))
+            add_counter(reading, port, name, value, str(queue))
     return reading
 
 
@@ -58,16 +58,16 @@ def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
 
 
 def is_lane(queue: str) -> bool:
-    """Whether a queue's number is one that tables hold."""
-    return numerals.whole(queue, most=LANES - 1) is not None
+    """Return whether the tables have a lane for a queue's number."""
+    return numerals.parse_whole(queue, most=LANES - 1) is not None
 
 
 def is_unicast(kind: str) -> bool:
-    """Whether a queue's type, where it is known, is one for unicast."""
+    """Return whether a queue's type, if it is known, is one for unicast."""
     return kind in _UNICAST
 
 
-def add(reading: Reading, port: str, name: str, value: object, queue: str = "") -> None:
+def add_counter(reading: Reading, port: str, name: str, value: object, queue: str = "") -> None:
     """A field of a port, or of one of its queues, as the counter that it is; settings and states count nothing."""
     # Beside counters stand the watchdog's settings and states, which are words, and estimates with a point.
     if name.startswith("SAI_QUEUE_STAT_"):

@@ -1,4 +1,5 @@
-"""What SONiC's telemetry server sends by gNMI of its databases: counters of COUNTERS_DB, ports and neighbours of APPL_DB, the switch's name of CONFIG_DB.
+"""Decoder for SONiC's databases as its telemetry server sends them by gNMI: counters of COUNTERS_DB, ports and neighbours of APPL_DB, the switch's name of
+CONFIG_DB.
 
 The database is the target of a path's prefix, and a path is TABLE, KEY and FIELD, with JSON below (sonic-net/SONiC, doc/system-telemetry/grpc_telemetry.md).
 Virtual paths name ports and queues, not objects: `COUNTERS/Ethernet*` is `{"Ethernet0": {counter: value}}`, and `COUNTERS/Ethernet*/Queues` is
@@ -27,7 +28,7 @@ _QUEUES = "Queues"
 
 @dataclass
 class Names:
-    """How a switch names its ports, and which of its queues are for multicast.
+    """Names that a switch uses for its ports, and its queues for multicast.
 
     Attributes
     ----------
@@ -39,25 +40,25 @@ class Names:
     multicast: frozenset[str] = frozenset()
 
 
-def tables(updates: Iterable[tuple[Path, object]]) -> Tables:
+def updates_to_tables(updates: Iterable[tuple[Path, object]]) -> Tables:
     """The hashes of updates as a dump of the databases would have them."""
-    found: Tables = {}
+    merged: Tables = {}
     for path, value in updates:
         names = [name for name, _ in path]
         if not names or not isinstance(value, dict):
             continue
         between = "|" if names[0] == METADATA else ":"
         if len(names) > 1:
-            found |= tables_of({between.join(names): value})
+            merged |= tables_of({between.join(names): value})
         elif names[0] in (sonic.QUEUE_NAMES, sonic.QUEUE_TYPES, CHASSIS):
-            found |= tables_of({names[0]: value})
+            merged |= tables_of({names[0]: value})
         else:
-            found |= tables_of({f"{names[0]}{between}{key}": row for key, row in value.items()})
-    return found
+            merged |= tables_of({f"{names[0]}{between}{key}": row for key, row in value.items()})
+    return merged
 
 
 def names_of(found: Tables) -> Names:
-    """What the tables say of names and queues."""
+    """Return the names and queues in the tables."""
     types = found.get(sonic.QUEUE_TYPES, {})
     queues = found.get(sonic.QUEUE_NAMES, {})
     return Names(
@@ -76,14 +77,14 @@ def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]], names
             reading.bad["/".join(elements)[:200]] = str(value)[:200]
             continue
         queues = elements[-1] == _QUEUES
-        for port, queue, counted in _rows(value, queues, names.ports):
+        for port, queue, counted in _split_rows(value, queues, names.ports):
             if queues and f"{port}:{queue}" in names.multicast:
                 continue
             for name, count in counted.items():
-                sonic.add(reading, port, name, count, queue)
+                sonic.add_counter(reading, port, name, count, queue)
 
 
-def _rows(
+def _split_rows(
     value: Mapping[str, Mapping[str, object]], queues: bool, aliases: Mapping[str, str]
 ) -> Iterable[tuple[str, str, Mapping[str, object]]]:
     """(port, queue or nothing, counters) of each key."""

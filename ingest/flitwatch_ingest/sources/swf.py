@@ -30,7 +30,7 @@ _PARTS = (2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a job asked for and what became of it.
+    """Request and result of a job.
 
     Attributes
     ----------
@@ -50,14 +50,14 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the head of a log says: epoch seconds of its begin (0: its times are epoch seconds), and the machine's size; None: not said."""
+    """Header of a log: epoch seconds of its start (0: its times are epoch seconds), and the machine's size; None: not given."""
 
     begin_s: int
     nodes: int | None
     processors: int | None
 
 
-def workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
+def read_workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
     """The jobs of a log as they were submitted, for a simulation.
 
     Raises
@@ -65,41 +65,43 @@ def workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission 
     BadInput
         The header does not say when the log begins: at once.
     """
-    header, rows = _opened(lines, where)
-    return header, _submissions(rows, where, header)
+    header, rows = _read_header(lines, where)
+    return header, _read_submissions(rows, where, header)
 
 
-def _submissions(rows: Iterator[tuple[int, bytes]], where: str, header: Header) -> Iterator[Submission | Rejection]:
+def _read_submissions(
+    rows: Iterator[tuple[int, bytes]], where: str, header: Header
+) -> Iterator[Submission | Rejection]:
     for number, raw in rows:
         if not raw.strip() or raw.lstrip().startswith(b";"):
             continue
         try:
-            values = _values(raw)
+            values = _parse_values(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
             continue
-        if _whole(values[10]) in _PARTS:
+        if _floor_value(values[10]) in _PARTS:
             continue
         _, submit, wait, run, got = values[:5]
-        asked, limit, user = values[7], values[8], _whole(values[11])
-        processors = got if got > 0 else asked
+        requested, limit, user = values[7], values[8], _floor_value(values[11])
+        processors = got if got > 0 else requested
         yield Submission(
             header.begin_s + submit,
             wait if wait >= 0 else None,
             run if run >= 0 else None,
             limit if limit > 0 else None,
-            _whole(processors) if processors > 0 else None,
+            _floor_value(processors) if processors > 0 else None,
             user if user >= 0 else None,
         )
 
 
-def _opened(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+def _read_header(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, bytes]]]:
     labels: dict[str, int] = {}
     first: list[tuple[int, bytes]] = []
     numbered = enumerate(lines, start=1)
     for number, raw in numbered:
         label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
-        value = numerals.whole(label.group(2).strip(), most=10**18) if label else None
+        value = numerals.parse_whole(label.group(2).strip(), most=10**18) if label else None
         if label and value is not None:
             labels[label.group(1)] = value
         if raw.strip() and not raw.lstrip().startswith(b";"):
@@ -115,17 +117,17 @@ def _opened(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, b
     return Header(begin_s, labels.get("MaxNodes"), labels.get("MaxProcs")), chain(first, numbered)
 
 
-def _values(raw: bytes) -> list[float]:
+def _parse_values(raw: bytes) -> list[float]:
     """The 18 numbers of a line; BadInput."""
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
         raise BadInput(f"has {len(cells)} field{'s' * (len(cells) != 1)}, the format {_FIELDS}")
-    values = [numerals.real(cell) for cell in cells]
-    found = [value for value in values if value is not None and abs(value) < _LARGEST]
-    if len(found) != len(values):
+    values = [numerals.parse_real(cell) for cell in cells]
+    numbers = [value for value in values if value is not None and abs(value) < _LARGEST]
+    if len(numbers) != len(values):
         bad = next(cell for cell, value in zip(cells, values, strict=True) if value is None or abs(value) >= _LARGEST)
         raise BadInput(f"{bad[:40]!r} is not a number")
-    return found
+    return numbers
 
 
 class SwfReader:
@@ -148,69 +150,69 @@ class SwfReader:
         BadInput
             The header does not say when the log begins, or that it begins before 2000: at once.
         """
-        header, rows = _opened(lines, where)
+        header, rows = _read_header(lines, where)
         # Some logs count from 1970: each time is then looked at by itself.
         if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:
             raise BadInput("begins outside 2000 to 2100, where no times are kept", where=where)
         whole_nodes = header.nodes is not None and header.nodes == header.processors
-        return self._jobs(rows, where, header.begin_s, whole_nodes)
+        return self._read_jobs(rows, where, header.begin_s, whole_nodes)
 
     def rest(self) -> Iterator[Found | Rejection]:
         """Nothing: each line is a whole job."""
         return iter(())
 
-    def _jobs(
+    def _read_jobs(
         self, rows: Iterator[tuple[int, bytes]], where: str, begin_s: int, whole_nodes: bool
     ) -> Iterator[Found | Rejection]:
         for number, raw in rows:
             if not raw.strip() or raw.lstrip().startswith(b";"):
                 continue
             try:
-                job = self._job(raw, begin_s, whole_nodes)
+                job = self._parse_job(raw, begin_s, whole_nodes)
             except BadInput as bad:
                 yield Rejection(f"{where}:{number}", bad.reason, raw)
                 continue
             if job is not None:
                 yield job, True
 
-    def _job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
-        values = _values(raw)
+    def _parse_job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
+        values = _parse_values(raw)
         number, submit, wait, run, processors = values[:5]
-        status, user, group, executable, queue = (_whole(value) for value in values[10:15])
+        status, user, group, executable, queue = (_floor_value(value) for value in values[10:15])
         if status in _PARTS:
             return None
         if status not in _STATES:
             raise BadInput(f"{status} is not a status")
         if number < 0 or submit < 0:
             raise BadInput("has no number or no time of submission")
-        submit_s = _plausible(begin_s + submit)
+        submit_s = _check_time(begin_s + submit)
         # Who was cancelled while he waited ran for no time.
         started = wait >= 0 and not (status == 5 and run <= 0)
-        start_s = _plausible(submit_s + wait) if started else None
+        start_s = _check_time(submit_s + wait) if started else None
         return Job(
             self._cluster,
-            str(_whole(number)),
+            str(_floor_value(number)),
             _STATES[status],
-            user=_known(user),
-            account=_known(group),
+            user=_text_or_none(user),
+            account=_text_or_none(group),
             name=None if executable < 0 else f"executable {executable}",
-            partition=_known(queue),
+            partition=_text_or_none(queue),
             submit_s=submit_s,
             start_s=start_s,
-            end_s=_plausible(start_s + run) if start_s is not None and run >= 0 else None,
-            nodes=_whole(processors) if whole_nodes and processors > 0 else None,
+            end_s=_check_time(start_s + run) if start_s is not None and run >= 0 else None,
+            nodes=_floor_value(processors) if whole_nodes and processors > 0 else None,
         )
 
 
-def _whole(value: float) -> int:
+def _floor_value(value: float) -> int:
     return math.floor(value)
 
 
-def _known(value: int) -> str | None:
+def _text_or_none(value: int) -> str | None:
     return None if value < 0 else str(value)
 
 
-def _plausible(seconds: float) -> float:
+def _check_time(seconds: float) -> float:
     if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadInput("a time lies outside 2000 to 2100")
     return seconds

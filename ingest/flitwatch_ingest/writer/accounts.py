@@ -16,7 +16,7 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ingest.writer.pending_rows import FAULTS, PendingRows, header, rejection_reason
+from flitwatch_ingest.writer.pending_rows import FAULTS, PendingRows, header_text, rejection_reason
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 
@@ -26,7 +26,7 @@ Refuse = Callable[[Record, str], None]
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, BadInput, *FAULTS)
 
 
-def decode(record: Record, pending_rows: PendingRows) -> None:
+def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
     """Decode one record of our own topics into what the transaction writes."""
     try:
         if record.topic == topics.JOBS:
@@ -43,7 +43,9 @@ def decode(record: Record, pending_rows: PendingRows) -> None:
             pending_rows.rates[record.topic].values += 2 * len(summary.link)
         else:
             pending_rows.letter(
-                record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
+                record,
+                header_text(record, topics.REASON) or "rejected by its collector",
+                header_text(record, topics.WHERE),
             )
     except (BadInput, *FAULTS) as bad:
         pending_rows.letter(record, rejection_reason(record, bad))
@@ -59,7 +61,7 @@ def job_of(value: shapes.JobValue) -> Job:
     """
     split_job_id(value.job_id)
     if value.node_list:
-        hostlist.expand(value.node_list)
+        hostlist.expand_hosts(value.node_list)
     steps = tuple(JobStep(s.step, s.name, s.state, s.start, s.end, s.nodes, s.node_list) for s in value.steps)
     return Job(
         value.cluster, value.job_id, value.state, value.restart, value.user, value.account, value.name, value.partition, value.exit_code,
@@ -118,7 +120,7 @@ def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
     )
 
 
-def _why(record: Record, problem: Exception) -> str:
+def _refusal_reason(record: Record, problem: Exception) -> str:
     return (
         f"the database refuses this: {problem}"
         if isinstance(problem, psycopg.Error)
@@ -139,7 +141,7 @@ def write_samples(conn: psycopg.Connection[Any], pending_rows: PendingRows, refu
                 with conn.transaction():
                     sample_table.write_samples(conn, [summary])
             except REFUSED as problem:
-                refuse(record, _why(record, problem))
+                refuse(record, _refusal_reason(record, problem))
 
 
 def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> list[JobEvent]:
@@ -149,14 +151,14 @@ def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse:
     stored: list[tuple[int, Job]] = []
     try:
         with conn.transaction():
-            stored = job_table.store(conn, [job for _, job in pending_rows.jobs])
+            stored = job_table.store_jobs(conn, [job for _, job in pending_rows.jobs])
     except REFUSED:
         for record, job in pending_rows.jobs:
             try:
                 with conn.transaction():
-                    stored += job_table.store(conn, [job])
+                    stored += job_table.store_jobs(conn, [job])
             except REFUSED as problem:
-                refuse(record, _why(record, problem))
+                refuse(record, _refusal_reason(record, problem))
     return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]
 
 
@@ -170,7 +172,7 @@ def write_runs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse:
                 run_id, steps = _write_run(conn, item, ids)
                 new[run_id] = new.get(run_id, 0) + steps
         except REFUSED as problem:
-            refuse(record, _why(record, problem))
+            refuse(record, _refusal_reason(record, problem))
     return [{"run_id": run_id, "steps": steps} for run_id, steps in new.items()]
 
 
@@ -183,7 +185,7 @@ def _write_run(
     key, step = item
     if key not in ids:
         ids[key] = run_table.run_id_of(conn, key)
-    found = ids[key]
-    if found is None:
+    stored_id = ids[key]
+    if stored_id is None:
         raise BadInput(f"a step of run {key[:80]!r}, whose head has not come")
-    return found, run_table.upsert_steps(conn, found, [step])
+    return stored_id, run_table.upsert_steps(conn, stored_id, [step])

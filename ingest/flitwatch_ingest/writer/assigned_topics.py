@@ -27,7 +27,7 @@ OURS = (topics.JOBS, topics.RUNS, topics.REJECTED, topics.SAMPLES)
 
 
 class AssignedTopics:
-    """Which topics to read, and reading them.
+    """Topics to read, and the consumer that reads them.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class AssignedTopics:
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
         """Records of the topics that are this writer's, those of a backlog in the order of their times."""
-        self._look()
+        self._refresh_share()
         if self._consumer is None:
             time.sleep(timeout_s)
             return []
@@ -90,7 +90,7 @@ class AssignedTopics:
     def block(self, topic: str) -> None:
         """Leave a topic alone for a while; it is read again from where `on_assign` says."""
         self._blocked[topic] = time.monotonic() + BLOCKED_S
-        self._read()
+        self._open_reader()
 
     def reopen(self) -> None:
         """Read everything again from where `on_assign` says."""
@@ -99,7 +99,7 @@ class AssignedTopics:
 
     def ends(self) -> dict[tuple[str, int], int]:
         """The next offset to be written, for every partition that matches."""
-        names = [name for name in self._log.topics() if self._wanted(name)]
+        names = [name for name in self._log.topics() if self._is_wanted(name)]
         return {(name, p): end for name in names for p, end in enumerate(self._log.end_offsets(name))}
 
     @property
@@ -108,21 +108,21 @@ class AssignedTopics:
         return set() if self._consumer is None else set(self._consumer.assignment())
 
     def caught_up(self) -> bool:
-        """Whether everything that the log has of the topics that are read was read."""
+        """Return whether everything in the log for the topics being read was read."""
         # A reader that was just opened has not found all partitions yet.
-        known = {TopicPartition(topic, p) for topic in self._reading for p in range(self._sizes.get(topic, 0))}
-        return self._merger.empty and known <= self.places and not self._unread()
+        partitions = {TopicPartition(topic, p) for topic in self._reading for p in range(self._sizes.get(topic, 0))}
+        return self._merger.empty and partitions <= self.places and not self._unread_partitions()
 
-    def _unread(self) -> set[TopicPartition]:
+    def _unread_partitions(self) -> set[TopicPartition]:
         if self._consumer is None:
             return set()
-        return self._before(self._consumer.end_offsets())
+        return self._partitions_before(self._consumer.end_offsets())
 
     def _unread_as_seen(self) -> set[TopicPartition]:
         # Asked for often: a broker that is asked anew for every partition costs the writer more than its records do.
-        return set() if self._consumer is None else self._before(self._consumer.seen_end_offsets())
+        return set() if self._consumer is None else self._partitions_before(self._consumer.seen_end_offsets())
 
-    def _before(self, ends: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+    def _partitions_before(self, ends: Mapping[TopicPartition, int]) -> set[TopicPartition]:
         consumer = self._consumer
         return set() if consumer is None else {place for place, end in ends.items() if consumer.position(*place) < end}
 
@@ -142,47 +142,47 @@ class AssignedTopics:
         if self._claims is not None:
             self._claims.close()
 
-    def _wanted(self, name: str) -> bool:
+    def _is_wanted(self, name: str) -> bool:
         return name in OURS or self._pattern.search(name) is not None
 
-    def _look(self) -> None:
+    def _refresh_share(self) -> None:
         now = time.monotonic()
         if now - self._looked_at < LOOK_S and not any(until <= now for until in self._blocked.values()):
             return
         self._looked_at = now
-        self._sizes = {name: count for name, count in self._log.topics().items() if self._wanted(name)}
+        self._sizes = {name: count for name, count in self._log.topics().items() if self._is_wanted(name)}
         share = self._leases.divide(set(self._sizes))
         beyond = self.mine - share
         if beyond:
             self._close_consumer()
             self._let_go(beyond)
             self._leases.release(beyond)
-        held = self._leases.take(share)
+        claims = self._leases.take(share)
         # Not the epochs before this look: an earlier one may have counted some up and then lost its connection.
         now_under = self._leases.epochs(self.mine - beyond)
-        if taken := [name for name, epoch in now_under.items() if epoch != self._read_under.get(name, epoch)]:
+        if lost_topics := [name for name, epoch in now_under.items() if epoch != self._read_under.get(name, epoch)]:
             # What is held in memory may be written by now.
             self._read_under = {}
-            raise Conflict(f"another writer had {', '.join(sorted(taken))} meanwhile")
-        if not self.mine - beyond <= held:
+            raise Conflict(f"another writer had {', '.join(sorted(lost_topics))} meanwhile")
+        if not self.mine - beyond <= claims:
             # The locks went with their connection, and may be another's by now.
             self._close_consumer()
-            self._let_go(self.mine - beyond - held)
-        self.mine = held
-        self._read_under = self._leases.epochs(held)
-        self._read()
+            self._let_go(self.mine - beyond - claims)
+        self.mine = claims
+        self._read_under = self._leases.epochs(claims)
+        self._open_reader()
 
-    def _read(self) -> None:
+    def _open_reader(self) -> None:
         now = time.monotonic()
         self._blocked = {topic: until for topic, until in self._blocked.items() if until > now}
-        wanted = frozenset(self.mine - self._blocked.keys())
-        if wanted == self._reading and (self._consumer is not None or not wanted):
+        topics_to_read = frozenset(self.mine - self._blocked.keys())
+        if topics_to_read == self._reading and (self._consumer is not None or not topics_to_read):
             return
         self._close_consumer()
-        if wanted:
+        if topics_to_read:
             group = f"{self._group}-{uuid.uuid4().hex[:12]}"
-            self._consumer = self._log.consumer(group, topics=sorted(wanted), on_assign=self._begin)
-        self._reading = wanted
+            self._consumer = self._log.consumer(group, topics=sorted(topics_to_read), on_assign=self._begin)
+        self._reading = topics_to_read
 
     def _close_consumer(self) -> None:
         consumer, self._consumer, self._reading = self._consumer, None, frozenset()

@@ -32,7 +32,7 @@ MOST_EVENTS = 20
 
 @dataclass
 class Batch:
-    """What a transaction writes, under which epochs of the topics' leases; writing it again after a failure writes the same."""
+    """Content of a transaction, and the epochs of the topic leases under which it is written; writing it again after a failure has the same result."""
 
     counters: counters.Batch
     pending_rows: PendingRows
@@ -45,7 +45,7 @@ class Batch:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to write."""
+        """Return whether there is nothing to write."""
         rows = self.counters
         counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
         counted = counted or bool(rows.router_lanes or rows.endpoint_lanes)
@@ -59,47 +59,49 @@ class Batch:
         Conflict
             Another writer has moved on.
         """
-        found = self.pending_rows
+        pending = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
-        expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
+        expected = {(topic, partition): _position_of(old) for (topic, partition), old in self.before.items()}
         check_epochs(conn, " ".join(reader), self.epochs)
-        ingest.advance(conn, reader, new, expected)
+        ingest.advance_positions(conn, reader, new, expected)
         self._leave_out_removed(conn)
         counters.write_batch(conn, self.counters)
-        letters = list(found.letters)
+        letters = list(pending.letters)
 
         def refuse(record: Record, reason: str) -> None:
             letters.append(letter_of(record, reason))
 
         happened: list[tuple[str, Mapping[str, Any]]] = [
-            ("job", payload) for payload in write_jobs(conn, found, refuse)
+            ("job", payload) for payload in write_jobs(conn, pending, refuse)
         ]
-        happened += [("run", payload) for payload in write_runs(conn, found, refuse)]
-        write_samples(conn, found, refuse)
+        happened += [("run", payload) for payload in write_runs(conn, pending, refuse)]
+        write_samples(conn, pending, refuse)
         self._write_observations(conn, letters)
         ingest.remove_gaps(conn, self.gone)
         if self.gaps:
             ingest.add_gaps(conn, self.gaps)
         if letters:
             ingest.add_dead_letters(conn, letters)
-        if found.sequences:
-            ingest.save_source_positions(conn, found.sequences)
-        if found.schema_records:
-            ingest.count_records(conn, found.schema_records)
+        if pending.sequences:
+            ingest.save_source_positions(conn, pending.sequences)
+        if pending.schema_records:
+            ingest.count_records(conn, pending.schema_records)
         now = datetime.now(UTC)
-        ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in found.rates.items()])
-        add_arrivals(conn, found.arrived)
+        ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in pending.rates.items()])
+        add_arrivals(conn, pending.arrived)
         for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
-            events.emit(conn, kind, payload)
+            events.emit_event(conn, kind, payload)
 
     def _leave_out_removed(self, conn: psycopg.Connection[Any]) -> None:
         """Count nothing of fabrics that were removed since they were read; the others stay until the transaction ends."""
-        wanted = counters.fabrics_of(self.counters) | {gap.fabric_id for gap in self.gaps if gap.fabric_id is not None}
-        gone = wanted - fabrics.held_fast(conn, wanted)
+        fabric_ids = counters.fabrics_of(self.counters) | {
+            gap.fabric_id for gap in self.gaps if gap.fabric_id is not None
+        }
+        gone = fabric_ids - fabrics.held_fast(conn, fabric_ids)
         if gone:
-            self.counters = counters.without(self.counters, gone)
+            self.counters = counters.drop_fabrics(self.counters, gone)
             self.gaps = [gap for gap in self.gaps if gap.fabric_id not in gone]
-            self.happened = [told for told in self.happened if told[1].get("fabric_id") not in gone]
+            self.happened = [event for event in self.happened if event[1].get("fabric_id") not in gone]
 
     def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
         rows = self.pending_rows.observations
@@ -125,7 +127,7 @@ class Batch:
         ]
 
     def already_written(self, stored: Mapping[tuple[str, int], Position]) -> bool:
-        """Whether the database stands where this batch ends: its commit arrived and the answer was lost.
+        """Return whether the database is at the end of this batch: the commit arrived, but the answer was lost.
 
         Raises
         ------
@@ -135,12 +137,12 @@ class Batch:
         standing = {place: stored.get((place.topic, place.partition)) for place in self.new}
         if standing == self.new and self.new != self.before:
             return True
-        if any(_position(standing[place]) != _position(self.before[place]) for place in self.new):
+        if any(_position_of(standing[place]) != _position_of(self.before[place]) for place in self.new):
             raise Conflict("another writer has moved on", advice="Read the positions again.")
         return False
 
 
-def _position(stored: Position | None) -> int | None:
+def _position_of(stored: Position | None) -> int | None:
     return None if stored is None else stored.position
 
 
@@ -151,22 +153,22 @@ def _letter_events(letters: Sequence[DeadLetter]) -> list[tuple[str, DeadLetterE
 
 def counter_rows(ledger: Ledger, fabric_ids: Sequence[int], closed_s: int) -> counters.Batch:
     """Take the sums of all routers and endpoints, and those of ports up to bucket `closed_s`."""
-    ports = [part for fabric in fabric_ids if (part := _ports(ledger, fabric, closed_s)) is not None]
+    ports = [part for fabric in fabric_ids if (part := _take_ports(ledger, fabric, closed_s)) is not None]
     return counters.Batch(
-        routers=_rows(ledger.take_routers()),
-        ports=_joined(ports),
-        endpoints=_rows(ledger.take_endpoints()),
-        router_lanes=_lanes(ledger.take_port_lanes(fabric, closed_s) for fabric in fabric_ids),
-        endpoint_lanes=_lanes(ledger.take_endpoint_lanes(fabric, closed_s) for fabric in fabric_ids),
+        routers=_to_rows(ledger.take_routers()),
+        ports=_join_ports(ports),
+        endpoints=_to_rows(ledger.take_endpoints()),
+        router_lanes=_to_lane_rows(ledger.take_port_lanes(fabric, closed_s) for fabric in fabric_ids),
+        endpoint_lanes=_to_lane_rows(ledger.take_endpoint_lanes(fabric, closed_s) for fabric in fabric_ids),
     )
 
 
-def _rows(taken: tuple[Any, ...]) -> counters.Rows | None:
+def _to_rows(taken: tuple[Any, ...]) -> counters.Rows | None:
     fabric, device, ts_s, samples, seconds, values = taken
     return counters.Rows(fabric, device, ts_s, samples, seconds, values) if len(device) else None
 
 
-def _ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows | None:
+def _take_ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows | None:
     fabric, router, ts_s, _, seconds, values = ledger.take_ports(fabric_id, closed_s)
     if not len(router):
         return None
@@ -183,16 +185,16 @@ def _ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows |
     )
 
 
-def _lanes(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
-    found = []
+def _to_lane_rows(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
+    lane_rows = []
     for fabric, device, ts_s, _, seconds, values in taken:
         if len(device):
             by_lane = values.reshape(len(device), LANE_ARRAYS, -1, LANES)
-            found.append(counters.LaneRows(fabric, device, ts_s, seconds, by_lane))
-    return found
+            lane_rows.append(counters.LaneRows(fabric, device, ts_s, seconds, by_lane))
+    return lane_rows
 
 
-def _joined(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
+def _join_ports(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:
     """One set of rows; fabrics differ in their number of ports."""
     if len(parts) < 2:
         return parts[0] if parts else None

@@ -1,4 +1,4 @@
-"""How far the feeds have come, by their own clocks."""
+"""Progress of the feeds, by their own clocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRAGGLERS = 0.05
 
 
 class FeedClocks:
-    """When each topic was heard last."""
+    """Time of the last arrival of each topic."""
 
     def __init__(self) -> None:
         self._heard: dict[str, float] = {}
@@ -38,7 +38,7 @@ class FeedClocks:
         return min(heard) if heard else max((clock for _, clock in reached), default=None)
 
     def now_us(self, topic: str, feed: TopicFeed) -> int | None:
-        """What time it is for the instances of a feed: the median of their clocks, and what has passed since it was heard."""
+        """Return the time in microseconds for the instances of a feed: the median of their clocks, plus the time since the last arrival."""
         clock_us = feed.feed.clock_us(0.5)
         if clock_us < 0:
             return None

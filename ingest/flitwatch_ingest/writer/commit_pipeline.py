@@ -32,13 +32,13 @@ class CommitPipeline:
 
     @property
     def busy(self) -> bool:
-        """Whether a batch is still being written."""
+        """Return whether a batch is still being written."""
         return self._under_way is not None and not self._under_way[1].done()
 
     def send(self, batch: Batch) -> None:
         """Begin to write a batch; the one before has landed."""
         assert self._under_way is None
-        self._under_way = batch, self._thread.submit(self._write, batch)
+        self._under_way = batch, self._thread.submit(self._write_batch, batch)
 
     def wait(self) -> tuple[Batch, float] | None:
         """Wait for what is under way; return it, and when (`time.time()`) it was in.
@@ -48,20 +48,20 @@ class CommitPipeline:
         Conflict, Cancelled
             As `Database.write`.
         """
-        sent, self._under_way = self._under_way, None
-        if sent is None:
+        in_flight, self._under_way = self._under_way, None
+        if in_flight is None:
             return None
-        self._outwait(sent[1])
-        return sent[0], sent[1].result()
+        self._await_write(in_flight[1])
+        return in_flight[0], in_flight[1].result()
 
     def abandon(self) -> None:
         """Wait for what is under way, whatever becomes of it, and let go of the database."""
-        sent, self._under_way = self._under_way, None
-        if sent is not None:
-            self._outwait(sent[1])
+        in_flight, self._under_way = self._under_way, None
+        if in_flight is not None:
+            self._await_write(in_flight[1])
         self._database.close()
 
-    def _outwait(self, written: Future[float]) -> None:
+    def _await_write(self, written: Future[float]) -> None:
         while wait([written], WAIT_S).not_done:
             self._heartbeat.beat()
 
@@ -70,7 +70,7 @@ class CommitPipeline:
         self.abandon()
         self._thread.shutdown()
 
-    def _write(self, batch: Batch) -> float:
+    def _write_batch(self, batch: Batch) -> float:
         with self._measures.stage("write"):
             self._database.write(batch)
         return time.time()

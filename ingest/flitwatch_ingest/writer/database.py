@@ -72,8 +72,8 @@ class Database:
         return self._conn
 
     def positions(self) -> dict[tuple[str, int], Position]:
-        """Where the group stands in its log."""
-        return ingest.positions(self.conn, self._reader())
+        """Load the group's positions in its log."""
+        return ingest.load_positions(self.conn, self._reader())
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

@@ -17,7 +17,7 @@ from flitwatch_stream.backends import open_log
 _LOOK_S = 0.1
 
 
-def drain(
+def drain_log(
     url: str,
     log_url: str,
     until: Mapping[tuple[str, int], int] | None = None,
@@ -57,7 +57,7 @@ def drain(
         try:
             targets = dict(writer.assigned.ends() if until is None else until)
             # Of the log's whole length others wrote most before: what is told is this call's share.
-            begun = _done(ingest.positions(conn, writer.reader), targets)
+            begun = _count_done(ingest.load_positions(conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:
                 writer.disk.check()
@@ -66,7 +66,7 @@ def drain(
                     continue
                 writer.give_up_held()
                 writer.commit(everything=True)
-                done = _done(ingest.positions(conn, writer.reader), targets)
+                done = _count_done(ingest.load_positions(conn, writer.reader), targets)
                 progress(sum(done.values()) - sum(begun.values()), total)
                 if done == targets and not writer.replaying:
                     return writer.measures
@@ -81,7 +81,7 @@ def drain(
             writer.close()
 
 
-def _done(
+def _count_done(
     stored: Mapping[tuple[str, int], ingest.Position], targets: Mapping[tuple[str, int], int]
 ) -> dict[tuple[str, int], int]:
     return {place: min(end, stored[place].position if place in stored else 0) for place, end in targets.items()}

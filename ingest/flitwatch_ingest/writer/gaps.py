@@ -25,7 +25,9 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
         for number, why, add, from_us, to_us, counts in zip(*feed.feed.take_gaps(), strict=True):
             instance = feed.instances[number]
             reason = GAP_REASONS[why]
-            key = GapKey(_device(feed, instance.identity, instance.place.device), feed.name, _at(from_us), reason)
+            key = GapKey(
+                _name_device(feed, instance.identity, instance.place.device), feed.name, _to_datetime(from_us), reason
+            )
             put.pop(key, None)
             # An open silence may be stored already, whether this note adds or ends it.
             if not add or reason == "silence":
@@ -33,7 +35,7 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
             if add:
                 schema = feed.plans[instance.plan].schema
                 columns = ROUTER_COLUMNS if schema.kind is RowKind.ROUTER else ENDPOINT_COLUMNS
-                known = {
+                known_counts = {
                     name: float(value) for name, value in zip(columns, counts, strict=False) if not np.isnan(value)
                 }
                 fabric = instance.place.fabric_id
@@ -41,18 +43,18 @@ def take_gaps(feeds: Iterable[TopicFeed]) -> tuple[list[Gap], list[GapKey]]:
                     key.device,
                     key.schema,
                     key.from_ts,
-                    _at(to_us),
+                    _to_datetime(to_us),
                     reason,
                     fabric if fabric >= 0 else None,
-                    known or None,
+                    known_counts or None,
                 )
     return list(put.values()), list(gone)
 
 
-def _device(feed: TopicFeed, identity: str, device: str) -> str:
+def _name_device(feed: TopicFeed, identity: str, device: str) -> str:
     part = identity.strip("\x1f").replace("\x1f", " ")
     return f"{device} {part}".strip()[:DEVICE_LETTERS]
 
 
-def _at(us: int) -> datetime:
+def _to_datetime(us: int) -> datetime:
     return datetime.fromtimestamp(int(us) / 1e6, UTC)

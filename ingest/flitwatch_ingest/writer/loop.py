@@ -27,7 +27,7 @@ from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, fi
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
-from flitwatch_ingest.writer.pending_rows import header, letter_of, source_of
+from flitwatch_ingest.writer.pending_rows import header_text, letter_of, source_of
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream import topics
@@ -84,26 +84,26 @@ class Writer:
         self.disk = disk_of(url)
         self._url, self._opportunistic = url, opportunistic
         self.assigned = AssignedTopics(
-            source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
+            source, self._open_leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
         )
         self._committed_at = time.monotonic()
         self._fabrics_at = self._silence_at = -math.inf
 
     @cached_property
     def reader(self) -> ingest.Reader:
-        """Whose positions these are, once the log has said which one it is.
+        """Return the owner of the positions, once the log has identified itself.
 
         Raises
         ------
         Unavailable
             The log or the database does not answer.
         """
-        found = ingest.Reader(self.settings.group, self._source.identity())
+        reader = ingest.Reader(self.settings.group, self._source.identity())
         with connect(self._url, role="writer", autocommit=True) as conn:
-            ingest.adopt_positions(conn, found)
-        return found
+            ingest.adopt_positions(conn, reader)
+        return reader
 
-    def _leases(self) -> TopicLeases:
+    def _open_leases(self) -> TopicLeases:
         # Topics of the same name in two logs have nothing to do with one another.
         return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
 
@@ -138,7 +138,7 @@ class Writer:
         if self._waits_for_room():
             return 0
         due_in = self._committed_at + self.settings.interval_s - time.monotonic()
-        records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
+        records = self._poll_records(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
         # A database that is slower than the interval gets fewer and larger transactions.
@@ -165,7 +165,7 @@ class Writer:
         self.heartbeat.wait(self.stop, AWAY_S)
         return True
 
-    def _poll(self, timeout_s: float) -> list[Record]:
+    def _poll_records(self, timeout_s: float) -> list[Record]:
         try:
             with self.measures.stage("poll"):
                 return self.assigned.poll(self.settings.most_records, timeout_s)
@@ -198,34 +198,34 @@ class Writer:
         for record in records:
             by_topic[record.topic].append(record)
         with self.measures.stage("decode"):
-            for topic, found in by_topic.items():
-                self._take_topic(topic, found)
+            for topic, topic_records in by_topic.items():
+                self._take_topic(topic, topic_records)
 
     def _take_topic(self, topic: str, records: list[Record]) -> None:
         if topic not in OURS:
             try:
-                self._schemas.prepare(record.value for record in records if not header(record, topics.DAMAGED))
+                self._schemas.prepare(record.value for record in records if not header_text(record, topics.DAMAGED))
             except Unavailable as away:
                 # Positions stay before these records, so they are read again later.
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        known, new = self._unread(topic, records)
-        new = self._unrepeated(new)
+        replays, new = self._split_unread(topic, records)
+        new = self._drop_duplicates(new)
         if topic in OURS:
             for record in new:
-                accounts.decode(record, self._memory.pending_rows)
+                accounts.decode_own_record(record, self._memory.pending_rows)
         else:
             feed = self._feed(topic)
-            if known:
+            if replays:
                 feed.feed.replay(True, self._memory.marks.closed_s(topic))
-                feed.consume(known, self._memory.pending_rows, replaying=True)
+                feed.consume(replays, self._memory.pending_rows, replaying=True)
             # Also where nothing follows yet: what is found out of its devices from now on is new.
             feed.feed.replay(False, -1)
             if new:
                 feed.consume(new, self._memory.pending_rows, replaying=False)
             self._memory.clocks.record_arrival(topic)
-        self._count(topic, new)
+        self._count_records(topic, new)
         self._turn_back()
 
     def _turn_back(self) -> None:
@@ -233,10 +233,10 @@ class Writer:
         if self._memory.marks.turn_back():
             self.assigned.reopen()
 
-    def _unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
-        """What of `records` was not taken yet: what rebuilds memory, and what is to be written. Moves the marks past it."""
+    def _split_unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+        """Return the records not yet taken: those that rebuild memory, and those to write. Moves the marks past it."""
         marks = self._marks_of(topic, records)
-        known = self._replayed(records, marks) if self._memory.marks.replaying(topic) else []
+        replays = self._select_replays(records, marks) if self._memory.marks.replaying(topic) else []
         replaying = self._memory.marks.replaying(topic)
         new: list[Record] = []
         for record in records:
@@ -248,18 +248,18 @@ class Writer:
                 mark.passed = True
                 continue
             if mark.fresh:
-                self._first(record, mark)
+                self._record_trimmed(record, mark)
             mark.position = record.offset + 1
-            if damage := header(record, topics.DAMAGED):
+            if damage := header_text(record, topics.DAMAGED):
                 self._memory.pending_rows.letter(record, damage)
                 log.error("%s[%d]: %s", topic, record.partition, damage)
             else:
                 new.append(record)
-        return known, new
+        return replays, new
 
-    def _replayed(self, records: Sequence[Record], marks: Mapping[int, Mark]) -> list[Record]:
-        """What of `records` is in the database and rebuilds memory. Moves the marks past it."""
-        known: list[Record] = []
+    def _select_replays(self, records: Sequence[Record], marks: Mapping[int, Mark]) -> list[Record]:
+        """Return the records that are in the database and rebuild memory. Moves the marks past it."""
+        replays: list[Record] = []
         for record in records:
             mark = marks[record.partition]
             if not mark.replaying or record.offset < mark.position:
@@ -275,9 +275,9 @@ class Writer:
             mark.position = min(record.offset + 1, mark.replay_until)
             if record.offset < mark.replay_until:
                 mark.fresh = False
-                if not header(record, topics.DAMAGED):
-                    known.append(record)
-        return known
+                if not header_text(record, topics.DAMAGED):
+                    replays.append(record)
+        return replays
 
     def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
         """The marks of the partitions of `records`."""
@@ -288,7 +288,7 @@ class Writer:
                 marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
         return marks
 
-    def _first(self, record: Record, mark: Mark) -> None:
+    def _record_trimmed(self, record: Record, mark: Mark) -> None:
         """The first record to be written after an assignment: what lacks before it was trimmed from the log."""
         mark.fresh = False
         if mark.committed is None or record.offset <= mark.committed.position:
@@ -300,41 +300,41 @@ class Writer:
         )
         log.error("%s[%d]: %s", record.topic, record.partition, reason)
 
-    def _unrepeated(self, records: list[Record]) -> list[Record]:
+    def _drop_duplicates(self, records: list[Record]) -> list[Record]:
         if not any(record.headers for record in records):
             return records
         self._memory.sequences.learn(self._database.conn, records)
-        kept = []
+        unique = []
         for record in records:
             if record.headers and self._memory.sequences.repeats(record, self._memory.pending_rows.sequences):
                 self._memory.pending_rows.rates[record.topic].duplicates += 1
             else:
-                kept.append(record)
-        return kept
+                unique.append(record)
+        return unique
 
-    def _count(self, topic: str, records: Sequence[Record]) -> None:
+    def _count_records(self, topic: str, records: Sequence[Record]) -> None:
         if not records:
             return
-        found = self._memory.pending_rows
-        rates = found.rates[topic]
+        pending = self._memory.pending_rows
+        rates = pending.rates[topic]
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
         if topic != topics.REJECTED:
             # Most records have no headers: they are counted without a look at each.
             sourced = [source_of(record) for record in records if record.headers]
-            found.arrived[DIRECT, topic] += len(records) - len(sourced)
-            found.arrived.update((source, topic) for source in sourced)
+            pending.arrived[DIRECT, topic] += len(records) - len(sourced)
+            pending.arrived.update((source, topic) for source in sourced)
         times = [record.timestamp_ms for record in (records[0], records[-1]) if record.timestamp_ms > 0]
         if times:
-            found.oldest_ms = min(found.oldest_ms or times[0], *times)
-            found.newest_ms = max(found.newest_ms, *times)
+            pending.oldest_ms = min(pending.oldest_ms or times[0], *times)
+            pending.newest_ms = max(pending.newest_ms, *times)
 
     def _feed(self, topic: str) -> TopicFeed:
         feed = self._memory.feeds.get(topic)
         if feed is None:
-            held = self._memory
-            feed = TopicFeed(topic, held.ledger, held.claims, held.places, self._schemas, self._schema_id)
-            held.feeds[topic] = feed
+            memory = self._memory
+            feed = TopicFeed(topic, memory.ledger, memory.claims, memory.places, self._schemas, self._schema_id)
+            memory.feeds[topic] = feed
         feed.feed.latest_us = int((time.time() + self.settings.most_future_s) * 1e6)
         return feed
 
@@ -358,7 +358,7 @@ class Writer:
         Cancelled
             `stop` was set while the database did not answer.
         """
-        self._land()
+        self._finish_commit()
         self._committed_at = time.monotonic()
         if self._memory.half_rebuilt:
             if self._memory.full:
@@ -372,20 +372,20 @@ class Writer:
             return
         self._pipeline.send(batch)
         if everything:
-            self._land()
+            self._finish_commit()
 
-    def _land(self) -> None:
+    def _finish_commit(self) -> None:
         landed = self._pipeline.wait()
         if landed is not None:
-            self._written(*landed)
+            self._record_commit(*landed)
 
-    def _written(self, batch: Batch, at: float) -> None:
+    def _record_commit(self, batch: Batch, at: float) -> None:
         for place, position in batch.new.items():
             if place in self._memory.marks:
                 self._memory.marks[place].committed = position
-        found, measures = batch.pending_rows, self.measures
+        pending, measures = batch.pending_rows, self.measures
         measures.commits += 1
-        for rates in found.rates.values():
+        for rates in pending.rates.values():
             measures.records += rates.records
             measures.values += rates.values
             measures.bytes += rates.bytes
@@ -393,8 +393,8 @@ class Writer:
             measures.late += rates.late
             measures.dead += rates.dead
             measures.unplaced += rates.unplaced
-        if found.oldest_ms:
-            measures.lagged(max(0.0, at - found.oldest_ms / 1000))
+        if pending.oldest_ms:
+            measures.lagged(max(0.0, at - pending.oldest_ms / 1000))
 
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
@@ -407,8 +407,8 @@ class Writer:
 
     def _let_go(self, names: set[str]) -> None:
         """Topics that are another writer's from now on: write what is held of them, forget them."""
-        held = names & self._memory.topics
-        if not held:
+        own_topics = names & self._memory.topics
+        if not own_topics:
             return
         if self.replaying:
             # Port buckets that are rebuilt by half can be neither written nor kept; the positions stand before them.
@@ -419,7 +419,7 @@ class Writer:
         except Conflict:
             self._start_over()
             return
-        self._memory.forget(held)
+        self._memory.forget(own_topics)
 
     def _start_over(self) -> None:
         self._pipeline.abandon()
@@ -478,5 +478,5 @@ class Writer:
 
     @property
     def replaying(self) -> bool:
-        """Whether memory is still being rebuilt."""
+        """Return whether memory is still being rebuilt."""
         return self._memory.marks.replaying()

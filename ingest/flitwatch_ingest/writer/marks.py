@@ -1,4 +1,4 @@
-"""Where a writer stands in each partition."""
+"""Positions of a writer in each partition."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Mark:
 
     @property
     def replaying(self) -> bool:
-        """Whether memory is still being rebuilt."""
+        """Return whether memory is still being rebuilt."""
         return self.position < self.replay_until
 
 
@@ -46,7 +46,7 @@ class Marks(dict[TopicPartition, Mark]):
     def begin(
         self, places: Iterable[TopicPartition], stored: dict[tuple[str, int], Position]
     ) -> dict[TopicPartition, int]:
-        """Where to read on; a partition that is new here begins at its `replay_from`."""
+        """Return the offsets to continue from; a partition that is new here begins at its `replay_from`."""
         starts = {}
         for place in places:
             if place not in self:
@@ -62,11 +62,11 @@ class Marks(dict[TopicPartition, Mark]):
         return {place: mark for place, mark in self.items() if place.topic == topic}
 
     def replaying(self, topic: str | None = None) -> bool:
-        """Whether any partition (of a topic) is being replayed."""
+        """Return whether any partition (of a topic) is being replayed."""
         return any(mark.replaying for place, mark in self.items() if topic is None or place.topic == topic)
 
     def turn_back(self) -> bool:
-        """Whether records that were passed can be taken now; they are to be read again."""
+        """Return whether records that were passed can be taken now; they are to be read again."""
         ready = [mark for place, mark in self.items() if mark.passed and not self.replaying(place.topic)]
         for mark in ready:
             mark.passed = False
@@ -80,6 +80,6 @@ class Marks(dict[TopicPartition, Mark]):
         return int(max(times).timestamp()) if times else -1
 
 
-def moment(epoch_s: int) -> datetime | None:
+def bucket_time(epoch_s: int) -> datetime | None:
     """A bucket's time as the database takes it; None below zero."""
     return datetime.fromtimestamp(epoch_s, UTC) if epoch_s >= 0 else None

@@ -1,4 +1,4 @@
-"""What a writer measures of itself."""
+"""Measurements that a writer makes of itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAST_LAGS = 1_000
 
 
 class WriterReport(TypedDict):
-    """What `flitwatch writer --json` prints: counts since it began, seconds that records are late, memory, and seconds by stage."""
+    """Report printed by `flitwatch writer --json`: counts since the start, delay of records in seconds, memory, and seconds by stage."""
 
     records: int
     values: int

@@ -1,4 +1,4 @@
-"""What a writer holds between two transactions; it can be rebuilt from the log at any time."""
+"""State of a writer between two transactions; it can be rebuilt from the log at any time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.writer.batch import Batch, counter_rows
 from flitwatch_ingest.writer.clock import FeedClocks
 from flitwatch_ingest.writer.gaps import take_gaps
-from flitwatch_ingest.writer.marks import Mark, Marks, moment
+from flitwatch_ingest.writer.marks import Mark, Marks, bucket_time
 from flitwatch_ingest.writer.pending_rows import PendingRows
 from flitwatch_ingest.writer.places import Places
 from flitwatch_ingest.writer.settings import WriterSettings
@@ -38,10 +38,12 @@ class Memory:
 
     @property
     def full(self) -> bool:
-        """Whether a transaction is due for the memory's sake."""
-        found = self.pending_rows
-        rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs) + found.sample_rows
-        return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
+        """Return whether a transaction is due because of memory use."""
+        pending = self.pending_rows
+        rows = (
+            self.ledger.rows + len(pending.observations) + len(pending.runs) + len(pending.jobs) + pending.sample_rows
+        )
+        return rows > self.settings.most_rows or pending.kept_bytes > self.settings.most_bytes
 
     @property
     def topics(self) -> set[str]:
@@ -50,7 +52,7 @@ class Memory:
 
     @property
     def half_rebuilt(self) -> bool:
-        """Whether port buckets of a topic are being rebuilt that are closed for another topic: nothing can be written until they are whole.
+        """Return whether port buckets are being rebuilt for one topic that are closed for another: nothing can be written until they are complete.
 
         A part of them would be written before the topic's positions move, and again by whoever rebuilds them after this writer.
         """
@@ -88,30 +90,30 @@ class Memory:
         for place, mark in self.marks.items():
             if mark.replaying or mark.fresh:
                 continue
-            position = self._position(place, mark, closed_s)
+            position = self._build_position(place, mark, closed_s)
             if position != mark.committed:
                 new[place], before[place] = position, mark.committed
-        found, self.pending_rows = self.pending_rows, PendingRows()
-        batch = Batch(rows, found, gaps, gone, new, before)
-        batch.happened = [("counters", payload) for payload in self._news(rows, clock_s)]
+        pending, self.pending_rows = self.pending_rows, PendingRows()
+        batch = Batch(rows, pending, gaps, gone, new, before)
+        batch.happened = [("counters", payload) for payload in self._counters_events(rows, clock_s)]
         batch.happened += [
-            ("unplaced", {"topic": t, "reasons": sorted(r)[:20], "count": len(r)}) for t, r in found.unplaced.items()
+            ("unplaced", {"topic": t, "reasons": sorted(r)[:20], "count": len(r)}) for t, r in pending.unplaced.items()
         ]
         return batch
 
-    def _position(self, place: TopicPartition, mark: Mark, closed_s: int) -> Position:
+    def _build_position(self, place: TopicPartition, mark: Mark, closed_s: int) -> Position:
         feed = self.feeds.get(place.topic)
         if feed is None:
             return Position(mark.position, mark.position, None)
         replay_from = feed.feed.replay_from(place.partition, mark.position)
-        closed = moment(closed_s) if feed.counts else None
+        closed = bucket_time(closed_s) if feed.counts else None
         old = mark.committed
         if old is not None and old.position == mark.position and old.closed_through == closed:
             # Nothing came: how far back it would be read does not deserve a row of its own.
             return old
         return Position(mark.position, replay_from, closed)
 
-    def _news(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
+    def _counters_events(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
         """Events that tell readers how far the counters of each fabric are complete."""
         if rows.routers is None or clock_s is None:
             return []

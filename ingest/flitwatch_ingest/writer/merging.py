@@ -61,18 +61,18 @@ class Merger:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits."""
+        """Return whether no records are waiting."""
         return not self._topics
 
     def ahead(self) -> set[TopicPartition]:
         """The partitions that were read so much further than the others that these should be read first."""
-        found = set()
+        places = set()
         for topic, partitions in self._topics.items():
             for number, partition in partitions.items():
                 partition.ahead = partition.bytes > (CAUGHT_UP_BYTES if partition.ahead else AHEAD_BYTES)
                 if partition.ahead:
-                    found.add(TopicPartition(topic, number))
-        return found
+                    places.add(TopicPartition(topic, number))
+        return places
 
     def drop(self, places: Iterable[TopicPartition]) -> None:
         """Forget what waits of these partitions: they are read anew."""
@@ -97,7 +97,7 @@ class Merger:
         for record in records:
             if record.topic in old:
                 behind_s = min(earliest_ms[record.topic] - wall_ms, LONGEST_BEHIND_S * 1000) / 1000
-                self._hold(record, now, max(LONGEST_S, wall_ms / 1000 - record.timestamp_ms / 1000, behind_s))
+                self._hold_record(record, now, max(LONGEST_S, wall_ms / 1000 - record.timestamp_ms / 1000, behind_s))
             else:
                 out.append(record)
         if now - self._asked_at >= ASK_S:
@@ -106,17 +106,17 @@ class Merger:
             with suppress(Unavailable):
                 self._more = self._unread()
         for topic in list(self._topics):
-            out += self._release(topic, now)
+            out += self._release_records(topic, now)
         return out
 
-    def _hold(self, record: Record, now: float, longest_s: float) -> None:
+    def _hold_record(self, record: Record, now: float, longest_s: float) -> None:
         partition = self._topics.setdefault(record.topic, {}).setdefault(record.partition, _Partition())
         partition.reached_ms = max(partition.reached_ms, record.timestamp_ms)
         partition.records.append((partition.reached_ms, now + longest_s, record))
-        partition.bytes += _size(record)
-        self._bytes += _size(record)
+        partition.bytes += _record_bytes(record)
+        self._bytes += _record_bytes(record)
 
-    def _release(self, topic: str, now: float) -> list[Record]:
+    def _release_records(self, topic: str, now: float) -> list[Record]:
         partitions = self._topics[topic]
         more = [place.partition for place in self._more if place.topic == topic]
         # What is still to come of a partition is no older than what came last of it.
@@ -128,8 +128,8 @@ class Merger:
                 horizon is None or queue[0][0] <= horizon or now > queue[0][1] or self._bytes > MOST_BYTES
             ):
                 time_ms, _, record = queue.popleft()
-                partition.bytes -= _size(record)
-                self._bytes -= _size(record)
+                partition.bytes -= _record_bytes(record)
+                self._bytes -= _record_bytes(record)
                 out.append((time_ms, record))
         if not any(partition.records for partition in partitions.values()):
             del self._topics[topic]
@@ -138,5 +138,5 @@ class Merger:
         return [record for _, record in out]
 
 
-def _size(record: Record) -> int:
+def _record_bytes(record: Record) -> int:
     return len(record.value) + 64

@@ -1,4 +1,4 @@
-"""What one transaction will write beside the counters."""
+"""Rows other than counters that the next transaction will write."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, A
 
 @dataclass
 class Rates:
-    """What came of one topic since the last transaction."""
+    """Counts for one topic since the last transaction."""
 
     records: int = 0
     values: int = 0
@@ -70,8 +70,8 @@ class PendingRows:
 
 
 def source_of(record: Record) -> str:
-    """What a record is counted under as an arrival: its source's kind, or the twin."""
-    return TWIN if header(record, topics.SIMULATED) else kind_of(header(record, topics.SOURCE))
+    """Return the source under which the arrival of a record is counted: its source's kind, or the twin."""
+    return TWIN if header_text(record, topics.SIMULATED) else kind_of(header_text(record, topics.SOURCE))
 
 
 def rejection_reason(record: Record, problem: Exception) -> str:
@@ -97,13 +97,13 @@ def letter_of(record: Record, reason: str, where: str = "") -> DeadLetter:
         record.offset,
         reason,
         record.value[:RAW_BYTES],
-        source=header(record, topics.SOURCE),
-        where=where or _where(record),
+        source=header_text(record, topics.SOURCE),
+        where=where or _locate_record(record),
         raw_bytes=len(record.value),
     )
 
 
-def header(record: Record, name: str) -> str:
+def header_text(record: Record, name: str) -> str:
     """A header's text, or nothing; NUL, which cannot be stored, is U+FFFD."""
     for key, value in record.headers:
         # Kafka's headers may have no value.
@@ -112,6 +112,6 @@ def header(record: Record, name: str) -> str:
     return ""
 
 
-def _where(record: Record) -> str:
-    sequence = header(record, topics.SEQUENCE)
+def _locate_record(record: Record) -> str:
+    sequence = header_text(record, topics.SEQUENCE)
     return f"{record.topic}[{record.partition}] offset {record.offset}" + (f", sequence {sequence}" if sequence else "")

@@ -1,4 +1,4 @@
-"""Where an instance's counts go: component to endpoint to router, by the fabrics that are stored."""
+"""Destination of an instance's counts: component to endpoint to router, by the fabrics that are stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOWHERE = (-1, -1, -1, -1, -1)
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instance belongs; `reason` says why it belongs nowhere."""
+    """Place of an instance in a fabric; `reason` explains why it has none."""
 
     fabric_id: int = -1
     router: int = -1
@@ -73,7 +73,7 @@ class Places:
         return sorted(self._known)
 
     def simulated(self, fabric_id: int) -> bool:
-        """Whether the fabric is marked simulated."""
+        """Return whether the fabric is marked simulated."""
         return self._known[fabric_id].fabric.simulated
 
     def name(self, fabric_id: int) -> str:
@@ -81,22 +81,24 @@ class Places:
         return self._known[fabric_id].fabric.name
 
     def changed(self, conn: psycopg.Connection[Any]) -> bool:
-        """Whether fabrics came, went or changed since `refresh`."""
-        return _signature(self._rows(conn)) != self._seen
+        """Return whether fabrics were added, removed or changed since `refresh`."""
+        return _fabric_signature(self._list_rows(conn)) != self._seen
 
     def refresh(self, conn: psycopg.Connection[Any]) -> None:
         """Read the fabrics."""
-        rows = self._rows(conn)
-        self._seen = _signature(rows)
-        self._known = {row.fabric_id: self._wired(row.fabric_id, fabrics.load(conn, row.fabric_id)) for row in rows}
+        rows = self._list_rows(conn)
+        self._seen = _fabric_signature(rows)
+        self._known = {
+            row.fabric_id: self._wire_fabric(row.fabric_id, fabrics.load_fabric(conn, row.fabric_id)) for row in rows
+        }
 
-    def _rows(self, conn: psycopg.Connection[Any]) -> list[fabrics.FabricRow]:
-        return [row for row in fabrics.list_all(conn) if not row.snapshot and self._wanted(row)]
+    def _list_rows(self, conn: psycopg.Connection[Any]) -> list[fabrics.FabricRow]:
+        return [row for row in fabrics.list_all(conn) if not row.snapshot and self._is_wanted(row)]
 
-    def _wanted(self, row: fabrics.FabricRow) -> bool:
+    def _is_wanted(self, row: fabrics.FabricRow) -> bool:
         return self._only is None or self._only in (row.name, str(row.fabric_id))
 
-    def _wired(self, fabric_id: int, fabric: Fabric) -> _Known:
+    def _wire_fabric(self, fabric_id: int, fabric: Fabric) -> _Known:
         counted = fabric.counted_links()
         codes = np.zeros(len(fabric.links.classes) + 1, np.uint8)
         for code, name in enumerate(fabric.links.classes):
@@ -104,25 +106,25 @@ class Places:
         link_class = np.full(counted.shape, len(fabric.links.classes), np.int64)
         link_class[counted >= 0] = fabric.links.link_class[counted[counted >= 0]]
         self._ledger.wire(
-            fabric_id, np.ascontiguousarray(codes[link_class]), len(fabric.endpoints), *_rates(fabric, counted)
+            fabric_id, np.ascontiguousarray(codes[link_class]), len(fabric.endpoints), *_capacity_rates(fabric, counted)
         )
-        known = _Known(fabric_id, fabric)
-        found: dict[int, list[int]] = defaultdict(list)
+        known_fabric = _Known(fabric_id, fabric)
+        by_component: dict[int, list[int]] = defaultdict(list)
         by_router: dict[int, list[int]] = defaultdict(lambda: list(NOWHERE))
         order = np.lexsort((fabric.endpoints.port, fabric.endpoints.component_id))
         for endpoint in order.tolist():
             component = int(fabric.endpoints.component_id[endpoint])
             if component >= 0:
-                found[component].append(endpoint)
+                by_component[component].append(endpoint)
             slot = (int(fabric.endpoints.port[endpoint]) - cray.NETWORK_TILES) // 2
             if fabric.technology is Technology.CRAY_XC and 0 <= slot < cray.NODES_PER_ROUTER:
                 by_router[int(fabric.endpoints.router[endpoint])][slot] = endpoint
-        known.by_component = dict(found)
-        known.nics = {router: tuple(nics) for router, nics in by_router.items()}
-        return known
+        known_fabric.by_component = dict(by_component)
+        known_fabric.nics = {router: tuple(nics) for router, nics in by_router.items()}
+        return known_fabric
 
     def find(self, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place:
-        """Where a set belongs.
+        """Find the place of a set.
 
         Parameters
         ----------
@@ -141,7 +143,7 @@ class Places:
             which = f"fabric {self._only!r} is not" if self._only else "no fabric is"
             return Place(device=named, reason=f"{which} in the database: import one with `flitwatch import fabric`")
         places = [
-            p for known in self._known.values() if (p := self._in(known, kind, component, owner, hint)) is not None
+            p for entry in self._known.values() if (p := self._find_in(entry, kind, component, owner, hint)) is not None
         ]
         good = [p for p in places if not p.reason]
         if len(good) == 1:
@@ -158,19 +160,19 @@ class Places:
             return Place(device=named, reason=f"{named} is no endpoint of {', '.join(fabrics)}")
         return Place(device=named, reason=unresolved_reason(fabrics, owner, component))
 
-    def _in(self, known: _Known, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place | None:
+    def _find_in(self, known: _Known, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place | None:
         endpoints = known.by_component.get(component, []) if component is not None else []
         if kind is RowKind.ROUTER:
-            return self._router(known, endpoints, hint)
-        found = known.ports.find(owner, endpoints)
-        if found is None:
+            return self._find_router(known, endpoints, hint)
+        port = known.ports.find(owner, endpoints)
+        if port is None:
             return None
-        if found.reason:
-            return Place(device=found.device, reason=found.reason)
-        own = (*NOWHERE[:4], found.endpoint)
-        return Place(known.fabric_id, found.router, found.port, own, found.device)
+        if port.reason:
+            return Place(device=port.device, reason=port.reason)
+        own = (*NOWHERE[:4], port.endpoint)
+        return Place(known.fabric_id, port.router, port.port, own, port.device)
 
-    def _router(self, known: _Known, endpoints: list[int], hint: str) -> Place | None:
+    def _find_router(self, known: _Known, endpoints: list[int], hint: str) -> Place | None:
         fabric = known.fabric
         if endpoints:
             router, device = int(fabric.endpoints.router[endpoints[0]]), str(fabric.endpoints.node[endpoints[0]])
@@ -184,7 +186,7 @@ class Places:
         return Place(known.fabric_id, router, -1, known.nics.get(router, NOWHERE), device)
 
 
-def _rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _capacity_rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN where that is unknown."""
     links, routers = fabric.links, len(fabric.routers)
     worth = stall_worth(fabric)
@@ -194,7 +196,7 @@ def _rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float
     return np.append(worth, np.nan)[counted], of_endpoints
 
 
-def _signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
+def _fabric_signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
     return tuple(
         (
             r.fabric_id,

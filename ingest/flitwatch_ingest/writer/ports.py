@@ -1,4 +1,5 @@
-"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order; a port of an Ethernet or Slingshot switch by their names."""
+"""Ports that records count: identified by GUID, by LID, or by component or host and the adapter's name, in that order; a port of an Ethernet or Slingshot
+switch by their names."""
 
 from __future__ import annotations
 
@@ -11,7 +12,17 @@ from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.guids import plain_guid
 from flitwatch_domain.hosts import host_key
 from flitwatch_ingest.schemas import RowSchema
-from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, INSTANCES, LIDS, PORTS, PRODUCERS, plain, suffix
+from flitwatch_ingest.schemas.rows import (
+    ADAPTERS,
+    GUIDS,
+    HOSTS,
+    INSTANCES,
+    LIDS,
+    PORTS,
+    PRODUCERS,
+    port_suffix,
+    strip_list_name,
+)
 
 _LAST_NUMBER = re.compile(r"([0-9]+)(?!.*[0-9])")
 #: What openibd writes into node descriptions: HCA-1 is the kernel's adapter 0.
@@ -23,7 +34,7 @@ _JOINED = re.compile(r"(.+)\.([0-9]{1,3})")
 
 @dataclass(frozen=True)
 class Owner:
-    """What a record says about its port.
+    """Description of the port in a record.
 
     Attributes
     ----------
@@ -60,29 +71,29 @@ def owner_of(schema: RowSchema, identity: str) -> Owner:
     parts = identity.split("\x1f")[:-1]
     if len(parts) != len(columns):
         return Owner()
-    said: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for column, part in zip(columns, parts, strict=True):
-        what, text = _part(plain(column.name), column.kind), part.strip()
+        what, text = _part_of_identity(strip_list_name(column.name), column.kind), part.strip()
         if what == "guid" and column.kind is Kind.UNSIGNED:
             text = f"{int(text):x}"
         if text:
-            said[what].append(text)
-    joined = next((suffix(c.name) for c in schema.columns if c.use and suffix(c.name)), "")
+            texts[what].append(text)
+    joined = next((port_suffix(c.name) for c in schema.columns if c.use and port_suffix(c.name)), "")
     if match := _JOINED.fullmatch(joined):
-        said["adapter"].append(match.group(1))
-        said["port"].append(match.group(2))
+        texts["adapter"].append(match.group(1))
+        texts["port"].append(match.group(2))
     return Owner(
         # A GUID that the sampler could not read is 0.
-        tuple(guid for text in said["guid"] if (guid := plain_guid(text))),
-        _number(said["lid"]),
-        tuple(said["name"]),
-        tuple(said["host"]) + tuple(text.partition("/")[0] for text in said["instance"] if "/" in text),
-        next(iter(said["adapter"]), ""),
-        _number(said["port"]),
+        tuple(guid for text in texts["guid"] if (guid := plain_guid(text))),
+        _first_number(texts["lid"]),
+        tuple(texts["name"]),
+        tuple(texts["host"]) + tuple(text.partition("/")[0] for text in texts["instance"] if "/" in text),
+        next(iter(texts["adapter"]), ""),
+        _first_number(texts["port"]),
     )
 
 
-def _part(name: str, kind: Kind) -> str:
+def _part_of_identity(name: str, kind: Kind) -> str:
     for part, names in (
         ("guid", GUIDS),
         ("lid", LIDS),
@@ -103,7 +114,7 @@ def _part(name: str, kind: Kind) -> str:
     return "adapter"
 
 
-def _number(texts: list[str]) -> int | None:
+def _first_number(texts: list[str]) -> int | None:
     text = next(iter(texts), "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
@@ -138,11 +149,11 @@ class FabricPorts:
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
             # Of many adapters the first port has the node's GUID, which the two lists may spell differently.
-            for guid in {plain_guid(known) for known in (ends.guid[e], owners[e]) if known is not None}:
+            for guid in {plain_guid(guid_text) for guid_text in (ends.guid[e], owners[e]) if guid_text is not None}:
                 self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
-            for name in _spellings(str(ends.node[e])):
+            for name in _list_spellings(str(ends.node[e])):
                 self._by_host[name].append(e)
         for router, guid in enumerate(fabric.routers.guid):
             if guid:
@@ -162,11 +173,11 @@ class FabricPorts:
 
     def _of_endpoints(self, name: str, missing: object) -> list:
         values = self.fabric.attributes.get(name)
-        wanted = len(self.fabric.endpoints)
-        return values if isinstance(values, list) and len(values) == wanted else [missing] * wanted
+        count = len(self.fabric.endpoints)
+        return values if isinstance(values, list) and len(values) == count else [missing] * count
 
     def find(self, owner: Owner, at_component: list[int]) -> ResolvedPort | None:
-        """Where a port is; None: not in this fabric.
+        """Find a port; None: not in this fabric.
 
         Parameters
         ----------
@@ -182,7 +193,7 @@ class FabricPorts:
             return self._switch_port(named, owner)
         ends = at_component or self._of_host(owner)
         if ends:
-            return self._adapter(ends, owner)
+            return self._find_adapter(ends, owner)
         router = self._router_of(owner)
         return None if router is None else self._switch_port(router, owner)
 
@@ -197,7 +208,7 @@ class FabricPorts:
             if ends := self._endpoints_by_guid.get(guid):
                 chosen = [e for e in ends if owner.port in (None, self._adapter_ports[e])]
                 if len(ends) == 1 or len(chosen) == 1:
-                    return self._endpoint((chosen or ends)[0])
+                    return self._port_of_endpoint((chosen or ends)[0])
                 return ResolvedPort(
                     device=str(owner), reason=f"{owner}: the adapter has {len(ends)} ports in {self.fabric.name}"
                 )
@@ -207,15 +218,15 @@ class FabricPorts:
         assert owner.lid is not None
         if (router := self._router_by_lid.get(owner.lid)) is not None:
             name = str(self.fabric.routers.name[router])
-            return self._switch_port(router, owner) if _called(owner, name) else None
+            return self._switch_port(router, owner) if _names_match(owner, name) else None
         endpoint = self._endpoint_by_lid.get(owner.lid)
-        if endpoint is None or not _called(owner, str(self.fabric.endpoints.node[endpoint])):
+        if endpoint is None or not _names_match(owner, str(self.fabric.endpoints.node[endpoint])):
             return None
-        return self._endpoint(endpoint)
+        return self._port_of_endpoint(endpoint)
 
     def _of_host(self, owner: Owner) -> list[int]:
         for name in (*owner.names, *owner.hosts):
-            for spelling in _spellings(name):
+            for spelling in _list_spellings(name):
                 if ends := self._by_host.get(spelling):
                     return ends
         return []
@@ -224,11 +235,11 @@ class FabricPorts:
         name = str(self.fabric.routers.name[router])
         port = -1 if owner.port is None else owner.port
         if self._port_names and owner.adapter:
-            found = self._port_names[router].get(owner.adapter)
-            if found is None or self._counted[router, found] < 0:
+            port_number = self._port_names[router].get(owner.adapter)
+            if port_number is None or self._counted[router, port_number] < 0:
                 reason = f"ports of {name} that have no cable in {self.fabric.name}"
                 return ResolvedPort(device=f"{name} {owner.adapter}", reason=reason)
-            return ResolvedPort(router=router, port=found, device=f"{name} {owner.adapter}")
+            return ResolvedPort(router=router, port=port_number, device=f"{name} {owner.adapter}")
         if port < 0:
             return ResolvedPort(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
         device = f"{name} port {port}"
@@ -236,12 +247,12 @@ class FabricPorts:
             return ResolvedPort(device=device, reason=f"ports of {name} that have no cable in {self.fabric.name}")
         return ResolvedPort(router=router, port=port, device=device)
 
-    def _endpoint(self, endpoint: int) -> ResolvedPort:
+    def _port_of_endpoint(self, endpoint: int) -> ResolvedPort:
         node, adapter = str(self.fabric.endpoints.node[endpoint]), self._adapters[endpoint]
         return ResolvedPort(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
 
-    def _adapter(self, ends: list[int], owner: Owner) -> ResolvedPort:
-        """Which of a node's endpoints: by the adapter's name where the fabric is InfiniBand, which numbers with gaps; else by its number."""
+    def _find_adapter(self, ends: list[int], owner: Owner) -> ResolvedPort:
+        """Find one of a node's endpoints: by the adapter's name if the fabric is InfiniBand, whose numbers have gaps; otherwise by its number."""
         node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
         if fabric.technology is not Technology.INFINIBAND:
             match = _LAST_NUMBER.search(owner.adapter)
@@ -260,17 +271,19 @@ class FabricPorts:
         if len(chosen) > 1 and owner.port is not None:
             chosen = [e for e in chosen if self._adapter_ports[e] == owner.port] or chosen
         if len(chosen) == 1:
-            return self._endpoint(chosen[0])
-        known = ", ".join(sorted({name for name in names if name})) or "adapters without names"
-        asked = owner.adapter or "a set that names no adapter"
+            return self._port_of_endpoint(chosen[0])
+        adapters = ", ".join(sorted({name for name in names if name})) or "adapters without names"
+        request = owner.adapter or "a set that names no adapter"
         return ResolvedPort(
-            device=node, reason=f"{node} has {known} in {fabric.name}: cannot tell which of them is {asked}"
+            device=node, reason=f"{node} has {adapters} in {fabric.name}: cannot tell which of them is {request}"
         )
 
 
-def _called(owner: Owner, name: str) -> bool:
-    """Whether a device may be the one that a record names; LIDs repeat in every subnet, names seldom."""
-    return not owner.names or any(set(_spellings(text)) & set(_spellings(name)) for text in _first_words(owner.names))
+def _names_match(owner: Owner, name: str) -> bool:
+    """Return whether a device may be the one that a record names; LIDs repeat in every subnet, names rarely."""
+    return not owner.names or any(
+        set(_list_spellings(text)) & set(_list_spellings(name)) for text in _first_words(owner.names)
+    )
 
 
 def _first_words(names: tuple[str, ...]) -> list[str]:
@@ -278,7 +291,7 @@ def _first_words(names: tuple[str, ...]) -> list[str]:
     return [word for name in names for word in dict.fromkeys((name, name.partition(" ")[0]))]
 
 
-def _spellings(host: str) -> tuple[str, ...]:
+def _list_spellings(host: str) -> tuple[str, ...]:
     """A host's name as it is, in lower case, and what its spellings have in common."""
     whole = host.strip().lower()
     return tuple(dict.fromkeys((whole, host_key(whole))))

@@ -1,4 +1,4 @@
-"""What a writer can be told."""
+"""Settings of a writer."""
 
 from __future__ import annotations
 

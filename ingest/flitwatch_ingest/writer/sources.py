@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.ingest import store as ingest
-from flitwatch_ingest.writer.pending_rows import header
+from flitwatch_ingest.writer.pending_rows import header_text
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record
 from flitwatch_stream.shapes import INDEXED_BYTES
@@ -22,15 +22,15 @@ class Sequences:
 
     def learn(self, conn: psycopg.Connection[Any], records: Sequence[Record]) -> None:
         """Read what is stored of the sources of `records` that are new here."""
-        unknown = {source for record in records if record.headers and (source := _source(record)) not in self._last}
+        unknown = {source for record in records if record.headers and (source := _source_of(record)) not in self._last}
         unknown.discard("")
         if unknown:
             stored = ingest.source_positions(conn, sorted(unknown))
             self._last |= {source: stored.get(source, -1) for source in unknown}
 
     def repeats(self, record: Record, moved: dict[str, int]) -> bool:
-        """Whether the record was written before; else it is the source's last now, and stands in `moved`."""
-        source, sequence = _source(record), header(record, topics.SEQUENCE)
+        """Return whether the record was written before; if not, it becomes the source's last one and is added to `moved`."""
+        source, sequence = _source_of(record), header_text(record, topics.SEQUENCE)
         if not source or not sequence.isascii() or not sequence.isdigit() or len(sequence) > 18:
             return False
         number = int(sequence)
@@ -40,7 +40,7 @@ class Sequences:
         return False
 
 
-def _source(record: Record) -> str:
-    """Who sent a record; nobody where the name is none of a collector's."""
-    source = header(record, topics.SOURCE)
+def _source_of(record: Record) -> str:
+    """Return the source of a record; empty if the name is too long for a collector's."""
+    source = header_text(record, topics.SOURCE)
     return source if len(source.encode()) <= INDEXED_BYTES else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_core.codec import Feed, Kind, Ledger, Need, Role, reason
+from flitwatch_core.codec import Feed, Kind, Ledger, Need, Role, describe_error
 from flitwatch_db.counters.observations import Observation
 from flitwatch_db.ingest.store import DeadLetter
 from flitwatch_domain.errors import BadInput
@@ -39,7 +39,7 @@ class Plan:
 
 @dataclass
 class Instance:
-    """Who sends: what a gap row names."""
+    """Sender of samples, as a gap row names it."""
 
     plan: int
     component: int | None
@@ -81,7 +81,7 @@ class TopicFeed:
 
     @property
     def counts(self) -> bool:
-        """Whether counters come on this topic."""
+        """Return whether this topic has counters."""
         return any(plan.schema.kind is not RowKind.OTHER for plan in self.plans)
 
     def consume(self, records: Sequence[Record], pending_rows: PendingRows, replaying: bool) -> None:
@@ -100,22 +100,22 @@ class TopicFeed:
             if not replaying:
                 rates.values += counted
                 rates.duplicates += repeats
-                for plan, taken in zip(self.plans, accepted, strict=False):
-                    if taken:
-                        pending_rows.schema_records[plan.schema_id] += taken
-                self._refuse(records, refused, pending_rows)
-            chosen = self._provide(records, pending, strangers, pending_rows, replaying)
+                for plan, record_count in zip(self.plans, accepted, strict=False):
+                    if record_count:
+                        pending_rows.schema_records[plan.schema_id] += record_count
+                self._reject_records(records, refused, pending_rows)
+            chosen = self._provide_plans(records, pending, strangers, pending_rows, replaying)
         if not replaying:
             self.collect(pending_rows)
 
-    def _refuse(self, records: Sequence[Record], refused: Sequence[tuple], pending_rows: PendingRows) -> None:
+    def _reject_records(self, records: Sequence[Record], refused: Sequence[tuple], pending_rows: PendingRows) -> None:
         for index, plan, code, field, byte, _ in refused:
             metric = self.plans[plan].schema.columns[field].name if plan >= 0 and field >= 0 else None
-            pending_rows.letter(records[index], reason(code, metric, byte))
+            pending_rows.letter(records[index], describe_error(code, metric, byte))
             if code == _LATE:
                 pending_rows.rates[self.topic].late += 1
 
-    def _provide(
+    def _provide_plans(
         self,
         records: Sequence[Record],
         pending: Sequence[tuple],
@@ -132,17 +132,17 @@ class TopicFeed:
                 again.append(index)
                 continue
             try:
-                self._learn(records[index].value, need, number)
+                self._learn_plan(records[index].value, need, number)
                 fresh.add((need, number))
                 again.append(index)
             except (BadInput, *FAULTS) as bad:
                 if not replaying:
                     pending_rows.letter(records[index], rejection_reason(records[index], bad))
         for plan, component, identity, hint in strangers:
-            self._meet(plan, component, identity, hint, pending_rows)
+            self._add_stranger(plan, component, identity, hint, pending_rows)
         return np.array(again, np.uint32)
 
-    def _learn(self, value: bytes, need: int, number: int) -> None:
+    def _learn_plan(self, value: bytes, need: int, number: int) -> None:
         wires = None
         if need == Need.PLAN:
             schema = json_schema(self.name, value, self._columns)
@@ -151,11 +151,11 @@ class TopicFeed:
             schema = fields.row_schema(self.name, value)
             wires = fields.wires_for(schema)
         avro_id = None if wires is None else number
-        for index, known in enumerate(self.plans):
-            if known.schema.digest == schema.digest and known.avro_id == avro_id:
+        for index, plan in enumerate(self.plans):
+            if plan.schema.digest == schema.digest and plan.avro_id == avro_id:
                 # Its metrics are those of a plan that does not fit: one stands twice, for instance.
                 code, field, byte = self.feed.fault_of(index, value)
-                raise BadInput(reason(code, schema.columns[field].name if field >= 0 else None, byte))
+                raise BadInput(describe_error(code, schema.columns[field].name if field >= 0 else None, byte))
         if len(self.plans) >= MOST_PLANS:
             raise BadInput(f"more than {MOST_PLANS} different lists of metrics on one topic")
         self._add_plan(schema, avro_id, wires)
@@ -169,9 +169,11 @@ class TopicFeed:
         if wires is None:
             self._columns |= {c.name: c for c in schema.columns if c.kind is Kind.REAL and c.role is Role.VALUE}
 
-    def _meet(self, plan: int, component: int | None, identity: bytes, hint: str, pending_rows: PendingRows) -> None:
+    def _add_stranger(
+        self, plan: int, component: int | None, identity: bytes, hint: str, pending_rows: PendingRows
+    ) -> None:
         text = identity.decode("utf-8", "replace")
-        place = self._find(plan, component, text, hint)
+        place = self._find_place(plan, component, text, hint)
         observed = self.plans[plan].schema.kind is RowKind.OTHER or bool(place.reason)
         self.feed.add_instance(
             self._ledger,
@@ -188,7 +190,7 @@ class TopicFeed:
         if place.reason:
             pending_rows.unplaced[self.topic].add(place.reason)
 
-    def _find(self, plan: int, component: int | None, identity: str, hint: str) -> Place:
+    def _find_place(self, plan: int, component: int | None, identity: str, hint: str) -> Place:
         schema = self.plans[plan].schema
         if schema.kind is RowKind.OTHER:
             return Place(device=f"component {component}")
@@ -199,7 +201,7 @@ class TopicFeed:
         """Find every instance's place again, after fabrics came or changed; return how many moved."""
         moved = 0
         for index, instance in enumerate(self.instances):
-            place = self._find(instance.plan, instance.component, instance.identity, instance.hint)
+            place = self._find_place(instance.plan, instance.component, instance.identity, instance.hint)
             if place == instance.place:
                 continue
             observed = self.plans[instance.plan].schema.kind is RowKind.OTHER or bool(place.reason)
@@ -219,14 +221,14 @@ class TopicFeed:
     def collect(self, pending_rows: PendingRows) -> None:
         """Rows kept as they came, and records that were held back and then refused."""
         for index, plan in enumerate(self.plans):
-            self._observations(index, plan, pending_rows)
+            self._take_observations(index, plan, pending_rows)
         for partition, offset, code, _, raw in self.feed.take_letters():
             pending_rows.letters.append(
                 DeadLetter(
                     self.topic,
                     partition,
                     offset,
-                    reason(code),
+                    describe_error(code),
                     raw[: 64 << 10],
                     where=f"{self.topic}[{partition}] offset {offset}",
                     raw_bytes=len(raw),
@@ -236,7 +238,7 @@ class TopicFeed:
             pending_rows.rates[self.topic].dead += 1
             pending_rows.rates[self.topic].late += code == _LATE
 
-    def _observations(self, index: int, plan: Plan, pending_rows: PendingRows) -> None:
+    def _take_observations(self, index: int, plan: Plan, pending_rows: PendingRows) -> None:
         component, has_component, identity, time_us, integers, unknown, reals, texts = self.feed.take_observations(
             index
         )

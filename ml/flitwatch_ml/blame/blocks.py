@@ -19,16 +19,16 @@ def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> In
     first = np.flatnonzero(np.diff(block, prepend=block[:1] - 1))
     size = np.diff(np.append(first, len(block)))
     orders = np.empty((permutations, len(block)), np.int64)
-    for at, taken in enumerate(np.argsort(rng.random((permutations, len(first))), axis=1, kind="stable")):
-        ends = np.cumsum(size[taken])
-        orders[at] = np.arange(len(block)) + np.repeat(first[taken] - ends + size[taken], size[taken])
+    for at, block_order in enumerate(np.argsort(rng.random((permutations, len(first))), axis=1, kind="stable")):
+        ends = np.cumsum(size[block_order])
+        orders[at] = np.arange(len(block)) + np.repeat(first[block_order] - ends + size[block_order], size[block_order])
     shift = rng.integers(len(block), size=permutations)
     for at, by in enumerate(shift.tolist()):
         orders[at] = np.roll(orders[at], -by)
     return orders
 
 
-def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
+def permuted_correlations(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
     """Correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
 
     The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected anew.
@@ -38,18 +38,21 @@ def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) 
     columns = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 0)
     shuffled = problem.outcome[orders]
     explained = shuffled @ problem.axes
-    left = np.sqrt(np.maximum(problem.outcome @ problem.outcome - (explained**2).sum(1), 1e-300))
-    seen = columns.T @ problem.outcome / max(float(np.linalg.norm(problem.outcome)), 1e-300)
-    return seen, (shuffled @ columns) / left[:, None]
+    residual_norms = np.sqrt(np.maximum(problem.outcome @ problem.outcome - (explained**2).sum(1), 1e-300))
+    observed = columns.T @ problem.outcome / max(float(np.linalg.norm(problem.outcome)), 1e-300)
+    return observed, (shuffled @ columns) / residual_norms[:, None]
 
 
 def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = slice(None)) -> Floats:
     """By how much each user's score wanders more than that of independent runs, (users,); at least 1, the largest over the kinds of blocks."""
-    wander = [permuted(problem, each, users)[1].std(0) * np.sqrt(max(problem.degrees_of_freedom, 1)) for each in orders]
+    wander = [
+        permuted_correlations(problem, each, users)[1].std(0) * np.sqrt(max(problem.degrees_of_freedom, 1))
+        for each in orders
+    ]
     return np.maximum(np.max(wander, axis=0), 1.0) if wander else np.ones(problem.regressors[:, users].shape[1])
 
 
 def block_p_values(problem: Problem, orders: Ints, users: Ints) -> Floats:
     """One-sided p-values (users,), add-one estimates: the least possible is 1 / (permutations + 1)."""
-    seen, by_chance = permuted(problem, orders, users)
-    return ((by_chance >= seen - 1e-12).sum(0) + 1) / (len(orders) + 1)
+    observed, by_chance = permuted_correlations(problem, orders, users)
+    return ((by_chance >= observed - 1e-12).sum(0) + 1) / (len(orders) + 1)

@@ -1,4 +1,4 @@
-"""What the calendar and a run's own circumstances explain: hours and weekends, a smooth date trend, regimes, covariates.
+"""Calendar model: the share of run times explained by hours and weekends, a smooth date trend, regimes, and a run's own circumstances (covariates).
 
 A user who was there only in a slow month, or only after an upgrade, goes with slow runs without slowing any. So everything that follows is asked of what
 is left of run times and exposure when these are taken out.
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline
 
-from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.strata import DAY_S, day_numbers, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ class Calendar:
         return self.axes.shape[0] - self.axes.shape[1]
 
 
-def calendar(
+def fit_calendar(
     start_s: ArrayLike,
     log_time: Floats,
     covariates: Floats | None = None,
@@ -76,27 +76,27 @@ def calendar(
     known : float64 (runs,)        what users already selected explain of log_time; change points are looked for in the rest
     """
     start = np.asarray(start_s, float)
-    response = winsorised(log_time - (0.0 if known is None else known))
-    columns = [np.ones((len(start), 1)), _trend(start)]
+    response = winsorise_values(log_time - (0.0 if known is None else known))
+    columns = [np.ones((len(start), 1)), _trend_basis(start)]
     stratified = int(_day_numbers(start)[-1]) + 1 >= DAYS_FOR_STRATA
     if stratified:
         strata = hour_and_weekend(start)
         columns.append((strata[:, None] == np.unique(strata)).astype(float))
     if covariates is not None and covariates.size:
-        columns.append(np.column_stack([normal_scores(one) for one in covariates.T]))
-    axes = orthonormal(np.column_stack(columns))
-    axes, regimes = _regimes(start, response, axes, np.sort(np.asarray(marks_s, float)))
+        columns.append(np.column_stack([normal_scores(covariate) for covariate in covariates.T]))
+    axes = orthonormal_basis(np.column_stack(columns))
+    axes, regimes = _add_regimes(start, response, axes, np.sort(np.asarray(marks_s, float)))
     return Calendar(axes, regimes, stratified)
 
 
-def winsorised(values: Floats) -> Floats:
+def winsorise_values(values: Floats) -> Floats:
     """Values with wild ones pulled in, so that one broken run does not bend the trend."""
     middle = np.median(values)
     spread = 1.4826 * np.median(np.abs(values - middle))
     return np.clip(values, middle - WILD * spread, middle + WILD * spread) if spread > 0 else values
 
 
-def orthonormal(columns: Floats) -> Floats:
+def orthonormal_basis(columns: Floats) -> Floats:
     """An orthonormal basis of the span of columns (runs, k), dependent ones left out; the first column is never left out."""
     lengths = np.linalg.norm(columns, axis=0)
     if not (lengths > 0).any():
@@ -106,17 +106,17 @@ def orthonormal(columns: Floats) -> Floats:
     return tall @ turned[:, values > 1e-6 * values[0]]
 
 
-def _with(axes: Floats, column: Floats) -> Floats:
+def _append_axis(axes: Floats, column: Floats) -> Floats:
     """Orthonormal axes with one more for what they leave of a column, which is not nothing; twice, as the first time leaves rounding."""
     for _ in range(2):
         column = column - axes @ (axes.T @ column)
     return np.column_stack([axes, column / np.linalg.norm(column)])
 
 
-def _trend(start: Floats) -> Floats:
+def _trend_basis(start: Floats) -> Floats:
     """Quadratic splines of the date, with knots at equal numbers of runs."""
     span = float(np.ptp(start))
-    bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(np.unique(days(start))) / DAYS_A_BEND))
+    bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(np.unique(day_numbers(start))) / DAYS_A_BEND))
     if span <= 0 or bends < 1:
         return np.zeros((len(start), 0)) if span <= 0 else ((start - start.min()) / span)[:, None]
     inner = np.unique(np.quantile(start, np.linspace(0, 1, bends + 1)))
@@ -124,7 +124,7 @@ def _trend(start: Floats) -> Floats:
     return BSpline.design_matrix(start, knots, 2).toarray()
 
 
-def _regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tuple[Floats, Floats]:
+def _add_regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tuple[Floats, Floats]:
     """Axes with a step at each mark that has enough days around it and at each change point that the response shows."""
     day = _day_numbers(start)
     ends = np.append(day, day[-1] + 1)
@@ -132,8 +132,8 @@ def _regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tu
     places: list[int] = []
 
     def free(place: Ints) -> NDArray[np.bool_]:
-        taken = ends[np.array([0, len(start), *places])]
-        return (np.abs(ends[place][:, None] - taken) >= least).all(1)
+        bounds = ends[np.array([0, len(start), *places])]
+        return (np.abs(ends[place][:, None] - bounds) >= least).all(1)
 
     regimes = []
     for mark in marks.tolist():
@@ -143,20 +143,20 @@ def _regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tu
             regimes.append(mark)
     order = np.arange(len(start))
     if places:
-        axes = orthonormal(np.column_stack([axes, order[:, None] >= np.array(places)]))
+        axes = orthonormal_basis(np.column_stack([axes, order[:, None] >= np.array(places)]))
     while len(places) - len(regimes) < MOST_SHIFTS:
         best, z = _largest_step(order[free(order)], response, axes, day)
         if best is None or abs(z) < SHIFT_Z:
             break
         places.append(best)
-        axes = _with(axes, (order >= best).astype(float))
-    found = [float(start[place]) for place in places[len(regimes) :]]
-    return axes, np.sort(np.array([*regimes, *found], float))
+        axes = _append_axis(axes, (order >= best).astype(float))
+    shift_times = [float(start[place]) for place in places[len(regimes) :]]
+    return axes, np.sort(np.array([*regimes, *shift_times], float))
 
 
 def _day_numbers(start: Floats) -> Ints:
-    """How many days with runs lie before that of each run, (runs,); `start` ascends."""
-    return np.unique(days(start), return_inverse=True)[1]
+    """Return the number of days with runs before the day of each run, (runs,); `start` ascends."""
+    return np.unique(day_numbers(start), return_inverse=True)[1]
 
 
 def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -> tuple[int | None, float]:

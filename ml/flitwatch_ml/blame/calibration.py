@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.several_sets import benjamini_hochberg
-from flitwatch_ml.blame.calendar import calendar, winsorised
-from flitwatch_ml.blame.observations import observations
-from flitwatch_ml.blame.selection import Problem, chance
-from flitwatch_ml.blame.strata import days, normal_scores
+from flitwatch_ml.blame.calendar import fit_calendar, winsorise_values
+from flitwatch_ml.blame.observations import merge_observations
+from flitwatch_ml.blame.selection import Problem, one_sided_p
+from flitwatch_ml.blame.strata import day_numbers, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ MOST_DEALT, LEAST_SHUFFLES = 500_000, 5
 
 
 class Calibration(TypedDict):
-    """How often a method names anybody where nobody can be to blame.
+    """Rate at which a method names users when no user can be to blame.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Calibration(TypedDict):
 
 
 class Driver(TypedDict):
-    """How a circumstance goes with the time of a run: partial correlation, its chance, and its rate of false discoveries."""
+    """Partial correlation of a circumstance with run time, its p-value, and its false discovery rate."""
 
     name: str
     correlation: float
@@ -48,7 +48,7 @@ class Driver(TypedDict):
     q: float
 
 
-def calibrate(
+def calibrate_blame(
     exposure: Floats,
     run_time_s: Floats,
     start_s: Floats,
@@ -62,33 +62,35 @@ def calibrate(
     Where runs times shuffles are more than 500,000 there are fewer sets than `shuffles`; the result says how many.
     """
     rng = np.random.default_rng(seed)
-    found = 0
-    known = None if covariates is None else np.asarray(covariates, float)
-    runs = observations(np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), known)
+    sets_with_name = 0
+    circumstances = None if covariates is None else np.asarray(covariates, float)
+    runs = merge_observations(
+        np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), circumstances
+    )
     shuffles = min(shuffles, max(MOST_DEALT // len(runs.run_time_s), LEAST_SHUFFLES))
     for at in range(shuffles):
         times = rng.permutation(runs.run_time_s)
         fitted = CalendarBlame().fit_scores(
             runs.exposure, times, runs.start_s, runs.covariates, below=CALIBRATION_Q, joined=True
         )
-        found += bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
+        sets_with_name += bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
         report(at + 1)
-    share = found / shuffles if shuffles else None
-    return {"shuffles": shuffles, "q": CALIBRATION_Q, "sets_with_a_name": found, "share": share}
+    share = sets_with_name / shuffles if shuffles else None
+    return {"shuffles": shuffles, "q": CALIBRATION_Q, "sets_with_a_name": sets_with_name, "share": share}
 
 
-def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:
-    """How each circumstance of a run goes with its time, hours, dates and regimes taken out; the strongest first."""
+def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:
+    """Correlate each circumstance of a run with its time, with hours, dates and regimes removed; the most significant first."""
     if not names:
         return []
     order = np.argsort(start_s, kind="stable")
     start, log_time = np.asarray(start_s)[order], np.log(np.asarray(run_time_s)[order])
-    fit = calendar(start, log_time)
+    fit = fit_calendar(start, log_time)
     raw = np.column_stack([normal_scores(column[order]) for column in circumstances.T])
-    outcome = fit.without(normal_scores(fit.without(winsorised(log_time))))
-    problem = Problem(fit.without(raw), outcome, fit.axes, (raw**2).sum(0), (days(start),))
+    outcome = fit.without(normal_scores(fit.without(winsorise_values(log_time))))
+    problem = Problem(fit.without(raw), outcome, fit.axes, (raw**2).sum(0), (day_numbers(start),))
     z = problem.scores()
-    p = np.minimum(2 * chance(np.abs(z), problem.degrees_of_freedom), 1.0)
+    p = np.minimum(2 * one_sided_p(np.abs(z), problem.degrees_of_freedom), 1.0)
     lengths = np.linalg.norm(problem.regressors, axis=0) * np.linalg.norm(outcome)
     correlation = np.divide(problem.regressors.T @ outcome, lengths, out=np.zeros(len(names)), where=lengths > 0)
     rows: list[Driver] = [

@@ -1,4 +1,4 @@
-"""What every blame estimator asks of its input."""
+"""Input checks shared by all blame estimators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TooFewRuns(NotEnoughData, ValueError):
 
 def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A matrix (runs, users) and positive run times (runs,) as float arrays; a clear error otherwise."""
-    values, times = _dense(matrix), _dense(run_time_s)
+    values, times = _to_dense(matrix), _to_dense(run_time_s)
     if values.ndim != 2 or times.ndim != 1 or len(values) != len(times):
         raise BadRuns(f"runs x users and run times do not fit: shapes {values.shape} and {times.shape}")
     if not values.shape[1]:
@@ -58,7 +58,7 @@ def check_runs(matrix: ArrayLike, run_time_s: ArrayLike) -> tuple[NDArray[np.flo
     return values, times
 
 
-def _dense(values: ArrayLike) -> NDArray[np.float64]:
+def _to_dense(values: ArrayLike) -> NDArray[np.float64]:
     if issparse(values):
         raise BadRuns("sparse data was passed, but dense data is needed", advice="Call toarray()")
     if np.iscomplexobj(values):

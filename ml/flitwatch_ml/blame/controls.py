@@ -1,4 +1,4 @@
-"""What a finding must survive before it is a name: other weeks, any one week left out, and users who come together."""
+"""Checks that a finding must pass before a user is named: other weeks, any one week left out, and users who come together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_ml.blame import rhythm
-from flitwatch_ml.blame.calendar import WEEK_S, orthonormal
-from flitwatch_ml.blame.selection import EXPLAINED, Problem, chance, summed
+from flitwatch_ml.blame.calendar import WEEK_S, orthonormal_basis
+from flitwatch_ml.blame.selection import EXPLAINED, Problem, one_sided_p, sum_clusters
 from flitwatch_ml.blame.strata import DAY_S
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ ALIKE = 0.5
 LEAST_PERIODS = 3
 
 
-def periods(start_s: Floats) -> tuple[Ints, str]:
+def assign_periods(start_s: Floats) -> tuple[Ints, str]:
     """The week of each run; its day, where the runs span fewer than six weeks."""
     weeks = np.floor(start_s / WEEK_S).astype(np.int64)
     if len(np.unique(weeks)) >= 6:
@@ -47,13 +47,13 @@ def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: I
         values, counts = np.unique(period[exposed], return_counts=True)
         return int(values[np.argmax(counts)])
     z = float(problem.scores(np.array([user]))[0]) / spread
-    products, squares = summed(column * problem.outcome, period), summed(column**2, period)
+    products, squares = sum_clusters(column * problem.outcome, period), sum_clusters(column**2, period)
     total, length = float(products.sum()), float(squares.sum())
     if total <= 0:
         return int(labels[0])
     without = z * (1 - products / total) / np.sqrt(np.maximum(1 - squares / length, 1e-12))
     worst = int(np.argmin(without))
-    return int(labels[worst]) if chance(without[[worst]], problem.degrees_of_freedom)[0] > DOUBT else None
+    return int(labels[worst]) if one_sided_p(without[[worst]], problem.degrees_of_freedom)[0] > DOUBT else None
 
 
 def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> Iterator[int]:
@@ -66,33 +66,35 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> It
     own = float(raw @ raw)
     column = problem.regressors[:, user]
     sizeable = SIZEABLE * float(column @ problem.outcome) / max(float(column @ column), 1e-300)
-    taken = np.column_stack([problem.axes, problem.regressors[:, user]])
-    by_weekday = rhythm.beside(problem.axes, rhythm.weekday(start_s))
+    regressors = np.column_stack([problem.axes, problem.regressors[:, user]])
+    by_weekday = rhythm.rhythm_directions(problem.axes, rhythm.weekday_numbers(start_s))
     for weeks in (-1, 1):
-        wanted = start_s + weeks * WEEK_S
-        right = np.clip(np.searchsorted(start_s, wanted), 1, len(start_s) - 1)
-        nearest = np.where(wanted - start_s[right - 1] < start_s[right] - wanted, right - 1, right)
-        rows = np.flatnonzero(np.abs(start_s[nearest] - wanted) <= DAY_S)
+        target_s = start_s + weeks * WEEK_S
+        right = np.clip(np.searchsorted(start_s, target_s), 1, len(start_s) - 1)
+        nearest = np.where(target_s - start_s[right - 1] < start_s[right] - target_s, right - 1, right)
+        rows = np.flatnonzero(np.abs(start_s[nearest] - target_s) <= DAY_S)
         shifted = raw[nearest[rows]]
-        found = _given(taken[rows], shifted, problem.outcome[rows], own)
-        if found is None or found[0] >= CONTROL or found[1] < sizeable:
+        result = _conditional_chance(regressors[rows], shifted, problem.outcome[rows], own)
+        if result is None or result[0] >= CONTROL or result[1] < sizeable:
             continue
-        found = _given(np.column_stack([taken, by_weekday])[rows], shifted, problem.outcome[rows], own)
-        if found is None or (found[0] < CONTROL and found[1] >= sizeable):
+        result = _conditional_chance(
+            np.column_stack([regressors, by_weekday])[rows], shifted, problem.outcome[rows], own
+        )
+        if result is None or (result[0] < CONTROL and result[1] >= sizeable):
             yield weeks
 
 
-def _given(taken: Floats, column: Floats, outcome: Floats, own: float) -> tuple[float, float] | None:
+def _conditional_chance(taken: Floats, column: Floats, outcome: Floats, own: float) -> tuple[float, float] | None:
     """The chance of a column's score when others are taken out, and its slope; None where runs do not suffice or nothing is left of its squared length `own`."""
     if len(column) < 2 * taken.shape[1]:
         return None
-    axes = orthonormal(taken)
-    left, rest = (values - axes @ (axes.T @ values) for values in (column, outcome))
-    length, freedom = float(left @ left), len(column) - axes.shape[1]
+    axes = orthonormal_basis(taken)
+    residual, rest = (values - axes @ (axes.T @ values) for values in (column, outcome))
+    length, freedom = float(residual @ residual), len(column) - axes.shape[1]
     if length <= EXPLAINED * max(own, EXPLAINED):
         return None
-    z = left @ rest / np.sqrt(length * max(float(rest @ rest), 1e-300) / freedom)
-    return float(chance(np.array([z]), freedom)[0]), float(left @ rest) / length
+    z = residual @ rest / np.sqrt(length * max(float(rest @ rest), 1e-300) / freedom)
+    return float(one_sided_p(np.array([z]), freedom)[0]), float(residual @ rest) / length
 
 
 def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
@@ -102,10 +104,10 @@ def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -
     alike = np.zeros(len(lengths))
     alike[usable] = (problem.regressors[:, usable].T @ problem.regressors[:, user]) / (lengths[usable] * lengths[user])
     alike[user] = 0.0
-    found = []
+    proxies = []
     for other in np.flatnonzero(alike >= ALIKE).tolist():
-        left = problem.given(np.array([other]))
-        z = left.scores(np.array([user])) / spread
-        if chance(z, left.degrees_of_freedom)[0] > DOUBT:
-            found.append(other)
-    return np.array(found, np.int64)
+        conditioned = problem.given(np.array([other]))
+        z = conditioned.scores(np.array([user])) / spread
+        if one_sided_p(z, conditioned.degrees_of_freedom)[0] > DOUBT:
+            proxies.append(other)
+    return np.array(proxies, np.int64)

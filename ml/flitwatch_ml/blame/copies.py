@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_ml.blame.calendar import calendar, winsorised
-from flitwatch_ml.blame.selection import Problem, select
-from flitwatch_ml.blame.strata import days
+from flitwatch_ml.blame.calendar import fit_calendar, winsorise_values
+from flitwatch_ml.blame.selection import Problem, select_users
+from flitwatch_ml.blame.strata import day_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,12 +33,12 @@ def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates:
     if not groups:
         return alone
     # Less noise makes close times more of a chance. Whatever does not stand out beside all the differences there are is not looked at any further.
-    most = _spread(log_time)
-    grain = _grain(run_time_s)
-    if _closeness(log_time, groups, most, grain) is None:
+    most = _robust_deviation(log_time)
+    grain = _time_grain(run_time_s)
+    if _find_closeness(log_time, groups, most, grain) is None:
         return alone
-    noise = max(_noise(exposure, log_time, start_s, covariates), LEAST_NOISE * most)
-    close = _closeness(log_time, groups, noise, grain)
+    noise = max(_estimate_noise(exposure, log_time, start_s, covariates), LEAST_NOISE * most)
+    close = _find_closeness(log_time, groups, noise, grain)
     if close is None:
         return alone
     for group in groups:
@@ -59,7 +59,7 @@ def _beside_the_same(exposure: Floats) -> list[Ints]:
     return [group for group in groups if len(group) > 1]
 
 
-def _closeness(log_time: Floats, groups: list[Ints], noise: float, grain: float) -> float | None:
+def _find_closeness(log_time: Floats, groups: list[Ints], noise: float, grain: float) -> float | None:
     """The largest difference of log times within which pairs are more than chance gives of such noise (a standard deviation); None: there is none.
 
     `grain`: times that are rounded are equal by chance too.
@@ -73,31 +73,31 @@ def _closeness(log_time: Floats, groups: list[Ints], noise: float, grain: float)
     row = np.sort(log_time[np.concatenate(groups)] - log_time.min() + np.repeat(np.arange(len(groups)) * far, size))
     for halving in range(HALVINGS):
         close = CLOSE * noise / 2**halving
-        seen = int((np.searchsorted(row, row + close, side="right") - np.arange(1, len(row) + 1)).sum())
-        wanted = pairs * min((close + grain) / (np.sqrt(np.pi) * noise), 1.0)
-        if seen >= TIMES * wanted and seen - wanted >= SIGMAS * np.sqrt(wanted) + LEAST_PAIRS:
+        close_pairs = int((np.searchsorted(row, row + close, side="right") - np.arange(1, len(row) + 1)).sum())
+        expected = pairs * min((close + grain) / (np.sqrt(np.pi) * noise), 1.0)
+        if close_pairs >= TIMES * expected and close_pairs - expected >= SIGMAS * np.sqrt(expected) + LEAST_PAIRS:
             return close
     return None
 
 
-def _noise(exposure: Floats, log_time: Floats, start_s: Floats, covariates: Floats | None) -> float:
-    """How far log times differ for reasons that are neither the calendar nor a user; a robust standard deviation."""
+def _estimate_noise(exposure: Floats, log_time: Floats, start_s: Floats, covariates: Floats | None) -> float:
+    """Estimate the variation of log times that neither the calendar nor a user explains; a robust standard deviation."""
     order = np.argsort(start_s, kind="stable")
     positive = exposure[exposure > 0]
     raw = np.log1p(exposure[order] / (np.median(positive) if len(positive) else 1.0))
-    taken = calendar(start_s[order], log_time[order], None if covariates is None else covariates[order])
-    outcome = taken.without(winsorised(log_time[order]))
+    fit = fit_calendar(start_s[order], log_time[order], None if covariates is None else covariates[order])
+    outcome = fit.without(winsorise_values(log_time[order]))
     own = ((raw - raw.mean(0)) ** 2).sum(0)
-    problem = Problem(taken.without(raw), outcome, taken.axes, own, (days(start_s[order]),))
-    left = problem.given(select(problem, own > 0, ALPHA, len(log_time) // 4))
-    return _spread(left.outcome) * float(np.sqrt(len(log_time) / max(left.degrees_of_freedom, 1)))
+    problem = Problem(fit.without(raw), outcome, fit.axes, own, (day_numbers(start_s[order]),))
+    rest = problem.given(select_users(problem, own > 0, ALPHA, len(log_time) // 4))
+    return _robust_deviation(rest.outcome) * float(np.sqrt(len(log_time) / max(rest.degrees_of_freedom, 1)))
 
 
-def _spread(values: Floats) -> float:
+def _robust_deviation(values: Floats) -> float:
     return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
-def _grain(run_time_s: Floats) -> float:
+def _time_grain(run_time_s: Floats) -> float:
     """The least step between two run times, as a share of the middle one."""
     steps = np.diff(np.unique(run_time_s))
     return float(steps.min() / np.median(run_time_s)) if len(steps) else 1.0

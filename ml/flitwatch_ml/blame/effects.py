@@ -1,4 +1,4 @@
-"""How much: seconds that a run takes longer beside a user, with an interval."""
+"""Effect sizes: extra seconds that a run takes alongside a user, with an interval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from flitwatch_ml.blame.selection import EXPLAINED, Problem, summed
+from flitwatch_ml.blame.selection import EXPLAINED, Problem, sum_clusters
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -16,7 +16,7 @@ LEVEL = 0.95
 LEAST_ABSENT = 5
 
 
-def effects(
+def estimate_effects(
     problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats
 ) -> tuple[Floats, Floats]:
     """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN where nothing is left of a user.
@@ -34,16 +34,16 @@ def effects(
     squares = (amounts**2).sum(0)
     usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
     by_amount = amounts / np.where(usable, squares, np.nan)
-    present, known = _beside_amounts(problem, exposed, by_amount)
+    present, has_presence = _beside_amounts(problem, exposed, by_amount)
     # An effect is a sum of run times, each by a weight: those of the two slopes.
     missing = 1 - typical * (by_amount * exposed).sum(0)
-    weights = typical * by_amount + np.where(known, missing, 0.0) * present
-    left = outcome - amounts * (by_amount * outcome).sum(0)
-    left -= present * (outcome * present).sum(0) / np.where(known, (present**2).sum(0), 1.0)
-    freedom = np.maximum(problem.degrees_of_freedom - 1 - known, 1)
-    independent = (left**2).sum(0) / freedom * (weights**2).sum(0)
+    weights = typical * by_amount + np.where(has_presence, missing, 0.0) * present
+    residuals = outcome - amounts * (by_amount * outcome).sum(0)
+    residuals -= present * (outcome * present).sum(0) / np.where(has_presence, (present**2).sum(0), 1.0)
+    freedom = np.maximum(problem.degrees_of_freedom - 1 - has_presence, 1)
+    independent = (residuals**2).sum(0) / freedom * (weights**2).sum(0)
     days = len(np.unique(day))
-    by_day = (summed(weights * left, day) ** 2).sum(0) * days / max(days - 1, 1) * (len(day) - 1) / freedom
+    by_day = (sum_clusters(weights * residuals, day) ** 2).sum(0) * days / max(days - 1, 1) * (len(day) - 1) / freedom
     reach = student.ppf(0.5 + LEVEL / 2, np.clip(freedom, 1, max(days - 1, 1)))
     reach = reach * np.sqrt(np.maximum(independent, by_day)) * spread
     effect = (weights * outcome).sum(0)
@@ -58,5 +58,5 @@ def _beside_amounts(
     present = present - problem.regressors * (by_amount * present).sum(0)
     squares = (present**2).sum(0)
     own = exposed.sum(0) * (1 - exposed.mean(0))
-    known = ((~exposed).sum(0) >= LEAST_ABSENT) & (squares > EXPLAINED * np.maximum(own, 1.0))
-    return np.where(known, present / np.where(known, squares, 1.0), 0.0), known
+    has_presence = ((~exposed).sum(0) >= LEAST_ABSENT) & (squares > EXPLAINED * np.maximum(own, 1.0))
+    return np.where(has_presence, present / np.where(has_presence, squares, 1.0), 0.0), has_presence

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.checks import BlameEstimator, check_runs
-from flitwatch_ml.blame.strata import centred, normal_scores
+from flitwatch_ml.blame.strata import centre_values, normal_scores
 
 Floats = NDArray[np.float64]
 #: A column whose squared length after projection is below this share of its own is explained by the others.
@@ -69,21 +69,21 @@ class ExposureBlame(BlameEstimator):
         self.testable_ = (self.exposed_runs_ >= self.min_exposed) & (
             len(times) - self.exposed_runs_ >= self.min_exposed
         )
-        regressors = centred(np.log1p(amounts), groups)
-        outcome = centred(normal_scores(times) if self.response == "rank" else np.log(times), groups)
+        regressors = centre_values(np.log1p(amounts), groups)
+        outcome = centre_values(normal_scores(times) if self.response == "rank" else np.log(times), groups)
         freedom = len(times) - len(np.unique(groups))
         self._clusters = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
         candidates = self.testable_ & ((regressors**2).sum(0) > EXPLAINED)
         self.testable_ = candidates
-        self.selected_ = self._select(regressors, outcome, candidates, freedom)
-        self.score_ = self._conditional(regressors, outcome, candidates, freedom)
+        self.selected_ = self._select_users(regressors, outcome, candidates, freedom)
+        self.score_ = self._conditional_scores(regressors, outcome, candidates, freedom)
         self.sign_ = np.sign(self.score_).astype(np.int64)
         self.p_value_ = np.where(candidates, norm.sf(self.score_), np.nan)
         self.q_value_ = benjamini_hochberg(self.p_value_)
         self.ranking_ = np.argsort(-np.where(candidates, self.score_, -np.inf), kind="stable")
         return self
 
-    def _z(self, regressors: Floats, outcome: Floats, freedom: int) -> Floats:
+    def _z_scores(self, regressors: Floats, outcome: Floats, freedom: int) -> Floats:
         """Score of each column: its covariance with the outcome over that covariance's standard error under no association."""
         products = regressors.T @ outcome
         if self._clusters is None:
@@ -95,31 +95,35 @@ class ExposureBlame(BlameEstimator):
             variance = np.maximum((sums**2).sum(0), independent)  # days can only make scores less certain
         return np.divide(products, np.sqrt(variance), out=np.zeros_like(products), where=variance > 0)
 
-    def _select(
+    def _select_users(
         self, regressors: Floats, outcome: Floats, candidates: NDArray[np.bool_], freedom: int
     ) -> NDArray[np.int64]:
-        left, rest, alive = regressors.copy(), outcome.copy(), candidates.copy()
+        residuals, rest, alive = regressors.copy(), outcome.copy(), candidates.copy()
         own = (regressors**2).sum(0)
         tests = int(candidates.sum())
         selected: list[int] = []
         while len(selected) < self.max_selected and alive.any():
-            alive &= (left**2).sum(0) > EXPLAINED * np.maximum(own, EXPLAINED)
-            z = np.where(alive, self._z(left, rest, freedom - len(selected)), -np.inf)
+            alive &= (residuals**2).sum(0) > EXPLAINED * np.maximum(own, EXPLAINED)
+            z = np.where(alive, self._z_scores(residuals, rest, freedom - len(selected)), -np.inf)
             best = int(np.argmax(z))
             if not alive[best] or norm.sf(z[best]) * tests > self.alpha:
                 break
             selected.append(best)
             alive[best] = False
-            axis = left[:, best] / np.linalg.norm(left[:, best])
-            left -= np.outer(axis, axis @ left)
+            axis = residuals[:, best] / np.linalg.norm(residuals[:, best])
+            residuals -= np.outer(axis, axis @ residuals)
             rest -= axis * (axis @ rest)
         return np.array(selected, np.int64)
 
-    def _conditional(self, regressors: Floats, outcome: Floats, candidates: NDArray[np.bool_], freedom: int) -> Floats:
+    def _conditional_scores(
+        self, regressors: Floats, outcome: Floats, candidates: NDArray[np.bool_], freedom: int
+    ) -> Floats:
         def given(columns: NDArray[np.int64], targets: NDArray[np.int64]) -> Floats:
             axes = np.linalg.qr(regressors[:, columns])[0] if len(columns) else np.zeros((len(outcome), 0))
             part = regressors[:, targets]
-            return self._z(part - axes @ (axes.T @ part), outcome - axes @ (axes.T @ outcome), freedom - len(columns))
+            return self._z_scores(
+                part - axes @ (axes.T @ part), outcome - axes @ (axes.T @ outcome), freedom - len(columns)
+            )
 
         scores = np.zeros(regressors.shape[1])
         others = np.setdiff1d(np.flatnonzero(candidates), self.selected_)

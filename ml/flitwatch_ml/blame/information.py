@@ -58,7 +58,7 @@ def association_sign(present: Bools, slow: Bools) -> Ints:
 
 
 @lru_cache(maxsize=65536)
-def _hypergeometric(total: int, slow: int, drawn: int) -> tuple[int, Floats]:
+def _hypergeometric_distribution(total: int, slow: int, drawn: int) -> tuple[int, Floats]:
     """Least value and probabilities of the slow ones among `drawn` of `total`, `slow` of them slow."""
     low, high = max(0, drawn + slow - total), min(drawn, slow)
     k = np.arange(low, high + 1)
@@ -87,14 +87,14 @@ def exact_p_values(present: Bools, slow: Bools, strata: Ints | None = None) -> F
     totals = [int((strata == label).sum()) for label in labels]
     slows = [int(slow[strata == label].sum()) for label in labels]
     drawn = np.stack([present[strata == label].sum(0, dtype=np.int64) for label in labels], axis=1)
-    seen = present[slow].sum(0, dtype=np.int64)
+    observed = present[slow].sum(0, dtype=np.int64)
     tails: dict[tuple[int, ...], tuple[int, Floats]] = {}
     p_values = np.empty(present.shape[1])
     for user, margins in enumerate(map(tuple, drawn.tolist())):
         if margins not in tails:
             tails[margins] = _upper_tail(totals, slows, margins)
         low, tail = tails[margins]
-        p_values[user] = tail[seen[user] - low]
+        p_values[user] = tail[observed[user] - low]
     return np.minimum(p_values, 1.0)
 
 
@@ -102,7 +102,7 @@ def _upper_tail(totals: list[int], slows: list[int], drawn: tuple[int, ...]) -> 
     low, probabilities = 0, np.ones(1)
     for total, slow, n in zip(totals, slows, drawn, strict=True):
         if n:
-            least, part = _hypergeometric(total, slow, n)
+            least, part = _hypergeometric_distribution(total, slow, n)
             low += least
             probabilities = np.convolve(probabilities, part)
     return low, np.cumsum(probabilities[::-1])[::-1]

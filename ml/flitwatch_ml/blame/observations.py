@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_ml.blame.copies import same_runs
-from flitwatch_ml.blame.selection import summed
-from flitwatch_ml.blame.strata import days
+from flitwatch_ml.blame.selection import sum_clusters
+from flitwatch_ml.blame.strata import day_numbers
 
 Floats = NDArray[np.float64]
 #: Amounts of two runs that differ by no more than this share are the same.
@@ -25,7 +25,7 @@ class Observations(NamedTuple):
     covariates: Floats | None
 
 
-def observations(
+def merge_observations(
     exposure: Floats,
     run_time_s: Floats,
     start_s: Floats,
@@ -37,14 +37,14 @@ def observations(
     Whatever else slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
     (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie.
     """
-    joined = _joined(exposure, run_time_s, start_s, covariates, marks_s)
+    joined = _merge_neighbours(exposure, run_time_s, start_s, covariates, marks_s)
     label = same_runs(joined.exposure, joined.run_time_s, joined.start_s, joined.covariates)
     _, firsts, copy, sizes = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     if len(firsts) == len(label):
         return joined
 
     def mean(values: Floats) -> Floats:
-        return summed(values, copy) / sizes.reshape(-1, *[1] * (values.ndim - 1))
+        return sum_clusters(values, copy) / sizes.reshape(-1, *[1] * (values.ndim - 1))
 
     return Observations(
         mean(joined.exposure),
@@ -54,7 +54,7 @@ def observations(
     )
 
 
-def _joined(
+def _merge_neighbours(
     exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
 ) -> Observations:
     """Runs in the order of their starts, with those of a day that follow one another beside the same users as one."""
@@ -62,7 +62,7 @@ def _joined(
     amounts, start = exposure[order], start_s[order]
     same = (np.abs(np.diff(amounts, axis=0)) <= SAME * np.maximum(amounts[1:], amounts[:-1])).all(1)
     since = np.searchsorted(np.sort(marks_s), start, side="right") if marks_s is not None else np.zeros(len(start))
-    together = same & (np.diff(days(start)) == 0) & (np.diff(since) == 0)
+    together = same & (np.diff(day_numbers(start)) == 0) & (np.diff(since) == 0)
     firsts = np.flatnonzero(np.concatenate([[True], ~together]))
     sizes = np.diff(np.append(firsts, len(start)))
 

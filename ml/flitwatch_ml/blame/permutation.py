@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flitwatch_ml.blame.strata import centred
+from flitwatch_ml.blame.strata import centre_values
 
 Floats = NDArray[np.float64]
 #: Permutations made at a time: a block of products stays within the cache's reach.
@@ -30,9 +30,9 @@ def permutation_p_values(
     groups = (
         np.zeros(len(outcome), np.int64) if strata is None else np.unique(np.asarray(strata), return_inverse=True)[1]
     )
-    columns = np.ascontiguousarray(centred(np.asarray(regressors, float), groups), np.float32)
-    response = centred(outcome, groups).astype(np.float32)
-    seen = response @ columns
+    columns = np.ascontiguousarray(centre_values(np.asarray(regressors, float), groups), np.float32)
+    response = centre_values(outcome, groups).astype(np.float32)
+    observed = response @ columns
     slack = 1e-5 * np.linalg.norm(response) * np.linalg.norm(columns, axis=0)
     reached = np.zeros(columns.shape[1], np.int64)
     rng = np.random.default_rng(seed)
@@ -43,5 +43,5 @@ def permutation_p_values(
         keys = rng.random((block, len(outcome)), dtype=np.float32) + 2 * ordered  # sorting keys shuffles within strata
         shuffled = np.empty((block, len(outcome)), np.float32)
         shuffled[:, place] = response[place][np.argsort(keys, axis=1)]
-        reached += (shuffled @ columns >= seen - slack).sum(0)
+        reached += (shuffled @ columns >= observed - slack).sum(0)
     return (reached + 1) / (permutations + 1)

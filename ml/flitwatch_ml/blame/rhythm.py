@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_ml.blame.calendar import WEEK_S, orthonormal
-from flitwatch_ml.blame.selection import EXPLAINED, Problem, carriers, chance
+from flitwatch_ml.blame.calendar import WEEK_S, orthonormal_basis
+from flitwatch_ml.blame.selection import EXPLAINED, Problem, carrier_counts, one_sided_p
 from flitwatch_ml.blame.strata import DAY_S
 
 Floats = NDArray[np.float64]
@@ -30,12 +30,12 @@ WEEK_DAYS = 7
 MONTH_PARTS = (1, 2, 4, 8, 15, 22, 28)
 
 
-def rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
+def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
     """Each rhythm by its name, and the part of it in which each run lies (runs,); one name may come with several midnights."""
-    found = (
-        [(ALWAYS, weekday(start_s + midnight)) for midnight in MIDNIGHTS_S]
+    candidates = (
+        [(ALWAYS, weekday_numbers(start_s + midnight)) for midnight in MIDNIGHTS_S]
         + [_first_affordable("hour of the day", [np.floor(start_s % DAY_S / (3600 * width)) for width in (1, 2, 3)])]
-        + [("hour and day of the week", weekday(start_s) * 4 + np.floor(start_s % DAY_S / (6 * 3600)))]
+        + [("hour and day of the week", weekday_numbers(start_s) * 4 + np.floor(start_s % DAY_S / (6 * 3600)))]
         + [
             ("week", np.floor((start_s + day * DAY_S + midnight) / WEEK_S))
             for day in range(WEEK_DAYS)
@@ -44,63 +44,63 @@ def rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
         + [("day of the fortnight", np.floor((start_s + midnight) / DAY_S) % 14) for midnight in MIDNIGHTS_S]
         + [("day of the month", _part_of_month(start_s + midnight)) for midnight in MIDNIGHTS_S]
     )
-    for name, parts in found:
+    for name, parts in candidates:
         label = np.unique(parts, return_inverse=True)[1]
-        if name == ALWAYS or _affordable(label):
+        if name == ALWAYS or _is_affordable(label):
             yield name, label
 
 
-def bound(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
+def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
     """The first rhythm beside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
 
     With its name come the share of the exposure that is left beside it, and that chance: 1 where nothing is left.
     """
     column, own = problem.regressors[:, [user]], float(problem.own[user])
     values = np.column_stack([column, problem.outcome])
-    for name, part in rhythms(start_s):
-        left, directions = within(problem.axes, values, part)
-        nothing = np.zeros((len(left), 0))
-        rest = Problem(left[:, :1], left[:, 1], nothing, np.array([own]), problem.clusters, directions)
-        p = float(chance(rest.scores(), rest.degrees_of_freedom, carriers(rest.regressors))[0])
+    for name, part in list_rhythms(start_s):
+        residuals, directions = residuals_within(problem.axes, values, part)
+        nothing = np.zeros((len(residuals), 0))
+        rest = Problem(residuals[:, :1], residuals[:, 1], nothing, np.array([own]), problem.clusters, directions)
+        p = float(one_sided_p(rest.scores(), rest.degrees_of_freedom, carrier_counts(rest.regressors))[0])
         if p > limit or rest.degrees_of_freedom < 2:
             return name, float((rest.regressors**2).sum() / max(own, EXPLAINED)), p
     return None
 
 
-def within(axes: Floats, values: Floats, part: Ints) -> tuple[Floats, int]:
-    """What is left of `values` (runs, columns) beside orthonormal `axes` (runs, directions) and the means of parts (runs,), and how many directions both hold.
+def residuals_within(axes: Floats, values: Floats, part: Ints) -> tuple[Floats, int]:
+    """Remove from `values` (runs, columns) orthonormal `axes` (runs, directions) and the means of parts (runs,); also return the number of directions removed.
 
     Very many runs have hundreds of weeks, each of which may begin on any day: what the axes hold between runs of a part is found from their sums alone.
     """
-    left, runs = _without_means(values, part), np.bincount(part)
-    sums = _sums(axes, part)
-    held, turned = np.linalg.eigh(np.eye(axes.shape[1]) - sums.T @ (sums / runs[:, None]))
-    kept = held > EXPLAINED
-    basis = turned[:, kept] / np.sqrt(held[kept])
-    shares = axes @ (basis @ (basis.T @ (axes.T @ left)))
-    return left - _without_means(shares, part), len(runs) + int(kept.sum())
+    residuals, runs = _without_means(values, part), np.bincount(part)
+    sums = _sum_parts(axes, part)
+    eigenvalues, turned = np.linalg.eigh(np.eye(axes.shape[1]) - sums.T @ (sums / runs[:, None]))
+    usable = eigenvalues > EXPLAINED
+    basis = turned[:, usable] / np.sqrt(eigenvalues[usable])
+    shares = axes @ (basis @ (basis.T @ (axes.T @ residuals)))
+    return residuals - _without_means(shares, part), len(runs) + int(usable.sum())
 
 
 def _without_means(values: Floats, part: Ints) -> Floats:
-    return values - (_sums(values, part) / np.bincount(part)[:, None])[part]
+    return values - (_sum_parts(values, part) / np.bincount(part)[:, None])[part]
 
 
-def _sums(values: Floats, part: Ints) -> Floats:
+def _sum_parts(values: Floats, part: Ints) -> Floats:
     """Sums over the runs of each part, (parts, columns)."""
-    found = np.zeros((int(part.max()) + 1, values.shape[1]))
-    for sums, column in zip(found.T, values.T, strict=True):
+    totals = np.zeros((int(part.max()) + 1, values.shape[1]))
+    for sums, column in zip(totals.T, values.T, strict=True):
         sums[:] = np.bincount(part, column)
-    return found
+    return totals
 
 
-def beside(axes: Floats, part: Ints) -> Floats:
+def rhythm_directions(axes: Floats, part: Ints) -> Floats:
     """Orthonormal directions (runs, k) in which the parts of a rhythm differ beyond what `axes` (runs, directions) hold."""
-    kept = (part[:, None] == np.unique(part)).astype(float)
-    kept -= axes @ (axes.T @ kept)
-    return orthonormal(kept[:, (kept**2).sum(0) > EXPLAINED * len(kept)])
+    directions = (part[:, None] == np.unique(part)).astype(float)
+    directions -= axes @ (axes.T @ directions)
+    return orthonormal_basis(directions[:, (directions**2).sum(0) > EXPLAINED * len(directions)])
 
 
-def weekday(start_s: Floats) -> Ints:
+def weekday_numbers(start_s: Floats) -> Ints:
     """The day of the week of each run, (runs,): 0 is Monday; the epoch was a Thursday."""
     return (np.floor(start_s / DAY_S).astype(np.int64) + 3) % 7
 
@@ -112,8 +112,8 @@ def _part_of_month(start_s: Floats) -> Ints:
 
 
 def _first_affordable(name: str, finest_first: list[Floats]) -> tuple[str, Floats]:
-    return name, next((parts for parts in finest_first if _affordable(parts)), finest_first[-1])
+    return name, next((parts for parts in finest_first if _is_affordable(parts)), finest_first[-1])
 
 
-def _affordable(parts: Floats | Ints) -> bool:
+def _is_affordable(parts: Floats | Ints) -> bool:
     return len(np.unique(parts)) * RUNS_A_PART <= len(parts)

@@ -19,7 +19,7 @@ EXPLAINED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is left of exposure and run time when the calendar is taken out.
+    """Exposure and run time with the calendar removed.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Problem:
         if not len(columns):
             return self
         axes = np.linalg.qr(self.regressors[:, columns])[0]
-        left = self.regressors - axes @ (axes.T @ self.regressors)
+        residuals = self.regressors - axes @ (axes.T @ self.regressors)
         rest = self.outcome - axes @ (axes.T @ self.outcome)
-        return Problem(left, rest, np.column_stack([self.axes, axes]), self.own, self.clusters, self.means)
+        return Problem(residuals, rest, np.column_stack([self.axes, axes]), self.own, self.clusters, self.means)
 
     def scores(self, users: Ints | slice = slice(None)) -> Floats:
         """z-score of each user: covariance with the outcome over its standard error under no association, the largest over the clusterings."""
@@ -79,44 +79,47 @@ class Problem:
         )
         for cluster in self.clusters:
             # Days can only make scores less certain.
-            over = (summed(products, cluster) ** 2).sum(0) * self._few(repeats(columns, (cluster,)))
+            over = (sum_clusters(products, cluster) ** 2).sum(0) * self._small_sample_factor(
+                repeated_runs(columns, (cluster,))
+            )
             ratio = np.maximum(ratio, np.divide(over, independent, out=np.ones_like(over), where=independent > 0))
         return np.sqrt(ratio)
 
-    def _few(self, repeated: Floats) -> Floats:
+    def _small_sample_factor(self, repeated: Floats) -> Floats:
         """By how much more a variance over clusters is too small than one over runs, (users,): directions were taken out of as many observations as there are."""
         runs, directions = len(self.axes), self._directions
         apart = runs / repeated
         return (apart / np.maximum(apart - directions, 1.0)) / (runs / max(runs - directions, 1))
 
 
-def repeats(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
-    """How many runs say the same of each column's user, (users,): 1 where a day's runs differ, as many as it has where they are alike (Kish's design effect)."""
+def repeated_runs(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
+    """Return the number of runs with the same information on each column's user, (users,): 1 if a day's runs differ, their number if they are alike (Kish's
+    design effect)."""
     squares, most = (columns**2).sum(0), np.ones(columns.shape[1])
     for cluster in clusters:
-        over = (summed(columns, cluster) ** 2).sum(0)
+        over = (sum_clusters(columns, cluster) ** 2).sum(0)
         most = np.maximum(most, np.divide(over, squares, out=np.ones_like(over), where=squares > 0))
     return most
 
 
-def summed(values: Floats, cluster: Ints) -> Floats:
+def sum_clusters(values: Floats, cluster: Ints) -> Floats:
     """Sums over the runs of each cluster, (clusters, ...)."""
     order = np.argsort(cluster, kind="stable")
     firsts = np.flatnonzero(np.diff(cluster[order], prepend=cluster[order[:1]] - 1))
     return np.add.reduceat(values[order], firsts, axis=0)
 
 
-def carriers(columns: Floats) -> Floats:
-    """How many runs carry each column's score, (users,): all for an even one, about the exposed runs for a user who is seldom there."""
+def carrier_counts(columns: Floats) -> Floats:
+    """Return the number of runs that carry each column's score, (users,): all for an even column, about the exposed runs for a user who is rarely present."""
     squares = columns**2
     fourth = (squares**2).sum(0)
     return np.divide(squares.sum(0) ** 2, fourth, out=np.zeros_like(fourth), where=fourth > 0)
 
 
-def chance(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
+def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
     """One-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
 
-    With `carried_by` (`carriers`), the noise of the runs that carry a score may differ from that of the others: its size is then known from so many runs alone.
+    With `carried_by` (`carrier_counts`), the noise of the runs that carry a score may differ from that of the others: its size is then known from so many runs alone.
     """
     df = max(freedom - 1, 1)
     share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
@@ -124,33 +127,33 @@ def chance(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
     return student.sf(t, df if carried_by is None else np.clip(carried_by - 1, 1, df))
 
 
-def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
+def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
     """Users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
 
     `spread` (users,) is by how much scores wander more than those of independent runs: whoever comes by the week must not be taken for what weeks differ in.
     """
     selected: list[int] = []
     alive, tests = candidates.copy(), int(candidates.sum())
-    left = problem
-    while len(selected) < most and alive.any() and left.degrees_of_freedom > 2:
-        z = np.where(alive, left.scores() / spread, -np.inf)
+    conditioned = problem
+    while len(selected) < most and alive.any() and conditioned.degrees_of_freedom > 2:
+        z = np.where(alive, conditioned.scores() / spread, -np.inf)
         best = int(np.argmax(z))
-        if chance(z[best : best + 1], left.degrees_of_freedom)[0] * tests > alpha:
+        if one_sided_p(z[best : best + 1], conditioned.degrees_of_freedom)[0] * tests > alpha:
             break
         selected.append(best)
         alive[best] = False
-        left = problem.given(np.array(selected, np.int64))
+        conditioned = problem.given(np.array(selected, np.int64))
     return np.array(selected, np.int64)
 
 
-def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
+def confirm_users(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
     """Of the selected, in their order, those whose own rate of false discoveries is at most `q` given the others that stay; the least certain goes first.
 
-    Whom chance alone selected takes noise along, and makes the rest look more certain than they are. As in `select`, a score that few runs carry counts
+    Whom chance alone selected takes noise along, and makes the rest look more certain than they are. As in `select_users`, a score that few runs carry counts
     in full here: else one true culprit after the other would go, each for the noise of those who went before.
     """
     while len(selected):
-        rates = benjamini_hochberg(p_values(*conditional(problem, selected), candidates, spread))[selected]
+        rates = benjamini_hochberg(p_values(*conditional_scores(problem, selected), candidates, spread))[selected]
         worst = int(np.argmax(rates))
         if rates[worst] <= q:
             break
@@ -161,18 +164,18 @@ def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Float
 def p_values(
     z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
 ) -> Floats:
-    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select`, `carried_by` as in `chance`."""
+    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select_users`, `carried_by` as in `one_sided_p`."""
     p, z = np.full(len(z), np.nan), z / spread
     for each in np.unique(freedom):
         at = candidates & (freedom == each)
-        p[at] = chance(z[at], int(each), None if carried_by is None else carried_by[at])
+        p[at] = one_sided_p(z[at], int(each), None if carried_by is None else carried_by[at])
     return p
 
 
-def conditional(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
+def conditional_scores(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
     """Each user's score given the (other) users selected, and the degrees of freedom of each."""
-    left = problem.given(selected)
-    z, freedom = left.scores(), np.full(problem.regressors.shape[1], left.degrees_of_freedom)
+    conditioned = problem.given(selected)
+    z, freedom = conditioned.scores(), np.full(problem.regressors.shape[1], conditioned.degrees_of_freedom)
     alone = replace(problem, regressors=problem.regressors[:, selected], own=problem.own[selected])
     for at, user in enumerate(selected.tolist()):
         others = alone.given(np.delete(np.arange(len(selected)), at))

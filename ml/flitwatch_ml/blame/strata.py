@@ -23,12 +23,12 @@ def hour_and_weekend(start_s: ArrayLike, hours: int = 6) -> NDArray[np.int64]:
     return part + (24 // hours) * (weekday >= 5)
 
 
-def days(start_s: ArrayLike) -> NDArray[np.int64]:
+def day_numbers(start_s: ArrayLike) -> NDArray[np.int64]:
     """The day of each run, shape (runs,): runs of one day share co-runners."""
     return np.floor(np.asarray(start_s, float) / DAY_S).astype(np.int64)
 
 
-def centred(values: Floats, strata: NDArray[np.int64]) -> Floats:
+def centre_values(values: Floats, strata: NDArray[np.int64]) -> Floats:
     """`values` (runs, ...) less the mean of their stratum."""
     values = np.array(values, float)
     _, index = np.unique(strata, return_inverse=True)

@@ -15,13 +15,22 @@ from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
 from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import controls, rhythm
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
-from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, winsorised
+from flitwatch_ml.blame.calendar import WEEK_S, Calendar, fit_calendar, winsorise_values
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
-from flitwatch_ml.blame.effects import effects
+from flitwatch_ml.blame.effects import estimate_effects
 from flitwatch_ml.blame.exposure import ExposureBlame
-from flitwatch_ml.blame.observations import Observations, observations
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, confirmed, p_values, repeats, select
-from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.observations import Observations, merge_observations
+from flitwatch_ml.blame.selection import (
+    Problem,
+    carrier_counts,
+    conditional_scores,
+    confirm_users,
+    one_sided_p,
+    p_values,
+    repeated_runs,
+    select_users,
+)
+from flitwatch_ml.blame.strata import DAY_S, day_numbers, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,10 +95,10 @@ class CalendarBlame(BlameEstimator):
         marks_s: ArrayLike = (),
     ) -> CalendarBlame:
         """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or firmware changed)."""
-        self._take(exposure, run_time_s, start_s, covariates, marks_s)
-        self._score()
-        self._widen()
-        self._judge()
+        self._take_runs(exposure, run_time_s, start_s, covariates, marks_s)
+        self._score_users()
+        self._widen_spread()
+        self._judge_users()
         return self
 
     def fit_scores(
@@ -106,13 +115,13 @@ class CalendarBlame(BlameEstimator):
 
         `joined`: the runs are `observations` already, in the order of their starts. Shuffled times must not join them again.
         """
-        self._take(exposure, run_time_s, start_s, covariates, marks_s, joined)
-        self._score(below)
+        self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, joined)
+        self._score_users(below)
         if len(self.selected_) or np.nanmin(self.q_value_, initial=1.0) <= below:
-            self._widen()
+            self._widen_spread()
         return self
 
-    def _take(
+    def _take_runs(
         self, exposure: Any, run_time_s: Any, start_s: Any, covariates: Any, marks_s: Any, joined: bool = False
     ) -> None:
         amounts, times = check_runs(exposure, run_time_s)
@@ -122,17 +131,17 @@ class CalendarBlame(BlameEstimator):
         if start.shape != times.shape or not np.isfinite(start).all():
             raise BadRuns("each run needs the time when it started")
         self._marks = np.asarray(marks_s, float)
-        known = None if covariates is None else np.asarray(covariates, float)
+        circumstances = None if covariates is None else np.asarray(covariates, float)
         self._amounts, self._times, self._start, self._covariates = (
-            Observations(amounts, times, start, known)
+            Observations(amounts, times, start, circumstances)
             if joined
-            else observations(amounts, times, start, known, self._marks)
+            else merge_observations(amounts, times, start, circumstances, self._marks)
         )
         apart = len(self._times) == len(times)
         self._noun, self._note = ("runs", "") if apart else ("observations", REPEATED)
         if len(self._times) < NAMING_RUNS:
             raise TooFewRuns(f"not enough data: needs {NAMING_RUNS} {self._noun}, has {len(self._times)}{self._note}")
-        count = 0 if known is None else known.shape[1]
+        count = 0 if circumstances is None else circumstances.shape[1]
         if count * RUNS_A_CIRCUMSTANCE > len(self._times):
             raise BadRuns(
                 f"{count} circumstances for {len(self._times)} {self._noun}: give at most {len(self._times) // RUNS_A_CIRCUMSTANCE}"
@@ -144,52 +153,56 @@ class CalendarBlame(BlameEstimator):
         # In units of the middle amount: neither a file's unit nor one huge job plays a part.
         self._raw = np.log1p(self._amounts / (np.median(positive) if len(positive) else 1.0))
 
-    def _score(self, below: float = 1.0) -> None:
+    def _score_users(self, below: float = 1.0) -> None:
         """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain.
 
         It ends early where nobody comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
         """
-        log_time, known = np.log(self._times), None
-        day = days(self._start)
+        log_time, explained_log_time = np.log(self._times), None
+        day = day_numbers(self._start)
         centred = self._raw - self._raw.mean(0)
         own = (centred**2).sum(0)
         enough = (self.exposed_runs_ >= self.min_exposed) & (own > 0)
-        self._period, self._unit = controls.periods(self._start)
+        self._period, self._unit = controls.assign_periods(self._start)
         self._orders: list[Ints] = []
         for _ in range(2):
-            self.calendar_: Calendar = calendar(self._start, log_time, self._covariates, self._marks, known)
-            left = self.calendar_.without(self._raw)
-            self._share_left = np.divide((left**2).sum(0), own, out=np.zeros_like(own), where=own > 0)
-            self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied()
-            outcome = self.calendar_.without(normal_scores(self.calendar_.without(winsorised(log_time))))
-            self._problem = Problem(left, outcome, self.calendar_.axes, own, (day,))
+            self.calendar_: Calendar = fit_calendar(
+                self._start, log_time, self._covariates, self._marks, explained_log_time
+            )
+            residuals = self.calendar_.without(self._raw)
+            self._share_left = np.divide((residuals**2).sum(0), own, out=np.zeros_like(own), where=own > 0)
+            self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied_users()
+            outcome = self.calendar_.without(normal_scores(self.calendar_.without(winsorise_values(log_time))))
+            self._problem = Problem(residuals, outcome, self.calendar_.axes, own, (day,))
             self.selected_ = np.zeros(0, np.int64)
-            if below < 1 and self._hopeless(below):
+            if below < 1 and self._is_hopeless(below):
                 break
-            self._before = self._wander(self._problem)
-            self.selected_ = select(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
+            self._before = self._estimate_wander(self._problem)
+            self.selected_ = select_users(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
             if not len(self.selected_):
                 break
-            alone = self.calendar_.without(winsorised(log_time))
-            slopes = np.linalg.lstsq(left[:, self.selected_], alone, rcond=None)[0]
-            known = self._raw[:, self.selected_] @ slopes
+            alone = self.calendar_.without(winsorise_values(log_time))
+            slopes = np.linalg.lstsq(residuals[:, self.selected_], alone, rcond=None)[0]
+            explained_log_time = self._raw[:, self.selected_] @ slopes
         self._spread = np.ones(len(own))
         self._set_chances()
 
-    def _hopeless(self, below: float) -> bool:
+    def _is_hopeless(self, below: float) -> bool:
         z = self._problem.scores()
-        alone = np.where(self.testable_, chance(z, self._problem.degrees_of_freedom), np.nan)
-        carried = np.where(self.testable_, chance(z, self._problem.degrees_of_freedom, self._carried()), np.nan)
+        alone = np.where(self.testable_, one_sided_p(z, self._problem.degrees_of_freedom), np.nan)
+        carried = np.where(
+            self.testable_, one_sided_p(z, self._problem.degrees_of_freedom, self._carrier_counts()), np.nan
+        )
         nobody = not self.testable_.any() or np.nanmin(alone) * self.testable_.sum() > self.alpha
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
-    def _carried(self) -> Floats:
-        """How many observations carry each user's score: runs of a day beside the same user are one, and what was taken out is of them."""
+    def _carrier_counts(self) -> Floats:
+        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions removed."""
         columns, axes = self._problem.regressors, self._problem.axes
-        repeated = repeats(columns, self._problem.clusters)
-        return np.minimum(carriers(columns) / repeated, len(columns) / repeated - axes.shape[1])
+        repeated = repeated_runs(columns, self._problem.clusters)
+        return np.minimum(carrier_counts(columns) / repeated, len(columns) / repeated - axes.shape[1])
 
-    def _varied(self) -> NDArray[np.bool_]:
+    def _varied_users(self) -> NDArray[np.bool_]:
         """Users without whom there are runs enough, or whose amount differs where they are always there."""
         absent = len(self._times) - self.exposed_runs_ >= self.min_exposed
         spread = self._raw.std(0) / np.maximum(self._raw.mean(0), 1e-300)
@@ -197,42 +210,42 @@ class CalendarBlame(BlameEstimator):
 
     def _set_chances(self) -> None:
         """The larger of two chances: given everybody selected, and given those of them alone who are beyond chance themselves."""
-        found = confirmed(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
-        given = [conditional(self._problem, self.selected_)]
-        if len(found) < len(self.selected_):
-            given.append(conditional(self._problem, found))
-        carried = self._carried()
-        chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in given]
-        self.score_ = given[0][0]
-        self._least_score = np.min([z for z, _ in given], axis=0) / self._spread
+        confirmed_users = confirm_users(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
+        score_sets = [conditional_scores(self._problem, self.selected_)]
+        if len(confirmed_users) < len(self.selected_):
+            score_sets.append(conditional_scores(self._problem, confirmed_users))
+        carried = self._carrier_counts()
+        chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in score_sets]
+        self.score_ = score_sets[0][0]
+        self._least_score = np.min([z for z, _ in score_sets], axis=0) / self._spread
         self.p_value_ = np.max(chances, axis=0)
         self.q_value_ = benjamini_hochberg(self.p_value_)
         self.sign_ = np.sign(self.score_).astype(np.int64)
         self.ranking_ = np.argsort(-np.where(self.testable_, self.score_ / self._spread, -np.inf), kind="stable")
 
-    def _widen(self) -> None:
+    def _widen_spread(self) -> None:
         """Divide scores by how far they wander when days and weeks are put in another order."""
-        self._spread = self._wander(self._problem.given(self.selected_))
+        self._spread = self._estimate_wander(self._problem.given(self.selected_))
         for user in self.selected_.tolist():
-            self._spread[user] = self._wander(self._given_others(user), np.array([user]))[0]
+            self._spread[user] = self._estimate_wander(self._given_others(user), np.array([user]))[0]
         # Whom selection takes out may have taken the weeks' own differences along.
         self._spread = np.maximum(self._spread, self._before)
         self._set_chances()
 
-    def _wander(self, problem: Problem, users: Ints | slice = slice(None)) -> Floats:
-        """What permutations add to the standard error over days that scores have already; at least 1."""
+    def _estimate_wander(self, problem: Problem, users: Ints | slice = slice(None)) -> Floats:
+        """Estimate the factor by which permutations widen the standard error over days that scores already have; at least 1."""
         if not self._orders:
             rng = np.random.default_rng(self.seed)
-            blocks = [days(self._start)] + ([self._period] if self._unit == "week" else [])
-            count = _permutations(len(self._times), LEAST_WANDER, WANDER)
+            blocks = [day_numbers(self._start)] + ([self._period] if self._unit == "week" else [])
+            count = _permutation_count(len(self._times), LEAST_WANDER, WANDER)
             self._orders = [block_orders(block, count, rng) for block in blocks]
         return np.maximum(design_effect(problem, self._orders, users) / problem.day_effect(users), 1.0)
 
     def _given_others(self, user: int) -> Problem:
         return self._problem.given(self.selected_[self.selected_ != user])
 
-    def _judge(self) -> None:
-        self._measure()
+    def _judge_users(self) -> None:
+        self._measure_effects()
         users = len(self.score_)
         self.verdict_: list[str] = [NO_EVIDENCE] * users
         self.reasons_: list[list[str]] = [[] for _ in range(users)]
@@ -240,15 +253,15 @@ class CalendarBlame(BlameEstimator):
         plain = ExposureBlame(max_selected=self.max_selected, min_exposed=self.min_exposed).fit(
             self._amounts, self._times, hour_and_weekend(self._start) if self.calendar_.strata else None
         )
-        count = _permutations(len(self._times), LEAST_PERMUTATIONS, PERMUTATIONS)
+        count = _permutation_count(len(self._times), LEAST_PERMUTATIONS, PERMUTATIONS)
         self._many_orders = block_orders(self._period, count, np.random.default_rng([self.seed, 1]))
         short = len(np.unique(self._period)) < LEAST_PERIODS
         for user in range(users):
             q = self.q_value_[user]
             if not self.testable_[user]:
-                reasons = [self._untestable(user)]
+                reasons = [self._untestable_reason(user)]
             elif q <= FOUND_Q and self.score_[user] > 0:
-                reasons = [*self._doubts(user)]
+                reasons = [*self._list_doubts(user)]
                 self.verdict_[user] = CANNOT_TELL if reasons else NAMED
             elif plain.q_value_[user] <= FOUND_Q:
                 reasons = [
@@ -273,16 +286,16 @@ class CalendarBlame(BlameEstimator):
         z = np.where(hopeful, self._least_score, np.nan)
         self.runs_needed_ = runs_needed(z, len(self._times), int(self.testable_.sum()))
 
-    def _untestable(self, user: int) -> str:
+    def _untestable_reason(self, user: int) -> str:
         runs, exposed = len(self._times), int(self.exposed_runs_[user])
         if exposed < self.min_exposed:
             return f"exposed in {exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
-        if not self._varied()[user]:
+        if not self._varied_users()[user]:
             return f"without exposure in {runs - exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
         share = 1 - self._share_left[user]
         return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
-    def _doubts(self, user: int) -> Any:
+    def _list_doubts(self, user: int) -> Any:
         """Reasons why a finding is no name."""
         problem, spread = self._given_others(user), float(self._spread[user])
         at = np.array([user])
@@ -291,40 +304,42 @@ class CalendarBlame(BlameEstimator):
             yield f"{self._unit}s in another order give as much in {p:.1%} of cases"
         alone = controls.depends_on_one_period(problem, user, self._exposed[:, user], self._period, spread)
         if alone is not None:
-            yield f"rests on one {self._unit}, that of {self._date(alone)}"
+            yield f"rests on one {self._unit}, that of {self._period_date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
-        yield from self._rhythm(problem, user)
+        yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):
             self.stand_ins_[user] = others
-            yield f"comes together with user {_listed(others.tolist())}: cannot tell which of them"
+            yield f"comes together with user {_format_users(others.tolist())}: cannot tell which of them"
 
-    def _rhythm(self, problem: Problem, user: int) -> Iterator[str]:
-        found = rhythm.bound(problem, user, self._start, controls.DOUBT)
-        if found is None:
+    def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
+        finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT)
+        if finding is None:
             return
-        name, share, p = found
+        name, share, p = finding
         cannot = f"the presence cannot be separated from the {name}"
         if share < LEAST_LEFT:
             yield f"{cannot}, which explains {1 - share:.0%} of it"
         else:
             yield f"{cannot}: between runs of the same {name} chance gives as much in {p:.1%} of cases"
 
-    def _date(self, period: int) -> str:
+    def _period_date(self, period: int) -> str:
         unit = WEEK_S if self._unit == "week" else DAY_S
         begin = self._start[np.floor(self._start / unit).astype(np.int64) == period].min()
         return datetime.fromtimestamp(float(begin), UTC).strftime("%Y-%m-%d")
 
-    def _measure(self) -> None:
+    def _measure_effects(self) -> None:
         """Effects in seconds, given the others selected."""
-        day = days(self._start)
+        day = day_numbers(self._start)
         seconds = replace(self._problem, outcome=self.calendar_.without(self._times))
-        given = seconds.given(self.selected_)
-        self.effect_s_, self.effect_interval_s_ = effects(given, self._raw, self._exposed, day, self._spread)
+        conditioned = seconds.given(self.selected_)
+        self.effect_s_, self.effect_interval_s_ = estimate_effects(
+            conditioned, self._raw, self._exposed, day, self._spread
+        )
         for user in self.selected_.tolist():
             others = seconds.given(self.selected_[self.selected_ != user])
-            effect, interval = effects(others, self._raw, self._exposed, day, self._spread)
+            effect, interval = estimate_effects(others, self._raw, self._exposed, day, self._spread)
             self.effect_s_[user], self.effect_interval_s_[user] = effect[user], interval[user]
         self.effect_s_[~self.testable_] = np.nan
         self.effect_interval_s_[~self.testable_] = np.nan
@@ -332,16 +347,16 @@ class CalendarBlame(BlameEstimator):
 
 def runs_needed(z: Floats, runs: int, tests: int) -> Floats:
     """Runs with which scores of `runs` runs would be found among `tests` users in four of five sets, (users,); NaN: no sign of an effect, or runs enough."""
-    wanted = norm.isf(FOUND_Q / max(tests, 1)) + norm.isf(1 - POWER)
-    needed = runs * (wanted / np.where(z > 0.5, z, np.nan)) ** 2
+    target_z = norm.isf(FOUND_Q / max(tests, 1)) + norm.isf(1 - POWER)
+    needed = runs * (target_z / np.where(z > 0.5, z, np.nan)) ** 2
     return np.where(needed > runs, np.ceil(needed), np.nan)
 
 
-def _permutations(runs: int, least: int, most: int) -> int:
+def _permutation_count(runs: int, least: int, most: int) -> int:
     return max(min(HELD // runs, most), least)
 
 
-def _listed(users: list[int]) -> str:
+def _format_users(users: list[int]) -> str:
     """Users by their places in braces, three at most, and how many more there are."""
     more = f" and {len(users) - 3} more" if len(users) > 3 else ""
     return ", ".join(f"{{{user}}}" for user in users[:3]) + more

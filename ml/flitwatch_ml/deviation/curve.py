@@ -19,8 +19,8 @@ class MeanCurve(BaseEstimator):
 
     def fit(self, counters: ArrayLike, step_time_s: ArrayLike) -> MeanCurve:
         """Learn from counters (runs, steps, counters) and times (runs, steps); NaN marks a missing step."""
-        self.time_s_ = _mean(np.asarray(step_time_s, float))
-        self.counters_ = _mean(np.asarray(counters, float))
+        self.time_s_ = _mean_known(np.asarray(step_time_s, float))
+        self.counters_ = _mean_known(np.asarray(counters, float))
         return self
 
     def deviations(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
@@ -28,8 +28,8 @@ class MeanCurve(BaseEstimator):
         return np.asarray(counters, float) - self.counters_, np.asarray(step_time_s, float) - self.time_s_
 
 
-def _mean(values: Floats) -> Floats:
-    known = np.isfinite(values)
-    counts = known.sum(0)
-    sums = np.where(known, values, 0.0).sum(0)
+def _mean_known(values: Floats) -> Floats:
+    mask = np.isfinite(values)
+    counts = mask.sum(0)
+    sums = np.where(mask, values, 0.0).sum(0)
     return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)

@@ -22,7 +22,7 @@ AS_GOOD = 1.02
 
 @dataclass(frozen=True)
 class Elimination:
-    """What one fold found.
+    """Result of one fold.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Elimination:
     error: float
 
 
-def eliminate(
+def eliminate_features(
     make: Callable[[], Learner],
     rows: tuple[Floats, Floats],
     train: Mask,
@@ -60,20 +60,20 @@ def eliminate(
     """
     x, y = rows
     features = x.shape[1]
-    kept = list(range(features))
+    remaining = list(range(features))
     rank = np.zeros(features, np.int64)
     history: list[tuple[float, tuple[int, ...]]] = []
-    while kept:
-        learner = make().fit(x[train][:, kept], y[train])
-        history.append((error(learner.predict(x[choose][:, kept]), choose), tuple(kept)))
+    while remaining:
+        learner = make().fit(x[train][:, remaining], y[train])
+        history.append((error(learner.predict(x[choose][:, remaining]), choose), tuple(remaining)))
         importance = np.asarray(learner.feature_importances_, float)
-        worst = len(kept) - 1 - int(np.argmin(importance[::-1]))
-        rank[kept[worst]] = len(kept)
-        kept.pop(worst)
+        worst = len(remaining) - 1 - int(np.argmin(importance[::-1]))
+        rank[remaining[worst]] = len(remaining)
+        remaining.pop(worst)
     least = min(value for value, _ in history)
     chosen, subset = [entry for entry in history if entry[0] <= least * AS_GOOD][-1]
     survives = np.zeros(features, bool)
     survives[list(subset)] = True
-    known = train | choose
-    learner = make().fit(x[known][:, survives], y[known])
+    training = train | choose
+    learner = make().fit(x[training][:, survives], y[training])
     return Elimination(rank, survives, chosen, error(learner.predict(x[held_out][:, survives]), held_out))

@@ -1,4 +1,4 @@
-"""How much of the deviation the features of one meaning explain, on held-out runs, and whether the folds agree.
+"""Share of the deviation that the features of one meaning explain on held-out runs, and whether the folds agree.
 
 Counters of one meaning stand in for one another: elimination keeps one of them in one fold and another one in the next. So a group has a model of its own in
 each fold, of all its features and no others. No feature is chosen for it, hence nothing flatters its error on the held-out runs.
@@ -27,7 +27,7 @@ Verdict = Literal["carries", "cannot tell", "not used"]
 
 @dataclass(frozen=True)
 class Explained:
-    """What the features of one meaning explain.
+    """Share of the deviation explained by the features of one meaning.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Explained:
     verdict: Verdict
 
 
-def places(groups: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def group_places(groups: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Places of the features of each group, groups in order of their first feature."""
-    return {name: tuple(at for at, one in enumerate(groups) if one == name) for name in dict.fromkeys(groups)}
+    return {name: tuple(at for at, group in enumerate(groups) if group == name) for name in dict.fromkeys(groups)}
 
 
 def share_explained(
@@ -66,31 +66,31 @@ def share_explained(
     x, y = rows
     own = x[:, list(columns)]
     # Rows without any reading of the group say nothing of it.
-    seen = known & np.isfinite(own).any(1)
-    if not seen.any():
+    usable = known & np.isfinite(own).any(1)
+    if not usable.any():
         return 0.0
-    learner = make().fit(own[seen], y[seen])
+    learner = make().fit(own[usable], y[usable])
     curve = error(np.zeros(int(held_out.sum())), held_out)
     return 1 - error(learner.predict(own[held_out]), held_out) / curve if curve > 0 else 0.0
 
 
-def explained(groups: Sequence[str], shares: Sequence[dict[str, float]], survives: Sequence[Mask]) -> list[Explained]:
+def rank_groups(groups: Sequence[str], shares: Sequence[dict[str, float]], survives: Sequence[Mask]) -> list[Explained]:
     """The groups over folds, the one that explains most first.
 
     `shares` has what each fold's held-out runs say, `survives` (features,) which features each fold kept. Folds share their training runs, so their
     mean is less certain than that of independent ones: its variance is (1 / folds + 1 / (folds - 1)) times theirs (Nadeau and Bengio 2003).
     """
-    folds, of = len(shares), places(groups)
+    folds, of = len(shares), group_places(groups)
     level = 1 - (1 - LEVEL) / max(len(of), 1)
-    found = []
+    rows = []
     for name, features in of.items():
-        values = np.array([one[name] for one in shares])
+        values = np.array([entry[name] for entry in shares])
         mean, half = float(values.mean()), float("inf")
         if folds > 1:
             spread = float(values.std(ddof=1)) * np.sqrt(1 / folds + 1 / (folds - 1))
             half = float(student.ppf((1 + level) / 2, folds - 1) * spread)
-        kept = sum(bool(one[list(features)].any()) for one in survives)
-        carries = mean - half > 0 and kept >= STABLE * folds
-        verdict: Verdict = "carries" if carries else "cannot tell" if kept else "not used"
-        found.append(Explained(name, features, mean, mean - half, mean + half, kept, folds, verdict))
-    return sorted(found, key=lambda one: (one.verdict != "carries", -one.explained))
+        kept_folds = sum(bool(entry[list(features)].any()) for entry in survives)
+        carries = mean - half > 0 and kept_folds >= STABLE * folds
+        verdict: Verdict = "carries" if carries else "cannot tell" if kept_folds else "not used"
+        rows.append(Explained(name, features, mean, mean - half, mean + half, kept_folds, folds, verdict))
+    return sorted(rows, key=lambda entry: (entry.verdict != "carries", -entry.explained))

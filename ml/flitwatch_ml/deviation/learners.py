@@ -12,7 +12,7 @@ TREES = 60
 
 
 class Learner(Protocol):
-    """What recursive feature elimination asks of a regressor."""
+    """Regressor interface needed by recursive feature elimination."""
 
     feature_importances_: Floats
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation.curve import MeanCurve
-from flitwatch_ml.deviation.elimination import Elimination, eliminate
-from flitwatch_ml.deviation.groups import Explained, explained, places, share_explained
+from flitwatch_ml.deviation.elimination import Elimination, eliminate_features
+from flitwatch_ml.deviation.groups import Explained, group_places, rank_groups, share_explained
 from flitwatch_ml.deviation.learners import Learner, make_learner
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 
@@ -26,7 +26,7 @@ CHOOSE_ON = 4
 
 @dataclass(frozen=True)
 class _Fold:
-    """What a fold found: of the features that deviate, of the mean curve alone, and of each group (share of the deviation that it explains)."""
+    """Result of a fold: of the features that deviate, of the mean curve alone, and of each group (share of the deviation that it explains)."""
 
     elimination: Elimination
     baseline: float
@@ -97,7 +97,7 @@ class DeviationModel(BaseEstimator):
             raise ValueError(f"inputs is 'rates' or 'deltas', not {self.inputs!r}")
         if self.split not in ("run", "row"):
             raise ValueError(f"split is 'run' or 'row', not {self.split!r}")
-        features, times = self._checked(counters, step_time_s, circumstances)
+        features, times = self._check_input(counters, step_time_s, circumstances)
         if groups and len(groups) != features.shape[2]:
             raise BadInput(f"{len(groups)} groups for {features.shape[2]} features: give one for each")
         self._groups = tuple(groups)
@@ -110,25 +110,25 @@ class DeviationModel(BaseEstimator):
         self.constant_ = _never_deviates(features, times)
         if self.constant_.all():
             raise NotEnoughData("every counter is constant over the runs: nothing to relate to step times")
-        found = [fold for held in self._held_out(labels, times) if (fold := self._fold(features, times, held))]
-        if not found:
+        folds = [fold for mask in self._held_out(labels, times) if (fold := self._fit_fold(features, times, mask))]
+        if not folds:
             raise NotEnoughData("no step stands in two runs: nothing to compare a held-out run with")
-        self._summarise([fold.elimination for fold in found], [fold.baseline for fold in found])
-        kept = np.zeros((len(found), len(self.constant_)), bool)
-        kept[:, ~self.constant_] = [fold.elimination.survives for fold in found]
-        self.explained_: list[Explained] = explained(self._groups, [fold.shares for fold in found], list(kept))
-        self.place_ = self._places()
+        self._summarise_folds([fold.elimination for fold in folds], [fold.baseline for fold in folds])
+        survival = np.zeros((len(folds), len(self.constant_)), bool)
+        survival[:, ~self.constant_] = [fold.elimination.survives for fold in folds]
+        self.explained_: list[Explained] = rank_groups(self._groups, [fold.shares for fold in folds], list(survival))
+        self.place_ = self._rank_places()
         return self
 
-    def _places(self) -> NDArray[np.int64]:
+    def _rank_places(self) -> NDArray[np.int64]:
         """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does not."""
-        of_group = {one.name: at for at, one in enumerate(sorted(self.explained_, key=lambda one: -one.explained))}
+        of_group = {row.name: at for at, row in enumerate(sorted(self.explained_, key=lambda row: -row.explained))}
         group = np.array([of_group[name] for name in self._groups]) if self._groups else np.zeros(len(self.rank_))
         place = np.empty(len(self.rank_), np.int64)
         place[np.lexsort((self.rank_, group, self.constant_))] = np.arange(1, len(self.rank_) + 1)
         return place
 
-    def _summarise(self, folds: list[Elimination], baselines: list[float]) -> None:
+    def _summarise_folds(self, folds: list[Elimination], baselines: list[float]) -> None:
         active = np.flatnonzero(~self.constant_)
         ranks = np.array([fold.rank for fold in folds], float)
         self.relevance_ = np.zeros(len(self.constant_))
@@ -144,7 +144,7 @@ class DeviationModel(BaseEstimator):
         self.chosen_mape_ = float(np.mean([fold.chosen_error for fold in folds]))
         self.baseline_mape_ = float(np.mean(baselines))
 
-    def _checked(
+    def _check_input(
         self, counters: ArrayLike, step_time_s: ArrayLike, circumstances: ArrayLike | None
     ) -> tuple[Floats, Floats]:
         counts, times = np.asarray(counters, float), np.asarray(step_time_s, float)
@@ -174,26 +174,26 @@ class DeviationModel(BaseEstimator):
         """For each fold, which rows (runs, steps) are held out."""
         masks = []
         if self.split == "run":
-            for _, held in run_folds(labels, self.folds, self.seed):
+            for _, runs in run_folds(labels, self.folds, self.seed):
                 mask = np.zeros(times.shape, bool)
-                mask[held] = True
+                mask[runs] = True
                 masks.append(mask)
             return masks
         drawn = np.random.default_rng(self.seed).integers(0, self.folds, (self.runs_, times.shape[1]))
         fold = drawn[labels]  # a step and its copy are held out together
         return [fold == k for k in range(self.folds)]
 
-    def _fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> _Fold | None:
-        """What one fold found; None where no held-out step can be compared with a training run."""
+    def _fit_fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> _Fold | None:
+        """Fit one fold; None if no held-out step can be compared with a training run."""
         curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
         x, y = curve.deviations(features, times)
         x = x[:, :, ~self.constant_]
-        known = np.isfinite(y) & np.isfinite(x).any(2)
-        aside = self._aside(held)
-        train, choose, test = (mask[known] for mask in (~held & ~aside, ~held & aside, held))
+        usable = np.isfinite(y) & np.isfinite(x).any(2)
+        aside = self._selection_rows(held)
+        train, choose, test = (mask[usable] for mask in (~held & ~aside, ~held & aside, held))
         if not test.any() or not choose.any() or train.sum() < LEAST_ROWS:
             return None
-        rows, observed = (x[known], y[known]), times[known]
+        rows, observed = (x[usable], y[usable]), times[usable]
 
         def percentage_error(predicted: Floats, mask: NDArray[np.bool_]) -> float:
             return float(np.mean(np.abs(predicted - rows[1][mask]) / observed[mask]) * 100)
@@ -201,17 +201,17 @@ class DeviationModel(BaseEstimator):
         def make() -> Learner:
             return make_learner(self.learner, self.seed)
 
-        found = eliminate(make, rows, train, choose, test, percentage_error)
+        elimination = eliminate_features(make, rows, train, choose, test, percentage_error)
         place = np.cumsum(~self.constant_) - 1
         shares = {}
-        for name, members in places(self._groups).items():
+        for name, members in group_places(self._groups).items():
             columns = [int(place[at]) for at in members if not self.constant_[at]]
             known_rows = train | choose
             shares[name] = share_explained(make, rows, columns, known_rows, test, percentage_error) if columns else 0.0
-        return _Fold(found, percentage_error(np.zeros(int(test.sum())), test), shares)
+        return _Fold(elimination, percentage_error(np.zeros(int(test.sum())), test), shares)
 
-    def _aside(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which training rows (runs, steps) the subset is chosen on: whole runs, or rows where rows are divided."""
+    def _selection_rows(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the training rows (runs, steps) on which the subset is chosen: whole runs, or rows if rows are divided."""
         rng = np.random.default_rng([self.seed, 1])
         if self.split == "row":
             return ~held & (rng.integers(0, CHOOSE_ON, held.shape) == 0)

@@ -18,8 +18,8 @@ What is served, and why:
 Start at `backtest`.
 """
 
-from flitwatch_ml.forecast.backtest import Backtest, backtest, backtest_unseen
-from flitwatch_ml.forecast.chronological import Chronological, chronological
+from flitwatch_ml.forecast.backtest import Backtest, backtest_unseen, run_backtest
+from flitwatch_ml.forecast.chronological import Chronological, backtest_in_order
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import FEATURE_SETS, StepSeries, Windows
 
@@ -32,7 +32,7 @@ __all__ = [
     "RidgeForecaster",
     "StepSeries",
     "Windows",
-    "backtest",
+    "backtest_in_order",
     "backtest_unseen",
-    "chronological",
+    "run_backtest",
 ]

@@ -52,8 +52,8 @@ class Dropout(nn.Module):
         if not self.training or self.share == 0:
             return values
         if self._masks is None:
-            kept, device = 1 - self.share, values.device
-            self._masks = Stretches(lambda count: torch.empty(count, device=device).bernoulli_(kept) / kept)
+            keep_share, device = 1 - self.share, values.device
+            self._masks = Stretches(lambda count: torch.empty(count, device=device).bernoulli_(keep_share) / keep_share)
         return values * self._masks.of(values.shape)
 
 
@@ -99,19 +99,19 @@ class Attention(nn.Module):
         A step's score is the product of its key and the query; the key's map goes to the query's side, where there is one row instead of m, and its
         bias, the same for all steps, falls out of the softmax.
         """
-        asked = self.query(embedded[:, :, -1]) @ self.key.weight.transpose(1, 2)
-        scores = (embedded @ asked.unsqueeze(-1)).squeeze(-1) / math.sqrt(embedded.shape[-1])
+        query = self.query(embedded[:, :, -1]) @ self.key.weight.transpose(1, 2)
+        scores = (embedded @ query.unsqueeze(-1)).squeeze(-1) / math.sqrt(embedded.shape[-1])
         return torch.softmax(scores, dim=-1)
 
     def forward(self, past: torch.Tensor, linear: torch.Tensor) -> torch.Tensor:
         embedded = self.dropout(self.embedded(past))
         # The weights sum to one, so that the value of the mean is the mean of the values.
         context = self.value((self.weights(embedded).unsqueeze(-2) @ embedded).squeeze(-2))
-        seen = self.first(torch.cat([context, embedded[:, :, -1], linear], dim=-1))
-        return (self.linear(linear) + self.last(self.dropout(functional.gelu(seen)))).squeeze(-1)
+        hidden = self.first(torch.cat([context, embedded[:, :, -1], linear], dim=-1))
+        return (self.linear(linear) + self.last(self.dropout(functional.gelu(hidden)))).squeeze(-1)
 
 
-def train(
+def train_nets(
     past: Floats,
     linear: Floats,
     target: Floats,
@@ -150,7 +150,7 @@ def train(
     return model.eval()
 
 
-def predict(model: Attention, past: Floats, linear: Floats, device: str) -> Floats:
+def predict_mean(model: Attention, past: Floats, linear: Floats, device: str) -> Floats:
     """Mean output (windows,) of a trained model's nets."""
     torch.set_num_threads(1)
     with torch.inference_mode():
@@ -159,7 +159,7 @@ def predict(model: Attention, past: Floats, linear: Floats, device: str) -> Floa
         return outputs.mean(0).cpu().numpy().astype(float)
 
 
-def attention(model: Attention, past: Floats, device: str) -> Floats:
+def mean_attention(model: Attention, past: Floats, device: str) -> Floats:
     """Mean weights over a trained model's nets, (windows, m), the oldest step first; each row sums to one."""
     torch.set_num_threads(1)
     with torch.inference_mode():

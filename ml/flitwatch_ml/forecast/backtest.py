@@ -18,7 +18,7 @@ from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
-from flitwatch_ml.forecast.intervals import covered, half_width
+from flitwatch_ml.forecast.intervals import half_width, share_covered
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
@@ -96,7 +96,7 @@ class _Collected:
         self.fold.append(np.full(len(future.run), fold))
 
     def summary(self, serve: str | None = None) -> Backtest:
-        return _summary(
+        return _summarise_backtest(
             {name: np.concatenate(parts) for name, parts in self.forecasts.items()},
             np.concatenate(self.observed),
             np.concatenate(self.owner),
@@ -107,7 +107,7 @@ class _Collected:
         )
 
 
-def backtest(
+def run_backtest(
     series: StepSeries,
     m: int,
     k: int,
@@ -131,14 +131,14 @@ def backtest(
     series, labels = series.runs(canonical), labels[canonical]
     prototypes = learned_forecasters() if learned is None else learned
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
-    for fold, (train, held) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
+    for fold, (train, test) in enumerate(islice(run_folds(labels, folds, seed), rounds)):
         standard = Standard.learn(series.runs(train), sets)
         past = standard.training(series.runs(train), m, k, stride)
-        future = _known(standard.windows(series.runs(held), m, k, stride))
+        future = _known_windows(standard.windows(series.runs(test), m, k, stride))
         if not past.whole.any():
             raise NotEnoughData(f"not enough data: no training run has {m + k} steps without a gap")
         if len(future.run):
-            collected.add(prototypes, past, future, k, held[future.run], fold)
+            collected.add(prototypes, past, future, k, test[future.run], fold)
     if not collected.observed:
         raise NotEnoughData(f"not enough data: no held-out run has {m + k} steps without a gap")
     return collected.summary(serve)
@@ -156,17 +156,17 @@ def backtest_unseen(
     """Learn from `known` runs and forecast `new` ones of another kind, for example longer ones (Bhatele 2020, section V-C)."""
     prototypes = learned_forecasters() if learned is None else learned
     standard = Standard.learn(known, sets)
-    past, future = standard.training(known, m, k), _known(standard.windows(new, m, k, stride))
+    past, future = standard.training(known, m, k), _known_windows(standard.windows(new, m, k, stride))
     collected = _Collected({name: [] for name in (*NAIVE, *prototypes)})
     collected.add(prototypes, past, future, k, future.run, 0)
     return collected.summary()
 
 
-def _known(windows: Windows) -> Windows:
+def _known_windows(windows: Windows) -> Windows:
     return windows.chosen(np.isfinite(windows.future_s))
 
 
-def _summary(
+def _summarise_backtest(
     forecasts: dict[str, Floats],
     observed: Floats,
     owner: NDArray,
@@ -183,7 +183,7 @@ def _summary(
     residual = np.log(observed / forecasts[serves])
     folds = np.unique(fold_of)
     coverage = [
-        covered(
+        share_covered(
             observed[fold_of == fold],
             forecasts[serves][fold_of == fold],
             half_width(residual[fold_of != fold], owner[fold_of != fold]),
@@ -197,7 +197,7 @@ def _summary(
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,
-        nested_mape=_nested(errors, owner, fold_of),
+        nested_mape=_nested_mape(errors, owner, fold_of),
         train_s=train_s,
         infer_ms=infer_s * 1000,
         runs=len(np.unique(owner)),
@@ -206,15 +206,15 @@ def _summary(
     )
 
 
-def _nested(errors: dict[str, Floats], owner: NDArray, fold_of: NDArray) -> float | None:
+def _nested_mape(errors: dict[str, Floats], owner: NDArray, fold_of: NDArray) -> float | None:
     fold = fold_of[np.unique(owner, return_index=True)[1]]
     if len(np.unique(fold)) < 2:
         return None
-    held = np.empty(len(fold))
-    for one in np.unique(fold):
-        chosen = min(errors, key=lambda name: errors[name][fold != one].mean())
-        held[fold == one] = errors[chosen][fold == one]
-    return float(held.mean())
+    run_errors = np.empty(len(fold))
+    for number in np.unique(fold):
+        chosen = min(errors, key=lambda name: errors[name][fold != number].mean())
+        run_errors[fold == number] = errors[chosen][fold == number]
+    return float(run_errors.mean())
 
 
 def _by_run(values: Floats, owner: NDArray) -> Floats:

@@ -15,14 +15,14 @@ def last_steps(windows: Windows, k: int) -> Floats:
     return k * windows.last_s
 
 
-def curve(windows: Windows, k: int) -> Floats:
+def curve_forecast(windows: Windows, k: int) -> Floats:
     """The mean curve's time of the next k steps."""
     return windows.curve_s
 
 
-def ratio(windows: Windows, k: int) -> Floats:
+def ratio_forecast(windows: Windows, k: int) -> Floats:
     """The mean curve's time of the next k steps x how the last m steps stood to the curve."""
     return windows.curve_s * np.exp(windows.ratio)
 
 
-NAIVE = {"last steps": last_steps, "curve": curve, "ratio": ratio}
+NAIVE = {"last steps": last_steps, "curve": curve_forecast, "ratio": ratio_forecast}

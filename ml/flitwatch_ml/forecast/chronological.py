@@ -71,7 +71,7 @@ class Chronological:
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
 
 
-def chronological(
+def backtest_in_order(
     series: StepSeries,
     start_s: ArrayLike,
     m: int,
@@ -86,36 +86,38 @@ def chronological(
     With `serve` these candidates serve whatever their errors are.
     """
     series = _in_order(series, start_s)
-    edges = _edges(series)
+    edges = _block_edges(series)
     prototypes = learned_forecasters() if learned is None else learned
     blocks = [
-        _block(series, range(int(begin)), range(int(begin), int(end)), m, k, sets, prototypes, stride)
+        _forecast_block(series, range(int(begin)), range(int(begin), int(end)), m, k, sets, prototypes, stride)
         for begin, end in pairwise(edges)
     ]
-    return _summary(blocks, serve)
+    return _summarise_blocks(blocks, serve)
 
 
 def choose_features(
     series: StepSeries, start_s: ArrayLike, m: int, k: int, sets: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Which of `sets` to forecast from: of the runs that `chronological` only learns from, the later ones choose, so that no error that it reports has a part in it.
+    """Choose the feature set to forecast from: of the runs that `backtest_in_order` only learns from, the later ones choose, so that they are not part of any
+    reported error.
 
     These are few, so the first of `sets` stays unless another one has less error by more than `APART` standard errors, paired by run.
     Ridge and LightGBM choose for all; attention takes seconds a fit.
     """
     series = _in_order(series, start_s)
-    early = int(_edges(series)[0])
+    early = int(_block_edges(series)[0])
     cut = round(CHOOSE_AFTER * early)
-    learned = {name: one for name, one in learned_forecasters().items() if name in ("ridge", "lightgbm")}
+    learned = {name: candidate for name, candidate in learned_forecasters().items() if name in ("ridge", "lightgbm")}
     errors = {
-        one: _block(series, range(cut), range(cut, early), m, k, one, learned, 1).errors for one in dict.fromkeys(sets)
+        candidate: _forecast_block(series, range(cut), range(cut, early), m, k, candidate, learned, 1).errors
+        for candidate in dict.fromkeys(sets)
     }
-    best = {one: min((of[name] for name in learned), key=np.mean) for one, of in errors.items()}
+    best = {candidate: min((of[name] for name in learned), key=np.mean) for candidate, of in errors.items()}
     chosen = sets[0]
-    for one in sets[1:]:
-        gain = best[chosen] - best[one]
+    for candidate in sets[1:]:
+        gain = best[chosen] - best[candidate]
         if gain.mean() > APART * gain.std() / np.sqrt(len(gain)):
-            chosen = one
+            chosen = candidate
     return chosen
 
 
@@ -128,8 +130,8 @@ def _in_order(series: StepSeries, start_s: ArrayLike) -> StepSeries:
     return series.runs(first[np.argsort(np.asarray(start_s, float)[first], kind="stable")])
 
 
-def _edges(series: StepSeries) -> NDArray[np.int64]:
-    """Where the blocks begin and end, in runs."""
+def _block_edges(series: StepSeries) -> NDArray[np.int64]:
+    """Return the edges of the blocks, in runs."""
     return np.round(np.linspace(EARLY, 1.0, BLOCKS + 1) * len(series.times)).astype(np.int64)
 
 
@@ -146,7 +148,7 @@ class _Block:
         return [np.mean(parts, axis=0) for parts in zip(*(self.residuals[name] for name in names), strict=True)]
 
 
-def _block(
+def _forecast_block(
     series: StepSeries,
     past: range,
     future: range,
@@ -156,17 +158,17 @@ def _block(
     prototypes: Mapping[str, Any],
     stride: int,
 ) -> _Block:
-    known, new = series.runs(list(past)), series.runs(list(future))
-    standard = Standard.learn(known, sets)
-    teach, ask = standard.training(known, m, k, stride), standard.windows(new, m, k, stride)
+    past_series, new = series.runs(list(past)), series.runs(list(future))
+    standard = Standard.learn(past_series, sets)
+    teach, ask = standard.training(past_series, m, k, stride), standard.windows(new, m, k, stride)
     ask = ask.chosen(np.isfinite(ask.future_s))
     forecasts: dict[str, Floats] = {name: forecast(ask, k) for name, forecast in NAIVE.items()}
-    forecasts |= {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()}
+    forecasts |= {name: clone(item).fit(teach).predict(ask) for name, item in prototypes.items()}
     return _Block(
-        residuals={name: _of_runs(np.log(ask.future_s / made), ask) for name, made in forecasts.items()},
+        residuals={name: _of_runs(np.log(ask.future_s / forecast_s), ask) for name, forecast_s in forecasts.items()},
         errors={
-            name: np.array([one.mean() for one in _of_runs(np.abs(made / ask.future_s - 1) * 100, ask)])
-            for name, made in forecasts.items()
+            name: np.array([item.mean() for item in _of_runs(np.abs(forecast_s / ask.future_s - 1) * 100, ask)])
+            for name, forecast_s in forecasts.items()
         },
         windows=len(ask.run),
     )
@@ -176,25 +178,27 @@ def _of_runs(values: Floats, windows: Windows) -> list[Floats]:
     return [values[windows.run == run] for run in np.unique(windows.run)]
 
 
-def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
+def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     names = list(blocks[0].errors)
     chosen, served = [], []
     inside: list[float] = []
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        serving = serve or best_together({name: _errors(blocks[:at], name) for name in names})
+        serving = serve or best_together({name: _block_errors(blocks[:at], name) for name in names})
         chosen.append(serving)
         first = blocks[0].averaged_residuals(serving)
-        fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
-        adaptive = _calibrated(blocks[:at], serving)
+        fixed = half_width(
+            np.concatenate(first), np.repeat(np.arange(len(first)), [len(residuals) for residuals in first])
+        )
+        adaptive = _calibrate_interval(blocks[:at], serving)
         for run in blocks[at].averaged_residuals(serving):
             served.append(float(np.abs(np.exp(-run) - 1).mean() * 100))
             inside.append(1 - (adaptive.update(run) or 0.0))
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
-    errors = {name: _errors(blocks[1:], name) for name in names}
-    serves = serve or best_together({name: _errors(blocks, name) for name in names})
+    errors = {name: _block_errors(blocks[1:], name) for name in names}
+    serves = serve or best_together({name: _block_errors(blocks, name) for name in names})
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,
@@ -203,7 +207,7 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
         coverage90=float(np.average(inside, weights=weight)),
         fixed_coverage90=float(np.average(inside_fixed, weights=weight)),
         serves=serves,
-        half_width90=_calibrated(blocks, serves).half_width(),
+        half_width90=_calibrate_interval(blocks, serves).half_width(),
         runs=len(inside),
         windows=sum(block.windows for block in blocks[1:]),
     )
@@ -220,11 +224,11 @@ def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
     return tuple(alike)
 
 
-def _errors(blocks: list[_Block], name: str) -> Floats:
+def _block_errors(blocks: list[_Block], name: str) -> Floats:
     return np.concatenate([block.errors[name] for block in blocks])
 
 
-def _calibrated(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
+def _calibrate_interval(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterval:
     """An interval that has seen the runs of these blocks in order."""
     interval = AdaptiveInterval()
     for block in blocks:

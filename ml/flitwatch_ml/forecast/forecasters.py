@@ -18,7 +18,7 @@ from flitwatch_ml.forecast.served_net import ServedNet
 Floats = NDArray[np.float64]
 
 
-def flat(windows: Windows) -> Floats:
+def flatten_windows(windows: Windows) -> Floats:
     """A row a window for learners without a notion of time: last step, mean, trend and spread of the past, placement, share of the run, ratio."""
     past = windows.past
     columns = [past[:, -1], past.mean(1), past[:, -1] - past[:, 0], past.std(1), windows.placement]
@@ -32,7 +32,7 @@ class RidgeForecaster(BaseEstimator):
         self.strength = strength
 
     def fit(self, windows: Windows) -> RidgeForecaster:
-        rows = flat(windows)
+        rows = flatten_windows(windows)
         self.centre_, spread = rows.mean(0), rows.std(0)
         self.scale_ = np.where(spread > 1e-9, spread, 1.0)
         self.model_ = Ridge(alpha=self.strength * len(rows) / 1000).fit(
@@ -41,7 +41,7 @@ class RidgeForecaster(BaseEstimator):
         return self
 
     def log_ratio(self, windows: Windows) -> Floats:
-        return self.model_.predict((flat(windows) - self.centre_) / self.scale_)
+        return self.model_.predict((flatten_windows(windows) - self.centre_) / self.scale_)
 
     def predict(self, windows: Windows) -> Floats:
         """Seconds of the next k steps, (windows,)."""
@@ -57,7 +57,7 @@ class LightGBMForecaster(BaseEstimator):
     def fit(self, windows: Windows) -> LightGBMForecaster:
         from lightgbm import LGBMRegressor
 
-        rows, target = flat(windows), windows.target
+        rows, target = flatten_windows(windows), windows.target
         shape: dict[str, Any] = {
             "objective": "l1",
             "n_estimators": 150,
@@ -73,7 +73,7 @@ class LightGBMForecaster(BaseEstimator):
         return self
 
     def log_ratio(self, windows: Windows) -> Floats:
-        rows = flat(windows)
+        rows = flatten_windows(windows)
         return np.mean([model.predict(rows) for model in self.models_], axis=0)
 
     def predict(self, windows: Windows) -> Floats:
@@ -121,9 +121,9 @@ class AttentionForecaster(BaseEstimator):
         self.least_steps = least_steps
 
     def fit(self, windows: Windows) -> AttentionForecaster:
-        from flitwatch_ml.forecast.attention import train
+        from flitwatch_ml.forecast.attention import train_nets
 
-        self.device_ = _device(self.device)
+        self.device_ = _choose_device(self.device)
         self.ridge_ = RidgeForecaster().fit(windows) if self.on_ridge else None
         target = windows.target - (self.ridge_.log_ratio(windows) if self.ridge_ else 0.0)
         linear = _linear_inputs(windows)
@@ -135,7 +135,7 @@ class AttentionForecaster(BaseEstimator):
             (linear - self.linear_centre_) / self.linear_scale_,
             (target - self.target_centre_) / self.target_scale_,
         )
-        self.net_ = train(
+        self.net_ = train_nets(
             *inputs,
             nets=self.seeds,
             hidden=self.hidden,
@@ -153,9 +153,9 @@ class AttentionForecaster(BaseEstimator):
         if isinstance(self.net_, ServedNet):
             output = self.net_.predict(windows.past, linear)
         else:
-            from flitwatch_ml.forecast.attention import predict
+            from flitwatch_ml.forecast.attention import predict_mean
 
-            output = predict(self.net_, windows.past, linear, self.device_)
+            output = predict_mean(self.net_, windows.past, linear, self.device_)
         forecast = output * self.target_scale_ + self.target_centre_
         if self.ridge_ is not None:
             forecast = forecast + self.ridge_.log_ratio(windows)
@@ -169,19 +169,19 @@ class AttentionForecaster(BaseEstimator):
 
     def attention(self, windows: Windows) -> Floats:
         """Weights over the past steps, (windows, m), the oldest first; each row sums to one."""
-        from flitwatch_ml.forecast.attention import attention
+        from flitwatch_ml.forecast.attention import mean_attention
 
-        return attention(self.net_, windows.past, self.device_)
+        return mean_attention(self.net_, windows.past, self.device_)
 
 
 def _linear_inputs(windows: Windows) -> Floats:
-    """What reaches the output directly: the last step's time, placement, share of the run, ratio of the last m steps."""
+    """Return the inputs that reach the output directly: the last step's time, placement, share of the run, ratio of the last m steps."""
     return np.concatenate(
         [windows.past[:, -1, :1], windows.placement, windows.share[:, None], windows.ratio[:, None]], axis=1
     )
 
 
-def _device(wanted: str) -> str:
+def _choose_device(wanted: str) -> str:
     if wanted != "auto":
         return wanted
     import torch

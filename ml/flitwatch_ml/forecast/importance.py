@@ -1,4 +1,4 @@
-"""What a forecast rests on: by how much its error on later runs grows when one input comes from another run (Bhatele 2020, figure 11).
+"""Importance of a forecast's inputs: the growth of its error on later runs when one input is taken from another run (Bhatele 2020, figure 11).
 
 The forecasters learn from the earlier runs, with the path that serves, and forecast later ones that they never saw. Then one input of each
 later run is replaced by that of another of them, at the same steps: its values stay plausible, what it says of this run is gone. Counters of one
@@ -21,7 +21,7 @@ from flitwatch_domain.counters.features import PLACED
 from flitwatch_ml.folds import distinct_runs, too_few
 from flitwatch_ml.forecast.forecasters import AttentionForecaster
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
-from flitwatch_ml.forecast.serving import Choice, Serving, fit
+from flitwatch_ml.forecast.serving import Choice, Serving, fit_serving
 
 Floats = NDArray[np.float64]
 #: Learned from so much of the runs, by start; the rest is forecast.
@@ -40,7 +40,7 @@ Verdict = Literal["carries", "cannot tell", "not used"]
 
 @dataclass(frozen=True)
 class Input:
-    """What is replaced at once: `columns` of the past, and the placement or the times beside them."""
+    """Inputs that are replaced together: `columns` of the past, and the placement or the times that belong to them."""
 
     name: str
     meaning: str
@@ -82,7 +82,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Importances:
-    """What the forecast of one m, k and feature set rests on.
+    """Importance of the inputs of a forecast with one m, k and feature set.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Importances:
     weights: tuple[Weights, ...]
 
 
-def importances(
+def measure_importances(
     series: StepSeries,
     start_s: ArrayLike,
     counters: Sequence[str],
@@ -128,29 +128,29 @@ def importances(
         raise too_few(f"importances need {MIN_RUNS}", labels)
     order = first[np.argsort(np.asarray(start_s, float)[first], kind="stable")]
     early = round(EARLY * len(order))
-    known, later = series.runs(order[:early]), series.runs(order[early:])
-    serving = fit(known, m, k, sets, Choice(members, 0.0, 0.0))
+    early_runs, later = series.runs(order[:early]), series.runs(order[early:])
+    serving = fit_serving(early_runs, m, k, sets, Choice(members, 0.0, 0.0))
     windows = serving.standard.windows(later, m, k)
     windows = windows.chosen(np.isfinite(windows.future_s))
-    usual = _errors(serving, windows)
-    inputs = _inputs(counters, sets, known, serving.standard)
+    usual = _run_errors(serving, windows)
+    inputs = _list_inputs(counters, sets, early_runs, serving.standard)
     level = 1 - (1 - LEVEL) / len(inputs)
-    found = [_importance(one, serving, windows, usual, level) for one in inputs]
+    rows = [_measure_input(item, serving, windows, usual, level) for item in inputs]
     return Importances(
         forecaster=serving.name,
         mape=float(usual.mean()),
         learned=early,
         runs=len(usual),
-        inputs=tuple(sorted(found, key=lambda one: -one.increase)),
+        inputs=tuple(sorted(rows, key=lambda item: -item.increase)),
         weights=tuple(
-            _weights(one.name, one.model, windows)
-            for one in (serving.members or (serving,))
-            if isinstance(one.model, AttentionForecaster)
+            _attention_weights(item.name, item.model, windows)
+            for item in (serving.members or (serving,))
+            if isinstance(item.model, AttentionForecaster)
         ),
     )
 
 
-def _errors(serving: Serving, windows: Windows) -> Floats:
+def _run_errors(serving: Serving, windows: Windows) -> Floats:
     """% error of each run."""
     return _by_run(np.abs(serving.predict(windows) / windows.future_s - 1) * 100, windows)
 
@@ -160,27 +160,27 @@ def _by_run(values: Floats, windows: Windows) -> Floats:
     return np.array([values[windows.run == run].mean(0) for run in np.unique(windows.run)])
 
 
-def _importance(one: Input, serving: Serving, windows: Windows, usual: Floats, level: float) -> Importance:
-    made = serving.predict(windows)
+def _measure_input(one: Input, serving: Serving, windows: Windows, usual: Floats, level: float) -> Importance:
+    baseline_s = serving.predict(windows)
     rng = np.random.default_rng(0)
     added = np.zeros(len(usual))
     used = False
     for _ in range(DONORS):
-        other = _replaced(windows, one, _donors(windows, rng))
-        used = used or not np.array_equal(serving.predict(other), made)
-        added += (_errors(serving, other) - usual) / DONORS
-    mean, low, high = _interval(added, level)
+        other = _replace_input(windows, one, _draw_donors(windows, rng))
+        used = used or not np.array_equal(serving.predict(other), baseline_s)
+        added += (_run_errors(serving, other) - usual) / DONORS
+    mean, low, high = _student_interval(added, level)
     verdict: Verdict = "not used" if not used else "carries" if low > 0 else "cannot tell"
     return Importance(one.name, one.meaning, one.features, mean, low, high, verdict)
 
 
-def _interval(values: Floats, level: float) -> tuple[float, float, float]:
+def _student_interval(values: Floats, level: float) -> tuple[float, float, float]:
     """Mean over runs with Student's interval."""
     half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
 
 
-def _donors(windows: Windows, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_donors(windows: Windows, rng: np.random.Generator) -> NDArray[np.int64]:
     """For each window one of another run at the same step; itself only where no other run has that step."""
     names = np.unique(windows.run)
     circle = rng.permutation(names)
@@ -194,7 +194,7 @@ def _donors(windows: Windows, rng: np.random.Generator) -> NDArray[np.int64]:
     return donor
 
 
-def _replaced(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Windows:
+def _replace_input(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Windows:
     if one.name == PLACEMENT:
         return replace(windows, placement=windows.placement[donor])
     past = windows.past.copy()
@@ -204,7 +204,7 @@ def _replaced(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Windows
     return replace(windows, past=past)
 
 
-def _inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, standard: Standard) -> list[Input]:
+def _list_inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, standard: Standard) -> list[Input]:
     """Time, placement, and counters with those of the same meaning that move with them in the runs learned from."""
     inputs = [Input(TIME, "time", (TIME,), (0,))]
     if "placement" in sets:
@@ -230,12 +230,12 @@ def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[in
     alike = np.abs(standard.T @ standard) / max(len(rows), 1) >= TOGETHER
     groups: list[list[int]] = []
     for at, feature in enumerate(features):
-        near = [g for g in groups if any(alike[at, one] and features[one].group == feature.group for one in g)]
-        groups = [g for g in groups if g not in near] + [sorted([at, *(one for g in near for one in g)])]
+        near = [g for g in groups if any(alike[at, member] and features[member].group == feature.group for member in g)]
+        groups = [g for g in groups if g not in near] + [sorted([at, *(member for g in near for member in g)])]
     return sorted(groups)
 
 
-def _weights(name: str, model: AttentionForecaster, windows: Windows) -> Weights:
+def _attention_weights(name: str, model: AttentionForecaster, windows: Windows) -> Weights:
     by_run = _by_run(model.attention(windows), windows)
     half = student.ppf((1 + LEVEL) / 2, len(by_run) - 1) * by_run.std(0, ddof=1) / np.sqrt(len(by_run))
     mean = by_run.mean(0)

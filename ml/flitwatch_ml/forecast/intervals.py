@@ -30,7 +30,7 @@ def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> 
     return float(size[order][min(place, len(size) - 1)])
 
 
-def covered(observed_s: Floats, forecast_s: Floats, half: float) -> float:
+def share_covered(observed_s: Floats, forecast_s: Floats, half: float) -> float:
     """Share of windows whose observed time lies within forecast x exp(+-half)."""
     return float((np.abs(np.log(observed_s / forecast_s)) <= half).mean())
 
@@ -51,7 +51,7 @@ class AdaptiveInterval:
     def half_width(self) -> float:
         """Half-width, in log, of the next run's interval; needs `MIN_RUNS` runs."""
         sizes = self._sizes[-REMEMBERED:]
-        run = np.repeat(np.arange(len(sizes)), [len(one) for one in sizes])
+        run = np.repeat(np.arange(len(sizes)), [len(run_sizes) for run_sizes in sizes])
         return half_width(np.concatenate([*sizes, np.empty(0)]), run, min(max(self._asked, 0.0), 1.0))
 
     def update(self, log_residuals: ArrayLike) -> float | None:

@@ -133,10 +133,12 @@ class Standard:
         if not there[:steps].all() or not steps:
             raise NotEnoughData(f"no training run has step {int(np.argmin(there))}")
         features = features[:, :steps]
-        curve, centre = np.nanmean(series.times[:, :steps], axis=0), _mean(features)
-        scale = np.sqrt(_mean(((features - centre) ** 2).reshape(-1, features.shape[2])))
-        place = _placement(series, sets)
-        return cls(curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _safe(place.std(0)), sets)
+        curve, centre = np.nanmean(series.times[:, :steps], axis=0), _mean_known(features)
+        scale = np.sqrt(_mean_known(((features - centre) ** 2).reshape(-1, features.shape[2])))
+        place = _log_placement(series, sets)
+        return cls(
+            curve, centre, np.where(scale > CONSTANT, scale, 1.0), place.mean(0), _nonzero_scale(place.std(0)), sets
+        )
 
     def windows(self, series: StepSeries, m: int, k: int, stride: int = 1, least: int | None = None) -> Windows:
         """Every window of m past steps with known times; steps beyond the curve continue at the mean of its last quarter.
@@ -148,15 +150,15 @@ class Standard:
         steps = series.times.shape[1]
         if steps < m + k:
             raise NotEnoughData(f"not enough data: m = {m} and k = {k} need {m + k} steps, runs have {steps}")
-        curve, centre = _extended(self.curve_s, steps), _extended(self.centre, steps)
+        curve, centre = _extend_curve(self.curve_s, steps), _extend_curve(self.centre, steps)
         standard = (series.features(self.sets) - centre) / self.scale
-        place = (_placement(series, self.sets) - self.placement_centre) / self.placement_scale
+        place = (_log_placement(series, self.sets) - self.placement_centre) / self.placement_scale
         ends = range(m, steps - (k if least is None else least) + 1, stride)
         parts = [self._ending_at(t, series.times, standard, curve, m, k) for t in ends]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        known = np.isfinite(joined["past"][:, :, 0]).all(1) & np.isfinite(joined["last_s"])
+        valid = np.isfinite(joined["past"][:, :, 0]).all(1) & np.isfinite(joined["last_s"])
         joined["past"] = np.nan_to_num(joined["past"], nan=0.0)  # as where it serves
-        joined = {name: values[known] for name, values in joined.items()}
+        joined = {name: values[valid] for name, values in joined.items()}
         return Windows(placement=place[joined["run"]], **joined)
 
     def training(self, series: StepSeries, m: int, k: int, stride: int = 1) -> Windows:
@@ -172,15 +174,17 @@ class Standard:
         steps = series.times.shape[1]
         if steps < m:
             raise NotEnoughData(f"not enough data: a forecast needs {m} steps, the run has {steps}")
-        curve, centre = _extended(self.curve_s, steps + k), _extended(self.centre, steps)
+        curve, centre = _extend_curve(self.curve_s, steps + k), _extend_curve(self.centre, steps)
         times = np.concatenate([series.times, np.full((len(series.times), k), np.nan)], axis=1)
         standard = np.nan_to_num((series.features(self.sets) - centre) / self.scale, nan=0.0)
-        place = np.nan_to_num((_placement(series, self.sets) - self.placement_centre) / self.placement_scale, nan=0.0)
+        place = np.nan_to_num(
+            (_log_placement(series, self.sets) - self.placement_centre) / self.placement_scale, nan=0.0
+        )
         return Windows(placement=place, **self._ending_at(steps, times, standard, curve, m, k))
 
     def usual_s(self, after: int, ahead: int) -> Floats:
         """The mean curve's time of each of `ahead` steps from step `after` on."""
-        return _extended(self.curve_s, after + ahead)[after:]
+        return _extend_curve(self.curve_s, after + ahead)[after:]
 
     def _ending_at(self, t: int, times: Floats, standard: Floats, curve: Floats, m: int, k: int) -> dict[str, NDArray]:
         runs = len(times)
@@ -198,7 +202,7 @@ class Standard:
         }
 
 
-def _placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
+def _log_placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
     if "placement" not in sets:
         return np.zeros((len(series.times), 0))
     if series.placement is None:
@@ -206,18 +210,18 @@ def _placement(series: StepSeries, sets: tuple[str, ...]) -> Floats:
     return np.log(series.placement)
 
 
-def _mean(values: Floats) -> Floats:
+def _mean_known(values: Floats) -> Floats:
     """Mean over the first axis of what is known; 0 where nothing is."""
-    known = np.isfinite(values)
-    sums, counts = np.where(known, values, 0.0).sum(0), known.sum(0)
+    mask = np.isfinite(values)
+    sums, counts = np.where(mask, values, 0.0).sum(0), mask.sum(0)
     return np.divide(sums, counts, out=np.zeros(sums.shape), where=counts > 0)
 
 
-def _safe(scale: Floats) -> Floats:
+def _nonzero_scale(scale: Floats) -> Floats:
     return np.where(scale > CONSTANT, scale, 1.0)
 
 
-def _extended(curve: Floats, steps: int) -> Floats:
+def _extend_curve(curve: Floats, steps: int) -> Floats:
     if len(curve) >= steps:
         return curve[:steps]
     tail = curve[-max(1, len(curve) // 4) :].mean(0)

@@ -31,16 +31,16 @@ class ServedNet:
         rows = past[None] @ a["embed.weight"][:, None]
         embedded = np.tanh(rows + a["embed.bias"][:, None] + a["position"])
         last = embedded[:, :, -1]
-        asked = self._map("query", last) @ a["key.weight"].swapaxes(1, 2)
-        scores = (embedded @ asked[..., None])[..., 0] / math.sqrt(embedded.shape[-1])
+        query = self._apply_layer("query", last) @ a["key.weight"].swapaxes(1, 2)
+        scores = (embedded @ query[..., None])[..., 0] / math.sqrt(embedded.shape[-1])
         weights = softmax(scores, axis=-1)
-        context = self._map("value", (weights[..., None, :] @ embedded)[..., 0, :])
+        context = self._apply_layer("value", (weights[..., None, :] @ embedded)[..., 0, :])
         inputs = np.broadcast_to(linear, (len(context), *linear.shape))
-        seen = self._map("first", np.concatenate([context, last, inputs], axis=-1))
-        bent = seen * (1 + erf(seen / math.sqrt(2))) / 2
-        outputs = (self._map("linear", inputs) + self._map("last", bent))[..., 0]
+        hidden = self._apply_layer("first", np.concatenate([context, last, inputs], axis=-1))
+        bent = hidden * (1 + erf(hidden / math.sqrt(2))) / 2
+        outputs = (self._apply_layer("linear", inputs) + self._apply_layer("last", bent))[..., 0]
         return np.asarray(outputs.mean(0))
 
-    def _map(self, name: str, rows: Floats) -> Floats:
+    def _apply_layer(self, name: str, rows: Floats) -> Floats:
         mapped: Floats = rows @ self.arrays[f"{name}.weight"] + self.arrays[f"{name}.bias"]
         return mapped

@@ -25,7 +25,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Choice:
-    """Which forecasters serve together, with their error and interval (% and log) on runs that had no part in the choice, and why."""
+    """Forecasters that serve together, with their error and interval (% and log) on runs that had no part in the choice, and the reason."""
 
     members: tuple[str, ...]
     mape: float
@@ -77,7 +77,7 @@ class Serving:
         return self.model.predict(windows)
 
 
-def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
+def fit_serving(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
     """The forecasters that were chosen, fitted on all runs."""
     standard = Standard.learn(series, sets)
     windows = standard.training(series, m, k)
@@ -93,7 +93,7 @@ def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choic
     return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
 
 
-def dump(serving: Serving) -> bytes:
+def dump_serving(serving: Serving) -> bytes:
     """Bytes of a fitted forecaster."""
     standard = serving.standard
     arrays: dict[str, NDArray[Any]] = {
@@ -114,7 +114,9 @@ def dump(serving: Serving) -> bytes:
     }
     if serving.members:
         head["members"] = len(serving.members)
-        arrays |= {f"member.{at}": np.frombuffer(dump(one), np.uint8) for at, one in enumerate(serving.members)}
+        arrays |= {
+            f"member.{at}": np.frombuffer(dump_serving(member), np.uint8) for at, member in enumerate(serving.members)
+        }
     elif isinstance(serving.model, RidgeForecaster):
         _put_ridge(serving.model, arrays, "ridge")
     elif isinstance(serving.model, LightGBMForecaster):
@@ -126,8 +128,8 @@ def dump(serving: Serving) -> bytes:
     return file.getvalue()
 
 
-def load(stored: bytes) -> Serving:
-    """What `dump` wrote; BadInput for anything else."""
+def load_serving(stored: bytes) -> Serving:
+    """Load what `dump_serving` wrote; BadInput for anything else."""
     try:
         with np.load(io.BytesIO(stored), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -136,21 +138,21 @@ def load(stored: bytes) -> Serving:
             raise BadInput(f"the forecaster was stored in format {head['format']}", advice="Estimate again.")
         parts = ("curve_s", "centre", "scale", "placement_centre", "placement_scale")
         standard = Standard(**{name: arrays[f"standard.{name}"] for name in parts}, sets=tuple(head["sets"]))
-        members = tuple(load(arrays[f"member.{at}"].tobytes()) for at in range(head.get("members", 0)))
-        model = None if members else _model(head, arrays)
+        members = tuple(load_serving(arrays[f"member.{at}"].tobytes()) for at in range(head.get("members", 0)))
+        model = None if members else _load_model(head, arrays)
     except (ValueError, KeyError, OSError, EOFError) as failure:
         raise BadInput("the stored forecaster cannot be read", advice="Estimate again.") from failure
     return Serving(head["name"], standard, model, head["m"], head["k"], head["half_width90"], head["mape"], members)
 
 
-def _model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+def _load_model(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     match head["name"]:
         case "ridge":
-            return _ridge(arrays, "ridge")
+            return _load_ridge(arrays, "ridge")
         case "lightgbm":
-            return _trees(arrays, "trees")
+            return _load_trees(arrays, "trees")
         case "attention" | "attention alone":
-            return _attention(head["attention"], arrays)
+            return _load_attention(head["attention"], arrays)
         case name if name in NAIVE:
             return None
         case name:
@@ -162,35 +164,36 @@ def _put_ridge(model: RidgeForecaster, arrays: dict[str, NDArray[Any]], prefix: 
     arrays[f"{prefix}.weights"] = np.append(model.model_.coef_, model.model_.intercept_)
 
 
-def _ridge(arrays: dict[str, NDArray[Any]], prefix: str) -> RidgeForecaster:
-    found = RidgeForecaster()
-    found.centre_, found.scale_ = arrays[f"{prefix}.centre"], arrays[f"{prefix}.scale"]
-    found.model_ = Ridge()
-    found.model_.coef_, found.model_.intercept_ = (
+def _load_ridge(arrays: dict[str, NDArray[Any]], prefix: str) -> RidgeForecaster:
+    forecaster = RidgeForecaster()
+    forecaster.centre_, forecaster.scale_ = arrays[f"{prefix}.centre"], arrays[f"{prefix}.scale"]
+    forecaster.model_ = Ridge()
+    forecaster.model_.coef_, forecaster.model_.intercept_ = (
         arrays[f"{prefix}.weights"][:-1],
         float(arrays[f"{prefix}.weights"][-1]),
     )
-    return found
+    return forecaster
 
 
 def _put_trees(model: LightGBMForecaster, arrays: dict[str, NDArray[Any]], prefix: str) -> None:
-    for number, one in enumerate(model.models_):
-        text = one.booster_.model_to_string() if hasattr(one, "booster_") else one.model_to_string()
+    for number, booster in enumerate(model.models_):
+        text = booster.booster_.model_to_string() if hasattr(booster, "booster_") else booster.model_to_string()
         arrays[f"{prefix}.{number}"] = np.frombuffer(text.encode(), np.uint8)
 
 
-def _trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecaster:
+def _load_trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecaster:
     from lightgbm import Booster
 
-    found = LightGBMForecaster()
-    found.models_ = [
+    forecaster = LightGBMForecaster()
+    forecaster.models_ = [
         Booster(model_str=arrays[name].tobytes().decode()) for name in sorted(arrays) if name.startswith(f"{prefix}.")
     ]
-    return found
+    return forecaster
 
 
 class _AttentionHead(TypedDict):
-    """What of an attention forecaster is kept beside its arrays: its settings, the sizes of its layers, scale of its target, and which models it rests on."""
+    """Header stored with the arrays of an attention forecaster: its settings, the sizes of its layers, the scale of its target, and the models it is based
+    on."""
 
     parameters: dict[str, Any]
     shape: Any
@@ -218,12 +221,14 @@ def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) 
     }
 
 
-def _attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:
-    found = AttentionForecaster(**{**head["parameters"], "device": "cpu"})
-    found.device_ = "cpu"
-    found.linear_centre_, found.linear_scale_ = arrays["linear_centre"], arrays["linear_scale"]
-    found.target_centre_, found.target_scale_ = head["target_centre"], head["target_scale"]
-    found.net_ = ServedNet.of({name.removeprefix("net."): arrays[name] for name in arrays if name.startswith("net.")})
-    found.ridge_ = _ridge(arrays, "ridge") if head["ridge"] else None
-    found.boosting_ = _trees(arrays, "trees") if head["trees"] else None
-    return found
+def _load_attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:
+    forecaster = AttentionForecaster(**{**head["parameters"], "device": "cpu"})
+    forecaster.device_ = "cpu"
+    forecaster.linear_centre_, forecaster.linear_scale_ = arrays["linear_centre"], arrays["linear_scale"]
+    forecaster.target_centre_, forecaster.target_scale_ = head["target_centre"], head["target_scale"]
+    forecaster.net_ = ServedNet.of(
+        {name.removeprefix("net."): arrays[name] for name in arrays if name.startswith("net.")}
+    )
+    forecaster.ridge_ = _load_ridge(arrays, "ridge") if head["ridge"] else None
+    forecaster.boosting_ = _load_trees(arrays, "trees") if head["trees"] else None
+    return forecaster

@@ -1,4 +1,4 @@
-"""Who: users, and jobs of one name, whose exposure goes with slow runs of one application."""
+"""Blame: users, and jobs of one name, whose exposure is associated with slow runs of one application."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_domain.neighbourhood import Definition, Neighbourhood, circumstances, neighbourhood
+from flitwatch_domain.neighbourhood import Definition, Neighbourhood, compute_neighbourhood, measure_circumstances
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
-from flitwatch_ml.work.sets import known, result_of
+from flitwatch_ml.work.sets import none_if_nan, result_of
 
 #: How a definition's rule reads.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
@@ -37,14 +37,16 @@ class CoRunning:
 
 def co_running(found: estimates.CoRunningJobs, least_nodes: int) -> dict[str, CoRunning]:
     """Users, and names of jobs, by the definitions that the scorecard uses too."""
-    parts, lay = {}, circumstances(found.windows, found.jobs)
+    parts, lay = {}, measure_circumstances(found.windows, found.jobs)
     for by in estimates.BY:
         names, jobs = found.by(by)
-        parts[by] = CoRunning(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by], lay)
+        parts[by] = CoRunning(
+            names, compute_neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by], lay
+        )
     return parts
 
 
-def fitted(
+def fit_blame(
     exposure: NDArray[np.float64],
     time_s: NDArray[np.float64],
     start_s: NDArray[np.float64],
@@ -56,7 +58,7 @@ def fitted(
     return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s)
 
 
-def estimate(
+def estimate_blame(
     runs: estimates.Runs,
     exe: str,
     nodes: int,
@@ -70,13 +72,14 @@ def estimate(
     if not beside["user"].names:
         raise NotEnoughData("nobody had a job beside these runs")
     blames = {
-        by: fitted(part.met.exposure, times, runs.start_s, part.circumstances, marks_s)
+        by: fit_blame(part.met.exposure, times, runs.start_s, part.circumstances, marks_s)
         for by, part in beside.items()
         if part.names
     }
     of_runs = np.full(len(times), float(nodes))
     ranked = {
-        by: entries(blames[by], part, times, definition, of_runs) if by in blames else [] for by, part in beside.items()
+        by: rank_entries(blames[by], part, times, definition, of_runs) if by in blames else []
+        for by, part in beside.items()
     }
     blame = blames["user"]
     parameters = {"least_nodes": least_nodes, "definition": definition.name, **blame.get_params()}
@@ -87,7 +90,7 @@ def estimate(
 
 
 class Method(TypedDict):
-    """How blame was estimated, in words, with its limits and the changes of regime (epoch seconds)."""
+    """Description of the blame method, with its limits and the changes of regime (epoch seconds)."""
 
     name: str
     strata: str
@@ -101,7 +104,7 @@ class Method(TypedDict):
 
 
 def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> Method:
-    """How blame was estimated; `presence`: what the paper's method counts as being there."""
+    """Describe the blame method; `presence`: the paper's definition of presence."""
     calendar = blame.calendar_
     return {
         "name": "exposure, rank times, conditional on the calendar and the users selected",
@@ -117,7 +120,7 @@ def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str)
 
 
 def columns_of(runs: estimates.Runs) -> dict[str, list[Any]]:
-    """When the compared runs began, how long they took, and which were slow."""
+    """Return the start and duration of the compared runs, and which were slow."""
     times = runs.step_time_s.sum(1)
     return {
         "start_s": runs.start_s.tolist(),
@@ -127,16 +130,16 @@ def columns_of(runs: estimates.Runs) -> dict[str, list[Any]]:
 
 
 def score_of(users: list[Entry]) -> dict[str, int]:
-    """How many users there are of each kind."""
+    """Count the users of each kind."""
     return {
-        "found": sum(one.entry["verdict"] == NAMED for one in users),
-        "cannot_tell": sum(one.entry["verdict"] == CANNOT_TELL for one in users),
-        "testable": sum(one.entry["testable"] for one in users),
+        "found": sum(user.entry["verdict"] == NAMED for user in users),
+        "cannot_tell": sum(user.entry["verdict"] == CANNOT_TELL for user in users),
+        "testable": sum(user.entry["testable"] for user in users),
         "users": len(users),
     }
 
 
-def entries(
+def rank_entries(
     ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
 ) -> list[Entry]:
     """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None where the files say none."""
@@ -145,7 +148,7 @@ def entries(
     hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}
     place = {user: at for at, user in enumerate(ours.ranking_.tolist(), 1)}
-    found = []
+    rows = []
     for at in ours.ranking_.tolist():
         name = beside.names[at]
         # Others stand here by their place: a name would outlive its erasure.
@@ -154,15 +157,15 @@ def entries(
         hours = float(hours_of[at])
         body = {
             "own": name in beside.own, "verdict": ours.verdict_[at], "reasons": reasons, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]),
-            "p": known(ours.p_value_[at]), "q": known(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
-            "reason": None if ours.testable_[at] else reasons[0], "effect_s": known(ours.effect_s_[at]), "effect_low_s": known(low),
-            "effect_high_s": known(high), "lost_node_hours": known(ours.effect_s_[at] * hours), "lost_low_node_hours": known(low * hours),
-            "lost_high_node_hours": known(high * hours), "runs_needed": known(ours.runs_needed_[at]),
+            "p": none_if_nan(ours.p_value_[at]), "q": none_if_nan(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
+            "reason": None if ours.testable_[at] else reasons[0], "effect_s": none_if_nan(ours.effect_s_[at]), "effect_low_s": none_if_nan(low),
+            "effect_high_s": none_if_nan(high), "lost_node_hours": none_if_nan(ours.effect_s_[at] * hours), "lost_low_node_hours": none_if_nan(low * hours),
+            "lost_high_node_hours": none_if_nan(high * hours), "runs_needed": none_if_nan(ours.runs_needed_[at]),
             "exposed_runs": int(ours.exposed_runs_[at]), "selected": order.get(at), "mi_bits": float(paper.mi_bits_[at]),
-            "mi_sign": int(paper.sign_[at]), "mi_p": known(paper.p_value_[at]), "mi_q": known(paper.q_value_[at]),
+            "mi_sign": int(paper.sign_[at]), "mi_p": none_if_nan(paper.p_value_[at]), "mi_q": none_if_nan(paper.q_value_[at]),
         }  # fmt: skip
-        found.append(Entry(name, body, overlap[:, at].tolist(), exposure[:, at].tolist()))
-    return found
+        rows.append(Entry(name, body, overlap[:, at].tolist(), exposure[:, at].tolist()))
+    return rows
 
 
 def in_words(reason: str, naming: Any) -> str:

@@ -1,4 +1,4 @@
-"""What: relevance of counters for the deviation of one application's step times, on rates and on the paper's deltas."""
+"""Deviation: relevance of counters for the deviation of one application's step times, on rates and on the paper's deltas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml.deviation import DeviationModel
-from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, only, result_of
+from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, result_of, select_runs
 
 INPUTS = ("rates", "deltas")
 FOLDS = 10
@@ -26,7 +26,7 @@ LEARNERS = {"ours": "lightgbm", "paper": "gbr"}
 
 
 class GroupRow(TypedDict):
-    """What the features of one meaning explain of the deviation, as a share with an interval, and how many of the folds kept one of them."""
+    """Share of the deviation that the features of one meaning explain, with an interval, and the number of folds that kept one of them."""
 
     name: str
     features: list[str]
@@ -50,7 +50,7 @@ class StepData(TypedDict):
 def step_data(
     runs: estimates.Runs, counts: Floats, names: Sequence[str], lay: Floats, definition: str = "ours"
 ) -> StepData:
-    """What an estimate takes of the runs: features counted in most steps, circumstances known of every run, and runs with readings.
+    """Select the data for an estimate: features counted in most steps, circumstances known of every run, and runs with readings.
 
     The paper's definition takes counters alone, runs with every reading, and no more steps than `MOST_ROWS`.
 
@@ -60,28 +60,28 @@ def step_data(
         Nothing was counted, and nothing is known of how the runs lay.
     """
     there: NDArray[np.bool_] = np.isfinite(counts)
-    known = there.mean((0, 1)) >= LEAST_COUNTED if len(counts) else np.zeros(counts.shape[2], bool)
+    feature_mask = there.mean((0, 1)) >= LEAST_COUNTED if len(counts) else np.zeros(counts.shape[2], bool)
     if definition == "paper":
-        whole: NDArray[np.bool_] = np.logical_and.reduce(there[:, :, known], axis=(1, 2))
+        whole: NDArray[np.bool_] = np.logical_and.reduce(there[:, :, feature_mask], axis=(1, 2))
         whole[: max(0, len(whole) - MOST_ROWS // max(counts.shape[1], 1))] = False
         lay = lay[:, :0]
     else:
-        whole = np.logical_or.reduce(there[:, :, known], axis=(1, 2)) | (not known.any())
-    told: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(lay), axis=0)
-    if not known.any() and not told.any():
+        whole = np.logical_or.reduce(there[:, :, feature_mask], axis=(1, 2)) | (not feature_mask.any())
+    circumstance_mask: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(lay), axis=0)
+    if not feature_mask.any() and not circumstance_mask.any():
         raise NotEnoughData(
             "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
         )
     return {
-        "runs": only(runs, whole),
-        "counts": counts[whole][:, :, known],
-        "lay": lay[whole][:, told],
-        "names": [name for name, seen in zip(names, known.tolist(), strict=True) if seen]
-        + [name for name, seen in zip(CIRCUMSTANCES, told.tolist(), strict=False) if seen],
+        "runs": select_runs(runs, whole),
+        "counts": counts[whole][:, :, feature_mask],
+        "lay": lay[whole][:, circumstance_mask],
+        "names": [name for name, included in zip(names, feature_mask.tolist(), strict=True) if included]
+        + [name for name, included in zip(CIRCUMSTANCES, circumstance_mask.tolist(), strict=False) if included],
     }
 
 
-def fitted(
+def fit_deviation(
     counts: Floats,
     times: Floats,
     lay: Floats,
@@ -97,7 +97,7 @@ def fitted(
     return model.fit(counts, times, lay, groups if split == "run" else ())
 
 
-def estimate(
+def estimate_deviation(
     data: StepData,
     exe: str,
     nodes: int,
@@ -107,14 +107,14 @@ def estimate(
 ) -> Estimate:
     """Relevance on both inputs, and how far the paper's division of rows flatters each; `check` is called between fits."""
     runs, names = data["runs"], data["names"]
-    found: dict[str, Any] = {}
+    by_inputs: dict[str, Any] = {}
     for inputs in INPUTS:
         take = (data["counts"], runs.step_time_s, data["lay"], names, inputs, definition)
-        model = fitted(*take, technology=technology)
+        model = fit_deviation(*take, technology=technology)
         check()
-        by_row = fitted(*take, split="row", technology=technology)
+        by_row = fit_deviation(*take, split="row", technology=technology)
         check()
-        found[inputs] = {
+        by_inputs[inputs] = {
             "relevance": model.relevance_.tolist(),
             "relevance_spread": model.relevance_spread_.tolist(),
             "rank": model.rank_.tolist(),
@@ -128,27 +128,27 @@ def estimate(
             "groups": group_rows(model, names),
         }
     score = {
-        "mape": found["rates"]["mape"],
-        "baseline_mape": found["rates"]["baseline_mape"],
-        "mape_deltas": found["deltas"]["mape"],
+        "mape": by_inputs["rates"]["mape"],
+        "baseline_mape": by_inputs["rates"]["baseline_mape"],
+        "mape_deltas": by_inputs["deltas"]["mape"],
     }
     parameters = {"learner": LEARNERS[definition], "folds": FOLDS, "split": "run", "seed": 0, "definition": definition}
-    result = {"counters": names, "technology": technology, **found}
+    result = {"counters": names, "technology": technology, **by_inputs}
     return result_of("deviation", exe, nodes, runs, parameters, score, result)
 
 
 def group_rows(model: DeviationModel, names: Sequence[str]) -> list[GroupRow]:
-    """What each group explains, as it is stored."""
+    """Return the share that each group explains, in the form that is stored."""
     return [
         {
-            "name": one.name,
-            "features": [names[at] for at in one.features],
-            "explained": one.explained,
-            "low": one.low,
-            "high": one.high,
-            "kept": one.kept,
-            "folds": one.folds,
-            "verdict": one.verdict,
+            "name": group.name,
+            "features": [names[at] for at in group.features],
+            "explained": group.explained,
+            "low": group.low,
+            "high": group.high,
+            "kept": group.kept,
+            "folds": group.folds,
+            "verdict": group.verdict,
         }
-        for one in model.explained_
+        for group in model.explained_
     ]

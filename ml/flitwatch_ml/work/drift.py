@@ -1,4 +1,4 @@
-"""Whether the runs that come still look like those that the forecaster learned from: coverage of its intervals, and shift of its inputs."""
+"""Drift check: whether new runs still resemble those that the forecaster learned from, by the coverage of its intervals and the shift of its inputs."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ LEAST_VALUES = 100
 BINS = 10
 
 
-def edges(values: ArrayLike) -> list[float]:
+def inner_deciles(values: ArrayLike) -> list[float]:
     """Inner deciles of the values that were learned from."""
-    known = np.asarray(values, float)
-    return np.quantile(known[np.isfinite(known)], np.arange(1, BINS) / BINS).tolist()
+    numbers = np.asarray(values, float)
+    return np.quantile(numbers[np.isfinite(numbers)], np.arange(1, BINS) / BINS).tolist()
 
 
 def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
     """Population stability index of `values` against the deciles of the reference: sum (p - q) ln(p / q) with q = 1 / 10; 0 for the same distribution."""
-    known = np.asarray(values, float)
-    known = known[np.isfinite(known)]
-    share = np.bincount(np.searchsorted(np.asarray(reference_edges, float), known), minlength=BINS) + 0.5
+    numbers = np.asarray(values, float)
+    numbers = numbers[np.isfinite(numbers)]
+    share = np.bincount(np.searchsorted(np.asarray(reference_edges, float), numbers), minlength=BINS) + 0.5
     p = share / share.sum()
     return float(((p - 1 / BINS) * np.log(p * BINS)).sum())
 
 
 class Drift(TypedDict):
-    """How well a served forecast still fits.
+    """Fit of a served forecast to newer runs.
 
     Attributes
     ----------
@@ -60,14 +60,14 @@ class Drift(TypedDict):
     why: str | None
 
 
-def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
+def measure_drift(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
     """Coverage, error and shift since an estimate was made; None where nothing has come since."""
-    made = store.data_and_result_of(conn, estimate_id)
-    if made is None:
+    stored = store.data_and_result_of(conn, estimate_id)
+    if stored is None:
         return None
-    data, result = made
+    data, result = stored
     outcomes = store.outcomes_of(conn, estimate_id)
-    psi = _shift(conn, exe, nodes, data["last_s"], result)
+    psi = _measure_shift(conn, exe, nodes, data["last_s"], result)
     if not outcomes and psi is None:
         return None
     coverage = mape = None
@@ -75,7 +75,7 @@ def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: in
         expected, low, high, observed = np.array(outcomes, float).T
         coverage = float(((low <= observed) & (observed <= high)).mean())
         mape = float((np.abs(expected - observed) / observed).mean() * 100)
-    why = _why(coverage, len(outcomes), psi or {})
+    why = _drift_reason(coverage, len(outcomes), psi or {})
     return {
         "checked": datetime.now(UTC).isoformat(),
         "forecasts": len(outcomes),
@@ -87,7 +87,7 @@ def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: in
     }
 
 
-def _shift(
+def _measure_shift(
     conn: psycopg.Connection[Any], exe: str, nodes: int, since_s: float, result: dict[str, Any]
 ) -> dict[str, float] | None:
     reference, curve = result.get("reference", {}), np.array(result["curve_s"])
@@ -99,7 +99,7 @@ def _shift(
     return {"time": stability_index(reference["time"], np.log(times / curve[: times.shape[1]]))}
 
 
-def _why(coverage: float | None, outcomes: int, psi: dict[str, float]) -> str | None:
+def _drift_reason(coverage: float | None, outcomes: int, psi: dict[str, float]) -> str | None:
     if coverage is not None and outcomes >= LEAST_OUTCOMES and coverage < LEAST_COVERAGE:
         return f"90 % intervals held {coverage:.0%} of {outcomes} outcomes"
     shifted = [name for name, value in psi.items() if value > SHIFT]

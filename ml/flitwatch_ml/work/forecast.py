@@ -1,4 +1,4 @@
-"""What next: backtests of one application by m, k and features; what does best in order of time is fitted on all runs and serves."""
+"""Forecasts: backtests of one application by m, k and features; the best in order of time is fitted on all runs and deployed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from flitwatch_domain.counters import LDMS_FOUR
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
-from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest, chronological
+from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest_in_order, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, learned_forecasters
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
 from flitwatch_ml.forecast.chronological import choose_features
-from flitwatch_ml.forecast.importance import Importances, importances
-from flitwatch_ml.forecast.serving import Choice, dump, fit
-from flitwatch_ml.work.drift import edges
-from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, only, result_of
+from flitwatch_ml.forecast.importance import Importances, measure_importances
+from flitwatch_ml.forecast.serving import Choice, dump_serving, fit_serving
+from flitwatch_ml.work.drift import inner_deciles
+from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, result_of, select_runs
 
 NDArrayBool = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -45,7 +45,7 @@ class SeriesData(TypedDict):
     notes: list[str]
 
 
-def grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
+def choose_grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """(short m, long m), (short k, long k) for runs of so many steps; of 20 and 80 steps the paper's (section V-C)."""
     if steps < 4:
         raise NotEnoughData(f"not enough data: a forecast needs runs of 4 steps, these have {steps}")
@@ -65,7 +65,7 @@ def feature_sets(series: StepSeries) -> list[tuple[str, ...]]:
     return sets
 
 
-def estimate(
+def estimate_forecast(
     data: SeriesData,
     exe: str,
     nodes: int,
@@ -74,7 +74,7 @@ def estimate(
 ) -> tuple[Estimate, dict[int, bytes]]:
     """The backtests, and the fitted forecasters by m."""
     runs, series, counters = data["runs"], data["series"], data["names"]
-    (short_m, long_m), (short_k, long_k) = grid(series.times.shape[1])
+    (short_m, long_m), (short_k, long_k) = choose_grid(series.times.shape[1])
     sets = feature_sets(series)
     combinations = [
         (m, k, chosen)
@@ -86,25 +86,25 @@ def estimate(
     rows: dict[tuple[int, int, tuple[str, ...]], Backtest | Chronological] = {}
     train_s = 0.0
     for done, (m, k, chosen) in enumerate(combinations):
-        tell(done, total, f"backtest m {m}, k {k}, {_features(chosen)}")
+        tell(done, total, f"backtest m {m}, k {k}, {_join_features(chosen)}")
         # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
         learned = learned_forecasters()
         if (m, k) != (long_m, long_k):
             del learned["attention"], learned[ALONE]
-        rows[m, k, chosen] = row = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
+        rows[m, k, chosen] = row = run_backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
         train_s = max(train_s, row.train_s)
     best_sets = features_of(series, runs.start_s, long_m, long_k)
     models: dict[int, bytes] = {}
     for at, m in enumerate(dict.fromkeys((short_m, long_m))):
-        tell(len(combinations) + at, total, f"in order of time, m {m}, k {long_k}, {_features(best_sets)}")
-        rows[m, long_k, best_sets], choice = _choose(series, runs.start_s, m, long_k, best_sets, definition)
-        models[m] = dump(fit(series, m, long_k, best_sets, choice))
+        tell(len(combinations) + at, total, f"in order of time, m {m}, k {long_k}, {_join_features(best_sets)}")
+        rows[m, long_k, best_sets], choice = _choose_forecasters(series, runs.start_s, m, long_k, best_sets, definition)
+        models[m] = dump_serving(fit_serving(series, m, long_k, best_sets, choice))
     chosen_row = rows[long_m, long_k, best_sets]
     serves = {
         "forecaster": choice.name,
         "m": long_m,
         "k": long_k,
-        "features": _features(best_sets),
+        "features": _join_features(best_sets),
         "mape": choice.mape,
         "coverage90": chosen_row.coverage90,
         "why": choice.why,
@@ -114,26 +114,26 @@ def estimate(
     curve = np.nanmean(series.times, axis=0)
     result = {
         "counters": counters,
-        "reference": {"time": edges(np.log(series.times / curve))},
+        "reference": {"time": inner_deciles(np.log(series.times / curve))},
         "serves": serves,
-        "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
+        "backtests": [_backtest_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
         "curve_s": curve.tolist(),
         "rests_on": rests,
         "rests_on_lacks": rests_on_lacks,
-        "notes": data["notes"] + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
+        "notes": data["notes"] + list(_list_surprises(rows, short_m, long_m, long_k, best_sets)),
     }
     score = {
         "mape": chosen_row.mape,
         "serves": choice.name,
         "served_mape": choice.mape,
-        "gain": _gain(chosen_row),
+        "gain": _gain_of_attention(chosen_row),
         "coverage90": chosen_row.coverage90,
         "train_s": train_s,
     }
     parameters = {
         "m": [short_m, long_m],
         "k": [short_k, long_k],
-        "features": _features(best_sets),
+        "features": _join_features(best_sets),
         "folds": FOLDS,
         "definition": definition,
     }
@@ -141,11 +141,13 @@ def estimate(
 
 
 def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[str, ...]:
-    """What is forecast from: placement where it is known, and more where the earliest runs alone show that it helps."""
+    """Choose the features to forecast from: placement if it is known, and more if the earliest runs alone show that it helps."""
     sets = feature_sets(series)
     usual = ("placement",) if ("placement",) in sets else ()
     if len(np.unique(distinct_runs(series.times))) >= RUNS_IN_ORDER:
-        return choose_features(series, start_s, m, k, [usual, *(one for one in sets if len(one) > len(usual))])
+        return choose_features(
+            series, start_s, m, k, [usual, *(candidate for candidate in sets if len(candidate) > len(usual))]
+        )
     return usual
 
 
@@ -153,31 +155,31 @@ def in_order(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str = OURS.name
 ) -> Chronological:
     """The backtest in order of time of what serves, as the scorecard scores it: ours, or attention alone, the paper's."""
-    return chronological(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
+    return backtest_in_order(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
 
 
-def _choose(
+def _choose_forecasters(
     series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str
 ) -> tuple[Backtest | Chronological, Choice]:
     """By a backtest in order of time; where there are too few runs for that, the one with the least error over held-out runs."""
     paper = definition == PAPER.name
     if len(np.unique(distinct_runs(series.times))) < RUNS_IN_ORDER:
-        row = backtest(series, m, k, sets, folds=FOLDS, serve=ALONE if paper else None)
+        row = run_backtest(series, m, k, sets, folds=FOLDS, serve=ALONE if paper else None)
         if paper:
             return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
         mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
-        return row, Choice((row.serves,), mape, row.half_width90, _why(row))
-    found = in_order(series, start_s, m, k, sets, definition)
+        return row, Choice((row.serves,), mape, row.half_width90, _choice_reason(row))
+    outcome = in_order(series, start_s, m, k, sets, definition)
     if paper:
-        return found, Choice(found.serves, found.served_mape, found.half_width90, PAPERS)
-    first, *others = found.serves
+        return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
+    first, *others = outcome.serves
     beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
-    why = f"{first} has the least error over {found.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
-    return found, Choice(found.serves, found.served_mape, found.half_width90, why)
+    why = f"{first} has the least error over {outcome.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
+    return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why)
 
 
 class InputRow(TypedDict):
-    """How much a forecast rests on one input: percentage points of error added where it is another run's, with an interval over runs."""
+    """Importance of one input for a forecast: percentage points of error added if it is another run's, with an interval over runs."""
 
     name: str
     meaning: str
@@ -198,7 +200,7 @@ class WeightsRow(TypedDict):
 
 
 class ForecastBasis(TypedDict):
-    """What forecasters rest on: learned from so many runs, asked on so many later ones."""
+    """Importance of the inputs of forecasters, with the number of runs learned from and of the later runs forecast."""
 
     forecaster: str
     mape: float
@@ -218,10 +220,10 @@ def rests_on(
     members: tuple[str, ...],
 ) -> tuple[list[ForecastBasis], str | None]:
     """Of what serves and of the paper's forecaster; or what is lacking."""
-    names = [*counters, *(f"{name}.{one}" for name in ("io", "sys") if name in sets for one in LDMS_FOUR)]
+    names = [*counters, *(f"{name}.{item}" for name in ("io", "sys") if name in sets for item in LDMS_FOUR)]
     try:
-        asked = dict.fromkeys((members, (ALONE,)))
-        return [_row_of(importances(series, start_s, names, m, k, sets, one)) for one in asked], None
+        member_sets = dict.fromkeys((members, (ALONE,)))
+        return [_row_of(measure_importances(series, start_s, names, m, k, sets, item)) for item in member_sets], None
     except NotEnoughData as lacking:
         return [], str(lacking)
 
@@ -234,30 +236,30 @@ def _row_of(found: Importances) -> ForecastBasis:
         "runs": found.runs,
         "inputs": [
             {
-                "name": one.name,
-                "meaning": one.meaning,
-                "features": list(one.features),
-                "increase": one.increase,
-                "low": one.low,
-                "high": one.high,
-                "verdict": one.verdict,
+                "name": entry.name,
+                "meaning": entry.meaning,
+                "features": list(entry.features),
+                "increase": entry.increase,
+                "low": entry.low,
+                "high": entry.high,
+                "verdict": entry.verdict,
             }
-            for one in found.inputs
+            for entry in found.inputs
         ],
         "weights": [
             {
-                "forecaster": one.forecaster,
-                "mean": one.mean.tolist(),
-                "low": one.low.tolist(),
-                "high": one.high.tolist(),
+                "forecaster": entry.forecaster,
+                "mean": entry.mean.tolist(),
+                "low": entry.low.tolist(),
+                "high": entry.high.tolist(),
             }
-            for one in found.weights
+            for entry in found.weights
         ],
     }
 
 
 class Gain(TypedDict):
-    """How much less error one forecaster has than another, with the interval of a bootstrap."""
+    """Reduction of the error of one forecaster compared with another, with a bootstrap interval."""
 
     mean: float
     low: float
@@ -278,11 +280,11 @@ class BacktestRow(TypedDict):
     windows: int
 
 
-def _features(sets: tuple[str, ...]) -> str:
+def _join_features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain(row: Backtest | Chronological) -> Gain | None:
+def _gain_of_attention(row: Backtest | Chronological) -> Gain | None:
     """Of attention on the best other candidate."""
     if "attention" not in row.mape or math.isnan((gain := attention_gain(row.errors))[0]):
         return None
@@ -290,13 +292,13 @@ def _gain(row: Backtest | Chronological) -> Gain | None:
     return {"mean": mean, "low": low, "high": high}
 
 
-def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> BacktestRow:
+def _backtest_row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> BacktestRow:
     return {
         "m": m,
         "k": k,
-        "features": _features(sets),
+        "features": _join_features(sets),
         "mape": row.mape,
-        "gain": _gain(row),
+        "gain": _gain_of_attention(row),
         "coverage90": row.coverage90,
         "best": min(row.mape, key=row.mape.__getitem__),
         "runs": row.runs,
@@ -304,7 +306,7 @@ def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -
     }
 
 
-def _why(row: Backtest) -> str:
+def _choice_reason(row: Backtest) -> str:
     mean, low, high = row.gain
     text = f"least error over {row.runs} held-out runs; the error is that of what the other folds choose"
     if math.isnan(mean):
@@ -316,14 +318,14 @@ def _why(row: Backtest) -> str:
     return f"{text}; {mean:.1%} below the next ({low:.1%} to {high:.1%})"
 
 
-def _shapes(
+def _list_surprises(
     rows: dict[Any, Backtest | Chronological], short_m: int, long_m: int, k: int, sets: tuple[str, ...]
 ) -> Iterator[str]:
-    """What does not hold of what one expects."""
+    """List results that differ from what is expected."""
     short, long = (min(rows[m, k, sets].mape.values()) for m in (short_m, long_m))
     if long > short:
         yield f"more past does not help: {long:.1f} % with m = {long_m}, {short:.1f} % with m = {short_m}"
-    alone, together = (min(rows[long_m, k, one].mape.values()) for one in ((), sets))
+    alone, together = (min(rows[long_m, k, features].mape.values()) for features in ((), sets))
     if sets and together >= alone:
         yield f"features beyond app do not help: {together:.1f} % against {alone:.1f} %"
 
@@ -331,8 +333,8 @@ def _shapes(
 def series_data(
     runs: estimates.Runs, counts: Floats, names: Sequence[str], placement: Floats, io: Floats, rest: Floats
 ) -> SeriesData:
-    """What a forecast takes of the runs, as the task and the scorecard do: features counted in most steps, runs with readings, and each further set of
-    `FEATURE_SETS` that nearly all of them carry whole.
+    """Select the data for a forecast, as the task and the scorecard do: features counted in most steps, runs with readings, and each further set of
+    `FEATURE_SETS` that is complete for nearly all of them.
 
     `counts` (runs, steps, features) are increments within a step; `io` and `rest` (runs, steps, counters) are per second; a lost reading stays NaN.
 
@@ -342,21 +344,23 @@ def series_data(
         Nothing was counted in most of the steps.
     """
     there: NDArrayBool = np.isfinite(counts)
-    known = there.mean((0, 1)) >= LEAST_COUNTED
-    if not known.any():
+    feature_mask = there.mean((0, 1)) >= LEAST_COUNTED
+    if not feature_mask.any():
         raise NotEnoughData(
             "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
         )
-    read: NDArrayBool = np.logical_or.reduce(there[:, :, known], axis=(1, 2))
+    read: NDArrayBool = np.logical_or.reduce(there[:, :, feature_mask], axis=(1, 2))
     notes: list[str] = []
-    kept, parts = read.copy(), {}
+    run_mask, parts = read.copy(), {}
     for name, values in (("placement", placement), ("io", io), ("sys", rest)):
         whole: NDArrayBool = np.logical_and.reduce(np.isfinite(values.reshape(len(values), -1)), axis=1)
         if whole[read].mean() >= LEAST_WHOLE:
-            parts[name], kept = values, kept & whole
+            parts[name], run_mask = values, run_mask & whole
         else:
             notes.append(f"without {name}: known of {int(whole[read].sum())} of {int(read.sum())} runs")
-    rates = counts[:, :, known] / runs.step_time_s[:, :, None]
-    series = StepSeries(runs.step_time_s[kept], rates[kept], **{name: values[kept] for name, values in parts.items()})
-    listed = [name for name, seen in zip(names, known.tolist(), strict=True) if seen]
-    return {"runs": only(runs, kept), "series": series, "names": listed, "notes": notes}
+    rates = counts[:, :, feature_mask] / runs.step_time_s[:, :, None]
+    series = StepSeries(
+        runs.step_time_s[run_mask], rates[run_mask], **{name: values[run_mask] for name, values in parts.items()}
+    )
+    listed = [name for name, included in zip(names, feature_mask.tolist(), strict=True) if included]
+    return {"runs": select_runs(runs, run_mask), "series": series, "names": listed, "notes": notes}

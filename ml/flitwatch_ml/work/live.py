@@ -13,7 +13,7 @@ import psycopg
 
 from flitwatch_db import connect
 from flitwatch_db.core.connection import try_lock
-from flitwatch_db.core.events import emit
+from flitwatch_db.core.events import emit_event
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
@@ -21,7 +21,7 @@ from flitwatch_db.estimates.store import Forecast
 from flitwatch_db.runs.waiting import WaitingRun, step_times, waiting_runs
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ml.forecast.series import StepSeries
-from flitwatch_ml.forecast.serving import Serving, load
+from flitwatch_ml.forecast.serving import Serving, load_serving
 from flitwatch_ml.work.sets import Floats
 
 log = logging.getLogger(__name__)
@@ -43,51 +43,53 @@ class Live:
         groups: dict[tuple[int, int], list[WaitingRun]] = defaultdict(list)
         for run in waiting_runs(conn):
             groups[run.estimate_id, run.steps].append(run)
-        made: list[tuple[Forecast, WaitingRun, float]] = []
+        forecasts: list[tuple[Forecast, WaitingRun, float]] = []
         for (estimate_id, steps), waiting in groups.items():
-            for one in waiting:
-                step_counters.keep_steps(conn, one.run_id, step_counters.complete_through_s(conn, one.run_id))
-            serving = self._serving(conn, estimate_id, steps)
+            for waiting_run in waiting:
+                step_counters.keep_steps(
+                    conn, waiting_run.run_id, step_counters.complete_through_s(conn, waiting_run.run_id)
+                )
+            serving = self._find_serving(conn, estimate_id, steps)
             if serving is not None and steps < waiting[0].whole:
-                made += [(*pair, serving.mape) for pair in forecast(conn, serving, waiting)]
-        for made_one, one, mape in made:
+                forecasts += [(*pair, serving.mape) for pair in forecast_runs(conn, serving, waiting)]
+        for made_one, waiting_run, mape in forecasts:
             if estimate_store.save_forecast(conn, made_one):
-                emit(conn, "forecast", _told(made_one, one, mape))
-        return len(made)
+                emit_event(conn, "forecast", _forecast_event(made_one, waiting_run, mape))
+        return len(forecasts)
 
-    def _serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
+    def _find_serving(self, conn: psycopg.Connection[Any], estimate_id: int, steps: int) -> Serving | None:
         """The forecaster that takes most of the past there is."""
         if estimate_id not in self._models:
-            self._models = {known: models for known, models in self._models.items() if len(self._models) < 100}
+            self._models = {other_id: models for other_id, models in self._models.items() if len(self._models) < 100}
             stored = estimate_store.models_of(conn, estimate_id)
-            self._models[estimate_id] = {m: load(model) for m, model in stored.items()}
+            self._models[estimate_id] = {m: load_serving(model) for m, model in stored.items()}
         fitting = [m for m in self._models[estimate_id] if m <= steps]
         return self._models[estimate_id][max(fitting)] if fitting else None
 
 
-def forecast(
+def forecast_runs(
     conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]
 ) -> list[tuple[Forecast, WaitingRun]]:
     """Forecast runs of one application with as many steps."""
-    series = _series(conn, serving, waiting)
+    series = _build_series(conn, serving, waiting)
     windows, expected_s = serving.forecast(series)
     after = waiting[0].steps
     ahead = min(serving.k, waiting[0].whole - after)
     usual = serving.standard.usual_s(after, ahead)
     ratio, spread = expected_s / windows.curve_s, math.exp(serving.half_width90)
-    found = []
-    for one, factor in zip(waiting, ratio.tolist(), strict=True):
+    forecasts = []
+    for run, factor in zip(waiting, ratio.tolist(), strict=True):
         if not np.isfinite(factor):
-            log.warning("run %d: its steps give no forecast", one.run_id)
+            log.warning("run %d: its steps give no forecast", run.run_id)
             continue
         value = float(factor * usual.sum())
-        found.append(
+        forecasts.append(
             (
                 Forecast(
-                    one.run_id,
+                    run.run_id,
                     after,
                     ahead,
-                    one.estimate_id,
+                    run.estimate_id,
                     serving.name,
                     value,
                     value / spread,
@@ -95,21 +97,21 @@ def forecast(
                     float(usual.sum()),
                     usual.tolist(),
                 ),
-                one,
+                run,
             )
         )
-    return found
+    return forecasts
 
 
-def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
+def _build_series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
     """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
-    index = np.array([one.run_id for one in waiting], np.int64)
+    index = np.array([waiting_run.run_id for waiting_run in waiting], np.int64)
     times = np.full((len(waiting), waiting[0].steps), np.nan)
-    line = {one.run_id: at for at, one in enumerate(waiting)}
+    line = {waiting_run.run_id: at for at, waiting_run in enumerate(waiting)}
     for run, step, time_s in step_times(conn, list(line)):
         if step < times.shape[1]:
             times[line[run], step] = time_s
-    runs = estimates.Runs(index, np.array([one.start_s for one in waiting]), times, False)
+    runs = estimates.Runs(index, np.array([waiting_run.start_s for waiting_run in waiting]), times, False)
     features, all_counts = estimates.step_features(conn, runs)
     place = {name: at for at, name in enumerate(features)}
     counts = np.full((*times.shape, len(waiting[0].counters)), np.nan)
@@ -118,7 +120,7 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
             counts[:, :, at] = all_counts[:, :, place[name]]
     parts: dict[str, Floats] = {}
     if "placement" in serving.standard.sets:
-        parts["placement"] = estimates.placement(conn, index)
+        parts["placement"] = estimates.load_placement(conn, index)
     if {"io", "sys"} & set(serving.standard.sets):
         io, rest = estimates.io_and_other_counters(conn, runs)
         parts |= {name: values for name, values in (("io", io), ("sys", rest)) if name in serving.standard.sets}
@@ -126,7 +128,7 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
 
 
 class ForecastEvent(TypedDict):
-    """Event `forecast`: what the next steps of a running job will take, against what they usually take."""
+    """Event `forecast_runs`: what the next steps of a running job will take, against what they usually take."""
 
     run_id: int
     job_id: str | None
@@ -145,7 +147,7 @@ class ForecastEvent(TypedDict):
     simulated: bool
 
 
-def _told(made: Forecast, one: WaitingRun, mape: float) -> ForecastEvent:
+def _forecast_event(made: Forecast, one: WaitingRun, mape: float) -> ForecastEvent:
     return {
         "run_id": one.run_id,
         "job_id": one.job_id,
@@ -165,7 +167,7 @@ def _told(made: Forecast, one: WaitingRun, mape: float) -> ForecastEvent:
     }
 
 
-def serve(dsn: str, stop: threading.Event) -> None:
+def serve_forecasts(dsn: str, stop: threading.Event) -> None:
     """Forecast until stopped, through losses of the database; one worker at a time does it, another takes over when that one ends."""
     live = Live()
     while not stop.is_set():

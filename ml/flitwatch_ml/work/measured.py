@@ -1,4 +1,4 @@
-"""Who: users beside measured runs that somebody brought in files, judged and kept as recorded runs are."""
+"""Blame for measured runs from uploaded files: users alongside the runs, judged and stored in the same way as recorded runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from flitwatch_db.estimates.store import Entry, Estimate
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import OURS, Neighbourhood
 from flitwatch_ml.blame import CalendarBlame
-from flitwatch_ml.blame.calibration import Calibration, Driver, calibrate, drivers
+from flitwatch_ml.blame.calibration import Calibration, Driver, calibrate_blame, rank_drivers
 from flitwatch_ml.measured import MeasuredRuns, read_measured
-from flitwatch_ml.work.blame import CoRunning, columns_of, entries, fitted, in_words, method_of, score_of
+from flitwatch_ml.work.blame import CoRunning, columns_of, fit_blame, in_words, method_of, rank_entries, score_of
 from flitwatch_ml.work.sets import result_of
 
 #: What errors call the two files of a task, which have no names of their own.
@@ -49,7 +49,7 @@ class MeasuredVerdicts:
     drivers: list[Driver]
 
 
-def judge(
+def judge_runs(
     data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None
 ) -> MeasuredVerdicts:
     """Verdicts by the estimator that serves.
@@ -63,20 +63,20 @@ def judge(
     presence = (data.exposure > 0).astype(float)
     beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
-        blame = fitted(data.exposure, data.time_s, data.start_s, data.circumstances)
+        blame = fit_blame(data.exposure, data.time_s, data.start_s, data.circumstances)
     except NotEnoughData as lacking:
         raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
-    users = entries(blame, beside, data.time_s, OURS, data.nodes)
+    users = rank_entries(blame, beside, data.time_s, OURS, data.nodes)
     reasons = [
         [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]]
         for at in blame.ranking_.tolist()
     ]
-    calibration = calibrate(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
-    found = drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
-    return MeasuredVerdicts(data, blame, users, reasons, calibration, found)
+    calibration = calibrate_blame(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
+    driver_rows = rank_drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
+    return MeasuredVerdicts(data, blame, users, reasons, calibration, driver_rows)
 
 
-def estimate(
+def estimate_measured(
     judged: MeasuredVerdicts, name: str, seed: int, created_by: str | None = None
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
     """The same as it is kept: an estimate of application `name`, and its entries."""
@@ -97,9 +97,9 @@ def estimate(
         "drivers": judged.drivers,
         "notes": data.notes,
     }
-    kept = result_of("blame", name, nodes_of(data), runs, parameters, score_of(judged.users), result)
-    users = [Entry(one.name, one.entry, [None] * len(data.runs), one.exposure) for one in judged.users]
-    return Estimate(**{**vars(kept), "source": "files", "created_by": created_by}), {"user": users}
+    stored = result_of("blame", name, nodes_of(data), runs, parameters, score_of(judged.users), result)
+    users = [Entry(user.name, user.entry, [None] * len(data.runs), user.exposure) for user in judged.users]
+    return Estimate(**{**vars(stored), "source": "files", "created_by": created_by}), {"user": users}
 
 
 def nodes_of(data: MeasuredRuns) -> int:

@@ -13,20 +13,20 @@ MOST_JOBS = 200
 _LOCK = 7205759403792798
 
 
-def look(dsn: str) -> int:
+def save_network_noise(dsn: str) -> int:
     """Keep the network noise of the jobs that wait for it; return how many. Done again, it changes nothing. One worker at a time does it."""
     with connect(dsn, role="writer", application="flitwatch network noise") as conn:
         if not try_lock(conn, _LOCK):
             return 0
-        jobs = network_noise.waiting(conn, MOST_JOBS)
+        jobs = network_noise.list_waiting_jobs(conn, MOST_JOBS)
         for job in jobs:
             cards = network_cards.cards_of(conn, job.job_pk)
             if cards is None:
-                network_noise.save(conn, job, None, None, _NOWHERE)
+                network_noise.save_noise(conn, job, None, None, _NOWHERE)
                 continue
-            counts = network_cards.counts(conn, cards, job.start.timestamp(), job.end.timestamp())
+            counts = network_cards.load_counts(conn, cards, job.start.timestamp(), job.end.timestamp())
             noise = job_noise(counts, cards.technology, len(cards.endpoints))
-            network_noise.save(conn, job, cards.fabric_id, counts.window_s if noise.windows else None, noise)
+            network_noise.save_noise(conn, job, cards.fabric_id, counts.window_s if noise.windows else None, noise)
         return len(jobs)
 
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 LEAST_COUNTED = 0.5
 
 
-def complete(runs: estimates.Runs) -> estimates.Runs:
+def complete_runs(runs: estimates.Runs) -> estimates.Runs:
     """Runs with the usual number of steps, none missing: partial runs have partial times."""
     if len(runs.run_id) == 0:
         raise NotEnoughData("there are no runs of this application with a start and steps")
@@ -31,7 +31,7 @@ def complete(runs: estimates.Runs) -> estimates.Runs:
     )
 
 
-def only(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
+def select_runs(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
     """Of these runs the chosen ones."""
     return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
 
@@ -55,6 +55,6 @@ def result_of(
     return Estimate(kind, exe, nodes, version("flitwatch"), parameters, data, score, result, runs.simulated)
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A number, or None where it is not one."""
     return None if np.isnan(value) else float(value)

@@ -13,7 +13,7 @@ from flitwatch_db.estimates.store import State
 from flitwatch_db.tasks.table import is_open_or_failed_lately
 from flitwatch_ml.blame.verdict import NAMING_RUNS as BLAME_RUNS
 from flitwatch_ml.deviation.model import MIN_RUNS as DEVIATION_RUNS
-from flitwatch_ml.work.drift import measure
+from flitwatch_ml.work.drift import measure_drift
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ GROWTH, LEAST_GROWTH = 0.1, 5
 _LOCK = 7205759403792797
 
 
-def due(kind: str, runs: int, newest_run: int, state: State | None) -> bool:
-    """Whether to estimate: enough runs, and never done, or grown enough, or the forecaster drifts and there are new runs."""
+def is_due(kind: str, runs: int, newest_run: int, state: State | None) -> bool:
+    """Return whether to estimate: enough runs, and never done, or grown enough, or the forecaster drifts and there are new runs."""
     if runs < NEEDED[kind]:
         return False
     if state is None or state.estimate_id is None:
@@ -36,28 +36,28 @@ def due(kind: str, runs: int, newest_run: int, state: State | None) -> bool:
     return state.drifting or runs - state.runs >= max(LEAST_GROWTH, GROWTH * state.runs)
 
 
-def look(dsn: str) -> list[int]:
+def start_due_tasks(dsn: str) -> list[int]:
     """Start the tasks that are due, say what the rest lacks, and measure drift; return the tasks started. One worker at a time does it."""
     started = []
     with connect(dsn, role="writer", application="flitwatch watch") as conn:
         if not try_lock(conn, _LOCK):
             return []
         step_counters.keep_recent(conn)
-        for exe, nodes, runs, newest in estimates.applications(conn):
-            known = estimate_store.states_of(conn, exe, nodes)
+        for exe, nodes, runs, newest in estimates.list_applications(conn):
+            states = estimate_store.states_of(conn, exe, nodes)
             for kind, needed in NEEDED.items():
                 if runs < needed:
                     lacks = f"not enough data: needs {needed} runs, has {runs}"
                     estimate_store.set_state(conn, kind, exe, nodes, runs=runs, newest_run=newest, lacks=lacks)
-                elif due(kind, runs, newest, known.get(kind)) and not is_open_or_failed_lately(
+                elif is_due(kind, runs, newest, states.get(kind)) and not is_open_or_failed_lately(
                     conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}
                 ):
                     started.append(
-                        tasks.start(conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}, created_by="the schedule")
+                        tasks.start_task(conn, f"ml.{kind}", {"exe": exe, "nodes": nodes}, created_by="the schedule")
                     )
-            forecast = known.get("forecast")
+            forecast = states.get("forecast")
             if forecast is not None and forecast.estimate_id is not None:
-                drift = measure(conn, exe, nodes, forecast.estimate_id)
+                drift = measure_drift(conn, exe, nodes, forecast.estimate_id)
                 if drift is not None:
                     estimate_store.set_drift(conn, exe, nodes, drift)
     return started

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, read_rule, seconds
+from flitwatch_domain.alerts import OWN, SERIES_LABELS, Rule, check_matchers, parse_duration_s, read_rule
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
 from flitwatch_domain.mailbox import Mailbox
@@ -42,7 +42,7 @@ def _read_server(text: str) -> tuple[str, int]:
 
 
 def is_web(text: str) -> bool:
-    """Whether this is an http or https URL with a host."""
+    """Return whether this is an http or https URL with a host."""
     try:
         parts = urlsplit(text)
         return text.isprintable() and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -50,12 +50,12 @@ def is_web(text: str) -> bool:
         return False
 
 
-def _checked(matchers: dict[str, str]) -> dict[str, str]:
+def _check_matchers(matchers: dict[str, str]) -> dict[str, str]:
     check_matchers(matchers)
     return matchers
 
 
-Matchers = Annotated[dict[str, str], AfterValidator(_checked)]
+Matchers = Annotated[dict[str, str], AfterValidator(_check_matchers)]
 #: A list of which nothing is written but its name holds nothing.
 _NONE_IS_EMPTY = BeforeValidator(lambda value: () if value is None else value)
 
@@ -73,7 +73,7 @@ class MailServer(BaseModel):
 
     @field_validator("server")
     @classmethod
-    def _server(cls, value: str) -> str:
+    def _check_server(cls, value: str) -> str:
         _read_server(value)
         return value
 
@@ -88,7 +88,7 @@ class MailServer(BaseModel):
 
 
 class Receiver(MailServer):
-    """Where alerts are delivered. Addresses that are secrets stand in the environment or in a file, not here."""
+    """Alert receiver; secret addresses come from the environment or a file."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     kind: Kind
@@ -102,11 +102,11 @@ class Receiver(MailServer):
 
     @field_validator("repeat_s", mode="before")
     @classmethod
-    def _repeat(cls, value: object) -> float | None:
-        return None if value is None else seconds(value)
+    def _parse_repeat(cls, value: object) -> float | None:
+        return None if value is None else parse_duration_s(value)
 
     @model_validator(mode="after")
-    def _complete(self) -> Receiver:
+    def _check_complete(self) -> Receiver:
         if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
             raise ValueError("give one of url, url_env and url_file")
         if self.url and not is_web(self.url):
@@ -128,14 +128,14 @@ class Receiver(MailServer):
             return self.url
         where = f"receiver {self.name}"
         try:
-            found = os.environ.get(self.url_env, "") if self.url_env else Path(self.url_file).read_text().strip()
+            url = os.environ.get(self.url_env, "") if self.url_env else Path(self.url_file).read_text().strip()
         except OSError as problem:
             raise BadInput(f"{self.url_file}: {problem.strerror}", where=where) from None
         except UnicodeDecodeError:
-            found = ""
-        if not is_web(found):
+            url = ""
+        if not is_web(url):
             raise BadInput(f"{self.url_env or self.url_file} holds no http or https URL", where=where)
-        return found
+        return url
 
 
 class Inhibition(BaseModel):
@@ -165,11 +165,11 @@ class Config(BaseModel):
 
     @field_validator("group_wait_s", "group_interval_s", "repeat_s", mode="before")
     @classmethod
-    def _seconds(cls, value: object) -> float:
-        return seconds(value)
+    def _parse_seconds(cls, value: object) -> float:
+        return parse_duration_s(value)
 
     @model_validator(mode="after")
-    def _distinct(self) -> Config:
+    def _check_distinct(self) -> Config:
         for what, names in (("rule", [r.name for r in self.rules]), ("receiver", [r.name for r in self.receivers])):
             twice = {name for name in names if names.count(name) > 1}
             if twice:
@@ -178,24 +178,28 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _known_labels(self) -> Config:
-        """What names a label that no alert has would never match, or always."""
-        known = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
+        """Check that all labels exist: an unknown label would match no alert, or every alert."""
+        labels = (*OWN, *SERIES_LABELS, *sorted({name for rule in self.rules for name in rule.labels}))
         for place, names in self._named_labels():
-            unknown = [name for name in names if name not in known]
+            unknown = [name for name in names if name not in labels]
             if unknown:
-                raise ValueError(f"{place} names {', '.join(unknown)}; labels are {', '.join(known)}")
+                raise ValueError(f"{place} names {', '.join(unknown)}; labels are {', '.join(labels)}")
         return self
 
     def _named_labels(self) -> Iterator[tuple[str, Iterable[str]]]:
         yield "`group_by`", self.group_by
         for receiver in self.receivers:
             yield f"`match` of receiver {receiver.name}", receiver.match
-        for number, one in enumerate(self.inhibit, 1):
-            for field, names in (("source", one.source), ("target", one.target), ("equal", one.equal)):
+        for number, inhibition in enumerate(self.inhibit, 1):
+            for field, names in (
+                ("source", inhibition.source),
+                ("target", inhibition.target),
+                ("equal", inhibition.equal),
+            ):
                 yield f"`{field}` of inhibition {number}", names
 
     def check(self) -> None:
-        """What a file cannot show: BadInput names every receiver whose address or password is not there."""
+        """Check the settings outside the file; BadInput names every receiver whose address or password is missing."""
         wrong = []
         for receiver in self.receivers:
             try:

@@ -18,8 +18,8 @@ Row = dict[str, Any]
 _MATCH = {"info": {}, "warning": {"severity": "/warning|critical/"}, "critical": {"severity": "critical"}}
 
 
-def _receiver(config: Config, row: Row) -> Receiver:
-    made = Receiver(
+def _make_receiver(config: Config, row: Row) -> Receiver:
+    receiver = Receiver(
         name=row["name"],
         kind="mail",
         to=tuple(row["addresses"]),
@@ -27,29 +27,29 @@ def _receiver(config: Config, row: Row) -> Receiver:
         **config.mail.model_dump(),
     )
     # No name of a receiver of the file has a colon: the two never meet.
-    return made.model_copy(update={"name": f"contact:{row['name']}"})
+    return receiver.model_copy(update={"name": f"contact:{row['name']}"})
 
 
 def with_contacts(conn: Any, config: Config) -> Config:
     """The configuration with the contact points of the database among its receivers."""
-    made = tuple(_receiver(config, row) for row in contacts.listed(conn))
-    return config.model_copy(update={"receivers": (*config.receivers, *made)})
+    contact_receivers = tuple(_make_receiver(config, row) for row in contacts.load_contact_points(conn))
+    return config.model_copy(update={"receivers": (*config.receivers, *contact_receivers)})
 
 
 def send_tests(conn: Any, config: Config) -> int:
     """Send the test mails that were asked for, each once, and write down how it went; return how many left. The connection commits by itself."""
-    sent = 0
-    for row in contacts.listed(conn):
+    sent_count = 0
+    for row in contacts.load_contact_points(conn):
         if not row["waits"]:
             continue
         key = hashlib.blake2b(f"test {row['name']} {row['test_asked_at']}".encode(), digest_size=16).hexdigest()
         try:
-            send_test(config, _receiver(config, row), key)
+            send_test(config, _make_receiver(config, row), key)
         except Exception as problem:
             why = problem.message if isinstance(problem, FlitwatchError) else type(problem).__name__
             log.warning("the test mail of contact point %s was not sent: %s", row["name"], why)
-            contacts.tested(conn, row["name"], why)
+            contacts.record_test_result(conn, row["name"], why)
         else:
-            contacts.tested(conn, row["name"], None)
-            sent += 1
-    return sent
+            contacts.record_test_result(conn, row["name"], None)
+            sent_count += 1
+    return sent_count

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from flitwatch_alerting.config import Config, Receiver
-from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Unreachable, labels_of, send
+from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Unreachable, labels_of, send_notices
 from flitwatch_db.alerts import store as alerts
-from flitwatch_domain.alerts import check_silence, matches
+from flitwatch_domain.alerts import check_silence, match_labels
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.heartbeat import Heartbeat
 
@@ -22,28 +22,28 @@ Row = dict[str, Any]
 Refused = Callable[[str, str], object]
 
 
-def inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
-    """Whether another alert that fires keeps this one from being told."""
+def is_inhibited(config: Config, alert: Row, firing: list[Row]) -> bool:
+    """Return whether another firing alert suppresses the notification of this one."""
     own = labels_of(alert)
     for rule in config.inhibit:
-        if not matches(rule.target, own):
+        if not match_labels(rule.target, own):
             continue
         for other in firing:
             labels = labels_of(other)
             if (
                 other["alert_id"] != alert["alert_id"]
-                and matches(rule.source, labels)
+                and match_labels(rule.source, labels)
                 and all(labels.get(name) == own.get(name) for name in rule.equal)
             ):
                 return True
     return False
 
 
-def _ignore(what: str, why: str) -> None:
-    """Nobody asked what is left out."""
+def _ignore_refusal(what: str, why: str) -> None:
+    """Discard what was left out: the caller did not ask for it."""
 
 
-def silences(conn: Any, refused: Refused = _ignore) -> list[dict[str, str]]:
+def load_silences(conn: Any, refused: Refused = _ignore_refusal) -> list[dict[str, str]]:
     """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is told of it."""
     read = []
     for number, matchers in alerts.active_silences(conn):
@@ -57,20 +57,20 @@ def silences(conn: Any, refused: Refused = _ignore) -> list[dict[str, str]]:
 
 
 def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: list[Row]) -> bool:
-    """Whether a silence or another alert keeps this one from being told now."""
+    """Return whether a silence or another alert suppresses the notification of this alert now."""
     labels = labels_of(alert)
-    return any(matches(matchers, labels) for matchers in held) or inhibited(config, alert, firing)
+    return any(match_labels(matchers, labels) for matchers in held) or is_inhibited(config, alert, firing)
 
 
-def plan(conn: Any, config: Config, refused: Refused = _ignore) -> None:
+def plan_notices(conn: Any, config: Config, refused: Refused = _ignore_refusal) -> None:
     """Make a notice of everything that is to be told and is not yet, within the caller's transaction."""
-    firing, held = alerts.firing(conn), silences(conn, refused)
+    firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn, refused)
     for alert in firing:
-        if is_quiet(config, held, alert, firing):
+        if is_quiet(config, silence_matchers, alert, firing):
             continue
         labels = labels_of(alert)
         for receiver in config.receivers:
-            if matches(receiver.match, labels):
+            if match_labels(receiver.match, labels):
                 key = "/".join(f"{name}={labels.get(name, '')}" for name in config.group_by)
                 alerts.queue_notice(
                     conn, alert["alert_id"], receiver.name, key, config.group_wait_s, repeat_of(config, receiver)
@@ -85,31 +85,35 @@ def repeat_of(config: Config, receiver: Receiver) -> float:
     return ALERTMANAGER_REPEAT_S if receiver.kind == "alertmanager" else config.repeat_s
 
 
-def dispatch(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
+def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
     """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself.
 
     What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
     """
-    known = {receiver.name: receiver for receiver in config.receivers}
-    firing, held = alerts.firing(conn), silences(conn)
-    quiet = [alert["alert_id"] for alert in alerts.waiting(conn, list(known)) if is_quiet(config, held, alert, firing)]
+    receivers_by_name = {receiver.name: receiver for receiver in config.receivers}
+    firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn)
+    quiet = [
+        alert["alert_id"]
+        for alert in alerts.list_unnotified_alerts(conn, list(receivers_by_name))
+        if is_quiet(config, silence_matchers, alert, firing)
+    ]
     alerts.leave_batches(conn, quiet)
     away: set[str] = set()
-    told: set[tuple[str, str]] = set()
-    sent = 0
+    notified_groups: set[tuple[str, str]] = set()
+    sent_count = 0
     for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
         if heartbeat is not None:
             heartbeat.beat()
         # What is new to a group that has just been told waits for the group's interval.
-        if name not in known or name in away or (tried is None and (name, group) in told):
+        if name not in receivers_by_name or name in away or (tried is None and (name, group) in notified_groups):
             continue
-        batch = tried or _batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
-        rows = alerts.notices(conn, batch) if batch else []
+        batch = tried or _make_batch(conn, name, alerts.fresh_notices(conn, name, group, quiet))
+        rows = alerts.list_open_notices(conn, batch) if batch else []
         if not rows:
             continue
         numbers = [row["notice_id"] for row in rows]
         try:
-            send(config, known[name], rows, batch)
+            send_notices(config, receivers_by_name[name], rows, batch)
         except Exception as problem:
             # Whatever one receiver's message stumbles over, the others are told.
             why = (
@@ -119,15 +123,15 @@ def dispatch(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> i
                 away.add(name)
             attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
             log.warning("%s; again in %.0f s", why, RETRY_S[attempts])
-            alerts.failed(conn, numbers, why, RETRY_S[attempts])
+            alerts.postpone_notices(conn, numbers, why, RETRY_S[attempts])
             continue
-        alerts.delivered(conn, numbers)
-        told.add((name, group))
-        sent += len(numbers)
-    return sent
+        alerts.mark_notices_delivered(conn, numbers)
+        notified_groups.add((name, group))
+        sent_count += len(numbers)
+    return sent_count
 
 
-def _batch(conn: Any, receiver: str, numbers: list[int]) -> str:
+def _make_batch(conn: Any, receiver: str, numbers: list[int]) -> str:
     """Make a message of notices; its key stands in the table before it is sent, so that it is the same after a restart. Empty without notices."""
     if not numbers:
         return ""

@@ -13,7 +13,7 @@ import psycopg
 from flitwatch_alerting import deliver, job_ends
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
-from flitwatch_alerting.evaluate import announce, evaluate
+from flitwatch_alerting.evaluate import emit_alert_events, evaluate_rule
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core import events
@@ -33,7 +33,7 @@ INCIDENTS_EVERY_S = 10.0
 
 @dataclass
 class Measures:
-    """What the engine has done since it began."""
+    """Counters of the engine's work since it started."""
 
     rounds: int = 0
     changed: int = 0
@@ -77,14 +77,14 @@ class Engine:
             self.heartbeat.beat()
             try:
                 with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
-                    self._lead(conn)
+                    self._run_as_leader(conn)
             except (psycopg.Error, FlitwatchError) as problem:
                 # A table that is locked away, or being restored, comes back as a database that was lost does.
                 self.measures.problems += 1
                 log.warning("the database does not serve (%s); trying again", type(problem).__name__)
                 self.heartbeat.wait(self.stop, RETRY_S)
 
-    def _lead(self, conn: psycopg.Connection) -> None:
+    def _run_as_leader(self, conn: psycopg.Connection) -> None:
         while not alerts.acquire_leadership(conn):
             if self.heartbeat.wait(self.stop, RETRY_S):
                 return
@@ -95,19 +95,19 @@ class Engine:
             self.heartbeat.wait(self.stop, self.tick_s)
 
     @contextlib.contextmanager
-    def _apart(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
-        """What fails here is said and skipped: one bad rule or receiver does not stop the others. A lost database is the caller's."""
+    def _isolate_failure(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
+        """Log and skip a failure: one bad rule or receiver does not stop the others. If the database is lost, raise the error again."""
         try:
             yield
         except Exception as problem:
             if conn.closed:
                 raise
             self.measures.problems += 1
-            self._say(what, f"{type(problem).__name__}: {problem}")
+            self._log_once(what, f"{type(problem).__name__}: {problem}")
         else:
             self._said.pop(what, None)
 
-    def _say(self, what: str, why: str) -> None:
+    def _log_once(self, what: str, why: str) -> None:
         """Log a problem once, not each round."""
         if self._said.get(what) != why:
             log.error("%s failed; skipping it: %s", what, why)
@@ -116,35 +116,37 @@ class Engine:
     def round(self, conn: psycopg.Connection) -> None:
         """One pass: every rule, then delivery; `conn` commits by itself."""
         now_s = clock_s(conn)
-        for rule, through_s in alerts.rules(conn, lambda name, why: self._say(f"rule {name}", why)):
+        for rule, through_s in alerts.load_rules(conn, lambda name, why: self._log_once(f"rule {name}", why)):
             self.heartbeat.beat()
             if rule.enabled:
-                with self._apart(conn, f"rule {rule.name}"), conn.transaction():
-                    changed = evaluate(conn, rule, through_s, now_s)
-                    announce(conn, changed)
+                with self._isolate_failure(conn, f"rule {rule.name}"), conn.transaction():
+                    changed = evaluate_rule(conn, rule, through_s, now_s)
+                    emit_alert_events(conn, changed)
                     self.measures.changed += len(changed)
         config = self.config
-        with self._apart(conn, "contact points"):
+        with self._isolate_failure(conn, "contact points"):
             config = with_contacts(conn, config)
-        with self._apart(conn, "notifications"), conn.transaction():
-            announce(conn, alerts.close_orphans(conn))
-            deliver.plan(conn, config, self._say)
-        with self._apart(conn, "delivery"):
-            self.measures.delivered += deliver.dispatch(conn, config, self.heartbeat)
-        with self._apart(conn, "test mails"):
+        with self._isolate_failure(conn, "notifications"), conn.transaction():
+            emit_alert_events(conn, alerts.close_orphans(conn))
+            deliver.plan_notices(conn, config, self._log_once)
+        with self._isolate_failure(conn, "delivery"):
+            self.measures.delivered += deliver.send_due_notices(conn, config, self.heartbeat)
+        with self._isolate_failure(conn, "test mails"):
             send_tests(conn, config)
         if now_s - self._looked_s >= INCIDENTS_EVERY_S:
             self._looked_s = now_s
-            with self._apart(conn, "incidents"):
+            with self._isolate_failure(conn, "incidents"):
                 heard = events.last_id(conn)
-                self.measures.incidents += len(incidents.update(conn, now_s, self.heartbeat.beat, self._heard))
+                self.measures.incidents += len(
+                    incidents.update_incidents(conn, now_s, self.heartbeat.beat, self._heard)
+                )
                 self._heard = heard
         if self.job_ends is not None:
-            with self._apart(conn, "ends of jobs"):
+            with self._isolate_failure(conn, "ends of jobs"):
                 self.measures.jobs_told += self.job_ends.round(conn)
         if self.measures.rounds % TIDY_EVERY == 0:
-            with self._apart(conn, "the end of old notices of jobs"):
+            with self._isolate_failure(conn, "the end of old notices of jobs"):
                 job_ends.forget_old(conn)
-            with self._apart(conn, "the end of old alerts"):
+            with self._isolate_failure(conn, "the end of old alerts"):
                 alerts.forget_old(conn)
         self.measures.rounds += 1

@@ -11,9 +11,9 @@ import psycopg
 
 from flitwatch_db.alerts import signals
 from flitwatch_db.alerts import store as alerts
-from flitwatch_db.core.events import emit
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, SeriesState, advance, is_absent
+from flitwatch_db.core.events import emit_event
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, SeriesState, advance_series, is_absent
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.result import ChainSentence, Verdict
 
@@ -30,7 +30,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class AlertExplanation(TypedDict):
-    """What of a job's explanation is kept with an alert: sentences and numbers, which name nobody; `as_of` is an ISO time."""
+    """Part of a job's explanation that is kept with an alert: sentences and numbers without names of people; `as_of` is an ISO time."""
 
     verdict: Verdict
     title: str
@@ -42,7 +42,7 @@ class AlertExplanation(TypedDict):
 
 
 class AlertEvidence(TypedDict, total=False):
-    """What is kept with an alert, beside what its signal's samples rest on; empty where nothing is kept anew.
+    """Evidence kept with an alert, in addition to that of its signal's samples; empty if nothing new is kept.
 
     Attributes
     ----------
@@ -70,26 +70,26 @@ class History:
     by_labels: dict[Labels, list[Sample]] = field(default_factory=dict)
 
     def add(self, sample: Sample) -> None:
-        held = self.by_labels.setdefault(sample.labels, [])
-        held.append(sample)
-        del held[:-MOST_SAMPLES]
+        samples = self.by_labels.setdefault(sample.labels, [])
+        samples.append(sample)
+        del samples[:-MOST_SAMPLES]
 
     def evidence(self, rule: Rule, sample: Sample) -> AlertEvidence:
-        """What is kept with an alert, as it was."""
-        held = self.by_labels.get(sample.labels, [sample])
+        """Return the evidence to keep with an alert: the rule and the last samples as they are now."""
+        samples = self.by_labels.get(sample.labels, [sample])
         return {
             **(sample.evidence or {}),
             "signal": rule.signal,
             "above": rule.above,
             "clear": rule.clears_below,
             "probability": sample.probability,
-            "at_s": [one.at_s for one in held],
-            "value": [one.value for one in held],
+            "at_s": [past_sample.at_s for past_sample in samples],
+            "value": [past_sample.value for past_sample in samples],
             "rule": rule.model_dump(mode="json"),
         }
 
 
-def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> list[int]:
+def evaluate_rule(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> list[int]:
     """Bring one rule up to now within the caller's transaction; return the alerts that began or ceased to fire."""
     to_s = now_s - SECOND_LAG_S
     if rule.signal in OF_COUNTERS:
@@ -98,17 +98,17 @@ def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> li
         to_s = min(to_s, counted) if counted is not None else min(to_s, through_s or 0.0)
     to_s = to_s // rule.every_s * rule.every_s
     from_s = max(to_s - CATCH_UP_S, through_s if through_s is not None else to_s - rule.every_s)
-    held = alerts.open_series(conn, rule.name)
-    changed = _end_others(conn, rule, held, now_s)
+    open_alerts = alerts.open_series(conn, rule.name)
+    changed = _end_others(conn, rule, open_alerts, now_s)
     if from_s < to_s:
-        seen = History()
+        history = History()
         lead_s = max(rule.for_s, 10 * rule.every_s)
-        for sample in signals.samples(conn, rule, from_s - min(lead_s, CATCH_UP_S), to_s):
-            seen.add(sample)
+        for sample in signals.collect_samples(conn, rule, from_s - min(lead_s, CATCH_UP_S), to_s):
+            history.add(sample)
             if sample.at_s > from_s:
-                changed += _take(conn, rule, held, sample, seen)
+                changed += _advance_series(conn, rule, open_alerts, sample, history)
         alerts.set_evaluated_through(conn, rule.name, to_s)
-    for number, standing in held.values():
+    for number, standing in open_alerts.values():
         if is_absent(rule, standing, now_s) and alerts.close_alert(conn, number, now_s):
             changed.append(number)
     return changed
@@ -125,11 +125,11 @@ def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, SeriesState
     return ended
 
 
-def _take(
+def _advance_series(
     conn: Any, rule: Rule, held: dict[Labels, tuple[int, SeriesState]], sample: Sample, seen: History
 ) -> list[int]:
     number, before = held.get(sample.labels, (0, SeriesState()))
-    after = advance(rule, before, sample)
+    after = advance_series(rule, before, sample)
     if after.phase == "ok":
         if before.phase == "ok":
             return []
@@ -140,7 +140,7 @@ def _take(
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
     if fires:
-        evidence.update(explained(conn, dict(sample.labels).get("job") or (sample.evidence or {}).get("job")))
+        evidence.update(explain_alert_job(conn, dict(sample.labels).get("job") or (sample.evidence or {}).get("job")))
     if before.phase == "ok":
         number = alerts.open_alert(conn, rule, sample, after, evidence)
     else:
@@ -149,36 +149,36 @@ def _take(
     return [number] if fires else []
 
 
-def explained(conn: Any, job_id: str | None) -> AlertEvidence:
-    """What is said of the job that an alert is about, as it is when the alert begins to fire; nothing where it is about none."""
+def explain_alert_job(conn: Any, job_id: str | None) -> AlertEvidence:
+    """Return the present explanation of the alert's job, as of when the alert begins to fire; empty if the alert concerns no job."""
     if job_id is None:
         return {}
     try:
         with conn.transaction():
-            made = explain(conn, job_id)
+            explanation = explain_by_id(conn, job_id)
     except NotFound:
         return {}
     except (psycopg.Error, ValueError, ArithmeticError) as problem:
         # The alert matters more than its explanation.
         log.warning("job %s cannot be explained (%s)", job_id, type(problem).__name__)
         return {}
-    kept: AlertExplanation = {
-        "verdict": made["verdict"],
-        "title": made["title"],
-        "detail": made["detail"],
-        "reasons": made["reasons"],
-        "named": made["named"],
-        "chain": made["chain"],
-        "as_of": made["as_of"].isoformat(),
+    excerpt: AlertExplanation = {
+        "verdict": explanation["verdict"],
+        "title": explanation["title"],
+        "detail": explanation["detail"],
+        "reasons": explanation["reasons"],
+        "named": explanation["named"],
+        "chain": explanation["chain"],
+        "as_of": explanation["as_of"].isoformat(),
     }
-    return {"explanation": kept}
+    return {"explanation": excerpt}
 
 
-def announce(conn: Any, numbers: list[int]) -> None:
+def emit_alert_events(conn: Any, numbers: list[int]) -> None:
     """Emit event `alert` for each alert that began or ceased to fire."""
     for number in dict.fromkeys(numbers):
-        row = alerts.alert(conn, number)
-        emit(
+        row = alerts.load_alert(conn, number)
+        emit_event(
             conn,
             "alert",
             {
@@ -194,8 +194,8 @@ def announce(conn: Any, numbers: list[int]) -> None:
 
 
 def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> DryRun:
-    """What a rule would have done over (from, to], as `replay` describes it."""
-    return replay(rule, signals.samples(conn, rule, from_s, to_s), from_s, to_s)
+    """Run a rule over (from, to] without side effects, as `replay_rule` describes it."""
+    return replay_rule(rule, signals.collect_samples(conn, rule, from_s, to_s), from_s, to_s)
 
 
 class DryAlert(TypedDict):
@@ -211,7 +211,7 @@ class DryAlert(TypedDict):
 
 
 class DryRun(TypedDict):
-    """What a rule would have done over (from, to], in epoch seconds: how many samples and series it saw, and its alerts."""
+    """Result of a rule over (from, to], in epoch seconds: the numbers of samples and series it saw, and its alerts."""
 
     rule: str
     from_s: float
@@ -222,8 +222,8 @@ class DryRun(TypedDict):
     alerts: list[DryAlert]
 
 
-def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> DryRun:
-    """What a rule does on samples in order of time, which lie in (from, to]."""
+def replay_rule(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> DryRun:
+    """Run a rule over samples in (from, to], in order of time."""
     standing: dict[Labels, SeriesState] = {}
     fired: list[DryAlert] = []
     firing: dict[Labels, DryAlert] = {}
@@ -231,12 +231,12 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
     for sample in samples:
         count += 1
         # Series that fell silent before this sample ended then.
-        for labels, held in list(standing.items()):
-            if is_absent(rule, held, sample.at_s):
+        for labels, state in list(standing.items()):
+            if is_absent(rule, state, sample.at_s):
                 standing[labels] = SeriesState()
-                _over(firing, labels, held.seen_s + rule.absent_s, held)
+                _end_alert(firing, labels, state.seen_s + rule.absent_s, state)
         before = standing.get(sample.labels, SeriesState())
-        after = standing[sample.labels] = advance(rule, before, sample)
+        after = standing[sample.labels] = advance_series(rule, before, sample)
         if after.phase == "firing" and before.phase != "firing":
             firing[sample.labels] = {
                 "labels": dict(sample.labels),
@@ -249,12 +249,12 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
             }
             fired.append(firing[sample.labels])
         elif before.phase == "firing" and after.phase == "ok":
-            _over(firing, sample.labels, sample.at_s, before)
+            _end_alert(firing, sample.labels, sample.at_s, before)
         elif after.phase == "firing":
             firing[sample.labels]["peak"] = after.peak
-    for labels, held in standing.items():
-        if held.phase == "firing" and is_absent(rule, held, to_s):
-            _over(firing, labels, held.seen_s + rule.absent_s, held)
+    for labels, state in standing.items():
+        if state.phase == "firing" and is_absent(rule, state, to_s):
+            _end_alert(firing, labels, state.seen_s + rule.absent_s, state)
     return {
         "rule": rule.name,
         "from_s": from_s,
@@ -266,7 +266,7 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
     }
 
 
-def _over(firing: dict[Labels, DryAlert], labels: Labels, at_s: float, held: SeriesState) -> None:
+def _end_alert(firing: dict[Labels, DryAlert], labels: Labels, at_s: float, held: SeriesState) -> None:
     if labels in firing:
         ended = firing.pop(labels)
         ended["resolved_s"], ended["peak"] = at_s, held.peak

@@ -23,7 +23,7 @@ import psycopg
 
 from flitwatch_alerting.config import is_web
 from flitwatch_alerting.deliver import RETRY_S
-from flitwatch_alerting.senders import Unreachable, moment_text, post, refusals
+from flitwatch_alerting.senders import Unreachable, moment_text, post_json, translate_errors
 from flitwatch_db.alerts import job_ends
 from flitwatch_db.jobs.as_of import at_moment, one_job
 from flitwatch_db.jobs.explanation import explain_job
@@ -42,7 +42,7 @@ _PREFIX = "whsec_"
 
 
 class SlowdownVerdict(TypedDict):
-    """What is said of a job's slowness when it ended, in words that name nobody; `factor` and `lost_s` are None where it was not slow, or that cannot be told."""
+    """Verdict on a job's slowness when it ended, without names of people; `factor` and `lost_s` are None if the job was not slow or that is unknown."""
 
     verdict: Verdict
     title: str
@@ -58,7 +58,7 @@ class SlowdownVerdict(TypedDict):
 
 @dataclass(frozen=True)
 class JobWebhook:
-    """Where ends of jobs are told, the secret that signs them, and where people reach the page."""
+    """Webhook for ends of jobs: its URL, the secret that signs messages, and the public address of the page."""
 
     url: str = field(repr=False)
     secret: bytes = field(repr=False)
@@ -79,10 +79,10 @@ def read_webhook(url: str | None, secret_file: Path | None, external_url: str) -
             "FLITWATCH_JOB_WEBHOOK has no secret",
             advice="Make one (openssl rand -base64 32 > FILE) and name its file in FLITWATCH_JOB_WEBHOOK_SECRET_FILE.",
         )
-    return JobWebhook(url, _secret(secret_file), external_url.rstrip("/"))
+    return JobWebhook(url, _read_secret(secret_file), external_url.rstrip("/"))
 
 
-def _secret(file: Path) -> bytes:
+def _read_secret(file: Path) -> bytes:
     advice = "openssl rand -base64 32 > FILE makes one."
     try:
         secret = base64.b64decode(file.read_text("ascii").strip().removeprefix(_PREFIX), validate=True)
@@ -98,7 +98,7 @@ def _secret(file: Path) -> bytes:
     return secret
 
 
-def signature(secret: bytes, key: str, sent_s: int, body: bytes) -> str:
+def sign_message(secret: bytes, key: str, sent_s: int, body: bytes) -> str:
     """The signature of one message (Standard Webhooks 1.0): HMAC-SHA256 of key, epoch seconds and body."""
     signed = b".".join([key.encode(), str(sent_s).encode(), body])
     return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
@@ -120,32 +120,34 @@ class JobEnds:
     def round(self, conn: psycopg.Connection) -> int:
         """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits by itself."""
         half_s, ends_s = time.monotonic() + ROUND_S / 2, time.monotonic() + ROUND_S
-        for row in job_ends.untold(conn, MOST):
+        for row in job_ends.list_unannounced_jobs(conn, MOST):
             if time.monotonic() > half_s:
                 break
             self.beat()
-            job_ends.queue(conn, row["job_pk"], verdict_of(conn, row["job_pk"], row["end_s"] + job_ends.SETTLED_S))
-        told = 0
+            job_ends.queue_job_notice(
+                conn, row["job_pk"], verdict_of(conn, row["job_pk"], row["end_s"] + job_ends.SETTLED_S)
+            )
+        sent_count = 0
         # While nobody answers, one message is tried at a time: each may take as long as we wait for an answer.
-        for row in job_ends.due(conn, MOST) if time.monotonic() >= self._away_until_s else ():
+        for row in job_ends.list_due_notices(conn, MOST) if time.monotonic() >= self._away_until_s else ():
             if time.monotonic() > ends_s:
                 break
             self.beat()
             try:
-                _send(self.webhook, row)
+                _send_message(self.webhook, row)
             except Unavailable as problem:
                 away = isinstance(problem, Unreachable)
                 wait_s = _wait_s(self._away if away else row["attempts"])
                 log.warning("%s; again in %.0f s", problem.message, wait_s)
-                job_ends.failed(conn, row["job_pk"], problem.message, wait_s)
+                job_ends.postpone_notice(conn, row["job_pk"], problem.message, wait_s)
                 if away:
                     self._away, self._away_until_s = self._away + 1, time.monotonic() + wait_s
                     break
             else:
                 self._away = 0
-                job_ends.delivered(conn, row["job_pk"])
-                told += 1
-        return told
+                job_ends.mark_notice_delivered(conn, row["job_pk"])
+                sent_count += 1
+        return sent_count
 
 
 def _wait_s(tries: int) -> float:
@@ -159,10 +161,10 @@ def forget_old(conn: psycopg.Connection) -> None:
 
 
 def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownVerdict:
-    """What is said of a job at that moment (epoch seconds); `cannot tell` where it cannot be explained."""
+    """Return the verdict on a job's slowness at this time (epoch seconds); `cannot tell` if the job cannot be explained."""
     try:
         with conn.transaction():
-            made = explain_job(conn, at_moment(one_job(conn, job_pk), now_s), now_s, rooted=True)
+            explanation = explain_job(conn, at_moment(one_job(conn, job_pk), now_s), now_s, rooted=True)
     except (psycopg.Error, FlitwatchError, ValueError, ArithmeticError) as problem:
         if conn.closed:
             raise
@@ -180,23 +182,23 @@ def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownV
             "chain": [],
             "as_of": str(moment_text(datetime.fromtimestamp(now_s).astimezone())),
         }
-    slow = made["slowdown"]
+    slow = explanation["slowdown"]
     return {
-        "verdict": made["verdict"],
-        "title": made["title"],
-        "detail": made["detail"],
-        "reasons": made["reasons"],
-        "named": made["named"],
+        "verdict": explanation["verdict"],
+        "title": explanation["title"],
+        "detail": explanation["detail"],
+        "reasons": explanation["reasons"],
+        "named": explanation["named"],
         "basis": None if slow is None else slow["basis"],
         "factor": None if slow is None else slow["factor"],
         "lost_s": None if slow is None else slow["lost_s"],
-        "chain": made["chain"],
-        "as_of": str(moment_text(made["as_of"])),
+        "chain": explanation["chain"],
+        "as_of": str(moment_text(explanation["as_of"])),
     }
 
 
-def message(webhook: JobWebhook, row: Row) -> Row:
-    """What is sent of a notice: the job, its times, what is said of its slowness, and the page's address."""
+def build_message(webhook: JobWebhook, row: Row) -> Row:
+    """Return the message of a notice: the job, its times, the verdict on its slowness, and the page's address."""
     place = f"/jobs/{quote(row['job_id'], safe='')}?cluster={quote(row['cluster'], safe='')}"
     started, ended = row["start_ts"], row["end_ts"]
     return {
@@ -223,13 +225,13 @@ def message(webhook: JobWebhook, row: Row) -> Row:
     }
 
 
-def _send(webhook: JobWebhook, row: Row) -> None:
-    body = orjson.dumps(message(webhook, row))
+def _send_message(webhook: JobWebhook, row: Row) -> None:
+    body = orjson.dumps(build_message(webhook, row))
     key, sent_s = f"job-ended-{row['job_pk']}", int(time.time())
     headers = {
         "webhook-id": key,
         "webhook-timestamp": str(sent_s),
-        "webhook-signature": signature(webhook.secret, key, sent_s, body),
+        "webhook-signature": sign_message(webhook.secret, key, sent_s, body),
     }
-    with refusals(WHO):
-        post(WHO, webhook.url, body, headers)
+    with translate_errors(WHO):
+        post_json(WHO, webhook.url, body, headers)

@@ -34,7 +34,7 @@ def labels_of(alert: Row) -> dict[str, str]:
     return {**alert["labels"], "rule": alert["rule"], "severity": alert["severity"], "signal": signal}
 
 
-def link(config: Config, alert: Row) -> str:
+def evidence_address(config: Config, alert: Row) -> str:
     """Address of the evidence as it was."""
     return f"{config.external_url.rstrip('/')}/api/v1/alerts/{alert['alert_id']}"
 
@@ -45,29 +45,29 @@ def page_address(config: Config, alert: Row) -> str | None:
     return f"{config.external_url.rstrip('/')}{place}" if place else None
 
 
-def explanation(alert: Row) -> str | None:
-    """What was said of the alert's job when it began to fire: the title of its explanation."""
-    held = (alert["evidence"] or {}).get("explanation")
-    return held["title"] if held else None
+def explanation_title(alert: Row) -> str | None:
+    """Return the title of the explanation of the alert's job when the alert began to fire."""
+    explanation = (alert["evidence"] or {}).get("explanation")
+    return explanation["title"] if explanation else None
 
 
-def chain(alert: Row) -> list[str]:
+def chain_sentences(alert: Row) -> list[str]:
     """The causal chain of the alert's job, a sentence each; empty where it was not slow, or the alert is about no job."""
-    held = (alert["evidence"] or {}).get("explanation") or {}
-    return [f"{one['part']}: {one['text']}" for one in held.get("chain", [])]
+    explanation = (alert["evidence"] or {}).get("explanation") or {}
+    return [f"{sentence['part']}: {sentence['text']}" for sentence in explanation.get("chain", [])]
 
 
-def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
-    with refusals(f"receiver {receiver.name}"):
-        {"alertmanager": _alertmanager, "webhook": _webhook, "slack": _slack, "mail": _mail}[receiver.kind](
-            config, receiver, notices, key
-        )
+    with translate_errors(f"receiver {receiver.name}"):
+        {"alertmanager": _send_alertmanager, "webhook": _send_webhook, "slack": _send_slack, "mail": _send_mail}[
+            receiver.kind
+        ](config, receiver, notices, key)
 
 
 @contextmanager
-def refusals(who: str) -> Iterator[None]:
-    """What a receiver or the way there fails with, as our own errors, which say `who` it was."""
+def translate_errors(who: str) -> Iterator[None]:
+    """Convert delivery failures to our own errors, which name the receiver `who`."""
     try:
         yield
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as problem:
@@ -78,21 +78,21 @@ def refusals(who: str) -> Iterator[None]:
 
 
 @cache
-def _authorities() -> ssl.SSLContext:
-    """Whom we trust in TLS, read once: reading it takes longer than most messages."""
+def _trust_store() -> ssl.SSLContext:
+    """Return the cached TLS trust store: loading it takes longer than sending most messages."""
     return httpx.create_ssl_context()
 
 
-def post(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
+def post_json(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
     """Send JSON; Unavailable where the answer is no success, as after a redirection, which is not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
-    answer = httpx.post(url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_authorities())
+    answer = httpx.post(url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
     if answer.status_code >= 300:
         raise Unavailable(f"{who} answers {answer.status_code}")
 
 
-def _post(receiver: Receiver, url: str, body: Any, key: str) -> None:
-    post(f"receiver {receiver.name}", url, orjson.dumps(body), {"Idempotency-Key": key})
+def _post_notices(receiver: Receiver, url: str, body: Any, key: str) -> None:
+    post_json(f"receiver {receiver.name}", url, orjson.dumps(body), {"Idempotency-Key": key})
 
 
 def moment_text(time: datetime | None) -> str | None:
@@ -100,16 +100,20 @@ def moment_text(time: datetime | None) -> str | None:
     return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+def _send_alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """API v2: POST /api/v2/alerts; labels identify an alert, so that one that comes twice is one."""
     body = []
     for alert in notices:
         over = alert["status"] == "resolved"
         repeat = receiver.repeat_s or ALERTMANAGER_REPEAT_S
         ends = alert["resolved_at"] if over else datetime.now(UTC) + timedelta(seconds=ROUNDS * repeat)
-        annotations = {"summary": alert["summary"], "value": f"{alert['value']:.6g}", "evidence": link(config, alert)}
-        if explanation(alert) is not None:
-            annotations["explanation"] = explanation(alert)
+        annotations = {
+            "summary": alert["summary"],
+            "value": f"{alert['value']:.6g}",
+            "evidence": evidence_address(config, alert),
+        }
+        if explanation_title(alert) is not None:
+            annotations["explanation"] = explanation_title(alert)
         if alert["probability"] is not None:
             annotations["probability"] = f"{alert['probability']:.3f}"
         # No label: labels are who an alert is.
@@ -123,17 +127,17 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
                 "annotations": annotations,
                 "startsAt": moment_text(started),
                 "endsAt": moment_text(ends),
-                "generatorURL": page_address(config, alert) or link(config, alert),
+                "generatorURL": page_address(config, alert) or evidence_address(config, alert),
             }
         )
-    _post(receiver, f"{receiver.address().rstrip('/')}/api/v2/alerts", body, key)
+    _post_notices(receiver, f"{receiver.address().rstrip('/')}/api/v2/alerts", body, key)
 
 
 def _is_simulated(alert: Row) -> bool:
     return bool((alert["evidence"] or {}).get("simulated"))
 
 
-def _item(config: Config, alert: Row) -> Row:
+def _alert_item(config: Config, alert: Row) -> Row:
     return {
         "alert_id": alert["alert_id"],
         "status": alert["status"],
@@ -146,23 +150,28 @@ def _item(config: Config, alert: Row) -> Row:
         "probability": alert["probability"],
         "fired_at": moment_text(alert["fired_at"]),
         "resolved_at": moment_text(alert["resolved_at"]),
-        "evidence": link(config, alert),
+        "evidence": evidence_address(config, alert),
         "page": page_address(config, alert),
         "simulated": _is_simulated(alert),
-        "explanation": explanation(alert),
-        "chain": chain(alert),
+        "explanation": explanation_title(alert),
+        "chain": chain_sentences(alert),
     }
 
 
-def _webhook(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    body = {"version": 1, "key": key, "receiver": receiver.name, "alerts": [_item(config, alert) for alert in notices]}
-    _post(receiver, receiver.address(), body, key)
+def _send_webhook(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    body = {
+        "version": 1,
+        "key": key,
+        "receiver": receiver.name,
+        "alerts": [_alert_item(config, alert) for alert in notices],
+    }
+    _post_notices(receiver, receiver.address(), body, key)
 
 
-def _lines(config: Config, notices: list[Row]) -> list[str]:
+def _format_lines(config: Config, notices: list[Row]) -> list[str]:
     lines = []
     for alert in notices:
-        item = _item(config, alert)
+        item = _alert_item(config, alert)
         mark = " [simulated]" if item["simulated"] else ""
         why = f" - {item['explanation']}" if item["explanation"] else ""
         likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
@@ -172,21 +181,25 @@ def _lines(config: Config, notices: list[Row]) -> list[str]:
     return lines
 
 
-def _slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+def _send_slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     # Names of users and jobs come from outside: Slack's own markup in them stays text.
-    escaped = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in _lines(config, notices)]
-    _post(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
+    escaped = [
+        line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in _format_lines(config, notices)
+    ]
+    _post_notices(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
 
 
-def _mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     message = EmailMessage()
     firing = sum(alert["status"] == "firing" for alert in notices)
     rules = ", ".join(sorted({alert["rule"] for alert in notices}))
     message["Subject"] = f"[Flitwatch] {firing} firing, {len(notices) - firing} over: {rules}"[:200]
     message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
     message["Message-ID"] = f"<{key}@flitwatch>"
-    told = zip(_lines(config, notices), notices, strict=True)
-    message.set_content("\n\n".join("\n".join([line, *chain(alert)]) for line, alert in told) + "\n")
+    lines_and_alerts = zip(_format_lines(config, notices), notices, strict=True)
+    message.set_content(
+        "\n\n".join("\n".join([line, *chain_sentences(alert)]) for line, alert in lines_and_alerts) + "\n"
+    )
     _post_mail(receiver, message)
 
 
@@ -198,7 +211,7 @@ def send_test(config: Config, receiver: Receiver, key: str) -> None:
     message["Message-ID"] = f"<{key}@flitwatch>"
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
     message.set_content(f"This is a test: alerts of Flitwatch arrive here. Nothing is wrong.\n\n{page}\n")
-    with refusals(f"receiver {receiver.name}"):
+    with translate_errors(f"receiver {receiver.name}"):
         _post_mail(receiver, message)
 
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from flitwatch_alerting.evaluate import DryRun
 
 
-def test(args: dict[str, Any], context: TaskContext) -> DryRun:
+def run_dry_run(args: dict[str, Any], context: TaskContext) -> DryRun:
     """The dry run as a task."""
     from flitwatch_alerting.evaluate import dry_run
 
-    asked = DryRunArguments.of(args)
+    arguments = DryRunArguments.of(args)
     with connect(context.dsn, role="reader") as conn:
-        return dry_run(conn, asked.rule, asked.from_s, asked.to_s)
+        return dry_run(conn, arguments.rule, arguments.from_s, arguments.to_s)
 
 
-HANDLERS: dict[str, Handler] = {"alerting.test": test}
+HANDLERS: dict[str, Handler] = {"alerting.test": run_dry_run}

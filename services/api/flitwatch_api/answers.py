@@ -23,22 +23,22 @@ MOST_DEEP = 254
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
 
-def shape(model: type[Model], row: Mapping[str, Any] | None = None, /, **fields: Any) -> Model:
+def build_model(model: type[Model], row: Mapping[str, Any] | None = None, /, **fields: Any) -> Model:
     """A model of what our own tables keep, `fields` before those of `row`.
 
     It is not validated: an integer that was kept stays an integer, numpy columns are not copied, and a row of an older version is still shown. A field that
     is not given is absent from the answer. This does what `model_construct` does without its look for aliases and defaults, which cost ten times as much.
     """
-    held = {**row, **fields} if row else fields
-    if not held.keys() <= model.model_fields.keys():
-        known = _field_names(model)
-        held = {known[name]: value for name, value in held.items() if name in known}
-    made = model.__new__(model)
-    object.__setattr__(made, "__dict__", held)
-    object.__setattr__(made, "__pydantic_fields_set__", set(held))
-    object.__setattr__(made, "__pydantic_extra__", None)
-    object.__setattr__(made, "__pydantic_private__", None)
-    return made
+    values = {**row, **fields} if row else fields
+    if not values.keys() <= model.model_fields.keys():
+        field_names = _field_names(model)
+        values = {field_names[name]: value for name, value in values.items() if name in field_names}
+    instance = model.__new__(model)
+    object.__setattr__(instance, "__dict__", values)
+    object.__setattr__(instance, "__pydantic_fields_set__", set(values))
+    object.__setattr__(instance, "__pydantic_extra__", None)
+    object.__setattr__(instance, "__pydantic_private__", None)
+    return instance
 
 
 @cache
@@ -57,18 +57,18 @@ def _has_aliases(model: type[BaseModel]) -> bool:
     return any(name != json for name, json in _names_in_json(model).items())
 
 
-def _fields(model: BaseModel) -> dict[str, Any]:
+def _model_fields(model: BaseModel) -> dict[str, Any]:
     """One level of a model; orjson comes back for the models in it."""
-    held, given = model.__dict__, model.model_fields_set
-    if len(held) == len(given) and not _has_aliases(type(model)):
-        return held
+    values, given_names = model.__dict__, model.model_fields_set
+    if len(values) == len(given_names) and not _has_aliases(type(model)):
+        return values
     names = _names_in_json(type(model))
-    return {names[name]: value for name, value in held.items() if name in given}
+    return {names[name]: value for name, value in values.items() if name in given_names}
 
 
-def _other(value: Any) -> Any:
+def _encode_other(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return _fields(value)
+        return _model_fields(value)
     # orjson takes contiguous arrays of native numbers; text and object arrays and strided views come here.
     if isinstance(value, np.ndarray):
         return value.tolist() if value.dtype.kind in "OU" else np.ascontiguousarray(value)
@@ -77,7 +77,7 @@ def _other(value: Any) -> Any:
     raise TypeError
 
 
-def _rounded(value: Any, depth: int = 0) -> Any:
+def _fit_large_numbers(value: Any, depth: int = 0) -> Any:
     # What is deeper orjson refuses too.
     if depth > MOST_DEEP:
         raise TypeError("nested too deep")
@@ -87,29 +87,29 @@ def _rounded(value: Any, depth: int = 0) -> Any:
         except OverflowError:
             return None
     if isinstance(value, BaseModel):
-        return _rounded(_fields(value), depth)
+        return _fit_large_numbers(_model_fields(value), depth)
     if isinstance(value, dict):
-        return {name: _rounded(inner, depth + 1) for name, inner in value.items()}
+        return {name: _fit_large_numbers(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_rounded(inner, depth + 1) for inner in value]
+        return [_fit_large_numbers(inner, depth + 1) for inner in value]
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
-        return _rounded(value.tolist(), depth)
+        return _fit_large_numbers(value.tolist(), depth)
     return value
 
 
-def dump(content: Any) -> bytes:
+def dump_json(content: Any) -> bytes:
     """JSON of models, plain values, datetimes (UTC, RFC 3339) and numpy arrays; NaN and infinity become null, integers beyond 64 bits floats (beyond those, null)."""
     try:
-        return orjson.dumps(content, default=_other, option=_OPTIONS)
+        return orjson.dumps(content, default=_encode_other, option=_OPTIONS)
     except TypeError:
         # One such number in one row, as jsonb keeps 1e308, is no reason to refuse the whole list.
-        return orjson.dumps(_rounded(content), default=_other, option=_OPTIONS)
+        return orjson.dumps(_fit_large_numbers(content), default=_encode_other, option=_OPTIONS)
 
 
-def answer(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
+def json_response(content: Any, cache_control: str = "no-cache", vary: str | None = None) -> Response:
     """A JSON answer; `vary` names the request's header that another form of it hangs on."""
     headers = {"Cache-Control": cache_control, **({} if vary is None else {"Vary": vary})}
-    return Response(dump(content), media_type=JSON, headers=headers)
+    return Response(dump_json(content), media_type=JSON, headers=headers)
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class CachedAnswer:
         return len(self.body) + len(self.packed)
 
 
-def keep(content: Any, level: int = 6) -> CachedAnswer:
+def cache_json(content: Any, level: int = 6) -> CachedAnswer:
     """JSON to be sent many times, compressed at a level of gzip."""
-    return keep_bytes(dump(content), JSON, {}, level)
+    return keep_bytes(dump_json(content), JSON, {}, level)
 
 
 def keep_bytes(body: bytes, media_type: str, headers: Mapping[str, str], level: int) -> CachedAnswer:
@@ -139,17 +139,17 @@ def keep_bytes(body: bytes, media_type: str, headers: Mapping[str, str], level: 
     return CachedAnswer(body, gzip.compress(body, level, mtime=0), tag, media_type, headers)
 
 
-def tagged(request: Request, kept: CachedAnswer, vary: str | None = None) -> Response:
-    """A kept answer with its entity tag; 304 without a body where the caller has it already. `vary`: see `answer`."""
+def tagged_response(request: Request, kept: CachedAnswer, vary: str | None = None) -> Response:
+    """A kept answer with its entity tag; 304 without a body where the caller has it already. `vary`: see `json_response`."""
     headers = {
         **kept.headers,
         "ETag": kept.tag,
         "Cache-Control": "no-cache",
         "Vary": "Accept-Encoding" if vary is None else f"{vary}, Accept-Encoding",
     }
-    held = request.headers.get("if-none-match", "")
-    if held.strip() == "*" or kept.tag.removeprefix("W/") in {
-        part.strip().removeprefix("W/") for part in held.split(",")
+    known_tags = request.headers.get("if-none-match", "")
+    if known_tags.strip() == "*" or kept.tag.removeprefix("W/") in {
+        part.strip().removeprefix("W/") for part in known_tags.split(",")
     }:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -162,15 +162,15 @@ def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
     return [None if value < 0 else value for value in values.tolist()]
 
 
-def ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
+def stall_ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
     """Stalls over data sent, in times of one count of data, to five digits; NaN where either is unknown or nothing was sent."""
     flits = np.asarray(flits, dtype=np.float64)
     out = np.full(flits.shape, np.nan)
     np.divide(stall_cycles, flits, out=out, where=flits > 0)
-    return significant(out)
+    return round_significant(out)
 
 
-def significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.float32]:
+def round_significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.float32]:
     """Values to so many digits, as floats that are written with no more: a whole machine's ratios shrink by a third."""
     size = np.zeros(values.shape)
     np.log10(np.abs(values), out=size, where=np.abs(values) > 0)
@@ -178,16 +178,16 @@ def significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.floa
     return (np.rint(values * unit) / unit).astype(np.float32)
 
 
-def number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A float as JSON has it."""
     return None if not np.isfinite(value) else float(value)
 
 
-def moment(epoch_s: float | None) -> datetime | None:
+def utc_time(epoch_s: float | None) -> datetime | None:
     """A time from epoch seconds."""
     return None if epoch_s is None else datetime.fromtimestamp(epoch_s, UTC)
 
 
-def moments(epoch_s: NDArray[np.int64]) -> list[str]:
+def utc_texts(epoch_s: NDArray[np.int64]) -> list[str]:
     """RFC 3339 times of whole seconds."""
     return [f"{text}Z" for text in np.datetime_as_string(epoch_s.astype("datetime64[s]")).tolist()]

@@ -14,7 +14,7 @@ from flitwatch_api import problems, site, tracing
 from flitwatch_api.advice.http import http as advice
 from flitwatch_api.alerts.http import http as alerts
 from flitwatch_api.counters.http import http as counters
-from flitwatch_api.description import describe, text
+from flitwatch_api.description import describe_access, render_description
 from flitwatch_api.diagnosis.http import http as diagnosis
 from flitwatch_api.estimates.http import http as estimates
 from flitwatch_api.events.http import http as events
@@ -82,7 +82,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     app = FastAPI(
         title="Flitwatch",
-        version=_version(),
+        version=_package_version(),
         summary="Who, what and when of network noise on supercomputers",
         docs_url=None,
         redoc_url=None,
@@ -94,7 +94,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.metrics = metrics
     app.state.oidc, app.state.directory = provider_of(chosen), directory_of(chosen)
     app.state.site, app.state.documentation = site.Site(chosen.web), site.Site(chosen.docs)
-    problems.install(app)
+    problems.install_handlers(app)
     api = APIRouter(prefix=BASE)
     for part in (
         fabrics,
@@ -125,7 +125,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health)
     app.include_router(description)
     app.include_router(site.http)
-    describe(app)
+    describe_access(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
     app.add_middleware(
         SecurityMiddleware,
@@ -135,7 +135,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
-    tracing.install(app, _version())
+    tracing.install_tracing(app, _package_version())
     app.add_middleware(Heads, base=BASE)
     app.add_middleware(RequestIdMiddleware, access_log=chosen.api_access_log)
     return app
@@ -143,10 +143,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 @description.get("/openapi.json", include_in_schema=False)
 async def openapi(request: Request) -> Response:
-    return Response(text(request.app), media_type="application/json", headers={"Cache-Control": "no-cache"})
+    return Response(
+        render_description(request.app), media_type="application/json", headers={"Cache-Control": "no-cache"}
+    )
 
 
-def _version() -> str:
+def _package_version() -> str:
     try:
         return version("flitwatch")
     except PackageNotFoundError:

@@ -21,26 +21,26 @@ PARQUET = "application/vnd.apache.parquet"
 CONTENT: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in (ARROW, PARQUET)}
 
 
-def wanted(request: Request) -> str | None:
+def choose_format(request: Request) -> str | None:
     """The columnar format that the caller accepts; None where JSON is meant, or weighs more (`q`, RFC 9110)."""
     weights: dict[str, float] = {}
     for part in request.headers.get("accept", "").split(","):
         kind, *parameters = (word.strip().lower() for word in part.split(";"))
-        weights[kind] = next((_weight(word[2:]) for word in parameters if word.startswith("q=")), 1.0)
+        weights[kind] = next((_parse_weight(word[2:]) for word in parameters if word.startswith("q=")), 1.0)
     json = weights.get("application/json", 0.0)
     # The first of the heaviest; what weighs as much as JSON was named on purpose.
     best = max((kind for kind in weights if kind in CONTENT), key=weights.__getitem__, default=None)
     return best if best is not None and weights[best] > 0 and weights[best] >= json else None
 
 
-def _weight(text: str) -> float:
+def _parse_weight(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return 0.0
 
 
-async def send(
+async def send_columns(
     kind: str,
     ts: NDArray[np.int64],
     routers: NDArray[np.int64] | None,
@@ -62,11 +62,11 @@ async def send(
     about : mapping of str to str
         The schema's metadata.
     """
-    body = await anyio.to_thread.run_sync(_bytes, kind, ts, routers, values, about)
+    body = await anyio.to_thread.run_sync(_encode_table, kind, ts, routers, values, about)
     return Response(body, media_type=kind, headers={"Cache-Control": "no-cache", "Vary": "Accept"})
 
 
-def _bytes(
+def _encode_table(
     kind: str,
     ts: NDArray[np.int64],
     routers: NDArray[np.int64] | None,
@@ -76,7 +76,7 @@ def _bytes(
     import pyarrow as pa
 
     out = io.BytesIO()
-    table = _table(ts, routers, values).replace_schema_metadata(dict(about))
+    table = _build_table(ts, routers, values).replace_schema_metadata(dict(about))
     if kind == PARQUET:
         import pyarrow.parquet as parquet
 
@@ -87,7 +87,9 @@ def _bytes(
     return out.getvalue()
 
 
-def _table(ts: NDArray[np.int64], routers: NDArray[np.int64] | None, values: Mapping[str, NDArray[Any]]) -> pa.Table:
+def _build_table(
+    ts: NDArray[np.int64], routers: NDArray[np.int64] | None, values: Mapping[str, NDArray[Any]]
+) -> pa.Table:
     import pyarrow as pa
 
     width = 1 if routers is None else len(routers)

@@ -13,12 +13,12 @@ from flitwatch_api.problems import MEDIA_TYPE
 BASE = "/api/v1"
 
 
-def text(app: FastAPI) -> bytes:
+def render_description(app: FastAPI) -> bytes:
     """The description, stable from run to run."""
     return (json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def describe(app: FastAPI) -> None:
+def describe_access(app: FastAPI) -> None:
     """Have the description tell what each endpoint asks of its caller, and the answers to those who lack it."""
     plain = app.openapi
 
@@ -33,13 +33,13 @@ def describe(app: FastAPI) -> None:
         for path, item in document["paths"].items():
             if path.startswith(BASE):
                 for method, operation in item.items():
-                    _complete(operation, requirement_of({method.upper()}, operation))
+                    _complete_operation(operation, requirement_of({method.upper()}, operation))
         return document
 
     app.openapi = complete  # type: ignore[method-assign]
 
 
-def _complete(operation: dict[str, Any], need: Requirement) -> None:
+def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:
     operation.update({ROLE: need.role, SCOPE: need.scope, CHANGES: need.changes})
     answers = {"429": "Too many requests; Retry-After says when to come back", "401": "A login or a token is needed"}
     if need.role != "anyone":

@@ -53,9 +53,9 @@ class RequestIdMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(HEADER, "")
-        name = given if _FIT.fullmatch(given) else secrets.token_hex(8)
-        held, begin = request_id.set(name), time.perf_counter()
+        given_id = Headers(scope=scope).get(HEADER, "")
+        name = given_id if _FIT.fullmatch(given_id) else secrets.token_hex(8)
+        context_token, begin = request_id.set(name), time.perf_counter()
 
         noted = ResponseRecorder(send, {HEADER: name})
         try:
@@ -71,4 +71,4 @@ class RequestIdMiddleware:
                     "caller": None if caller is None else caller.name,
                 }
                 log.info("%s %s %s", scope["method"], scope["path"], noted.status, extra={"fields": fields})
-            request_id.reset(held)
+            request_id.reset(context_token)

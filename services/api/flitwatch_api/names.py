@@ -33,7 +33,7 @@ NOBODYS = RESERVED | {"the schedule"}
 
 @dataclass(frozen=True)
 class Names:
-    """How names are shown to one caller.
+    """Names as one caller may see them.
 
     Attributes
     ----------
@@ -55,16 +55,16 @@ class Names:
 
     @property
     def pseudonyms(self) -> bool:
-        """Whether names are replaced."""
+        """Return whether names are replaced."""
         return self.key is not None
 
     def user(self, name: str) -> str:
         """A user's name, or a pseudonym that stays the same on this site."""
-        return name if name == self.own else self._shown("user", name)
+        return name if name == self.own else self._mask_name("user", name)
 
     def application(self, name: str) -> str:
         """A job's name, or its pseudonym."""
-        return self._shown("app", name)
+        return self._mask_name("app", name)
 
     def job(self, row: AnyRow) -> AnyRow:
         """A row about a job (or its neighbour), with its user, account, name and the names of its steps as the caller may see them."""
@@ -73,7 +73,7 @@ class Names:
         shown = dict(row)
         for column, kind in (("user", "user"), ("account", "account"), ("name", "app")):
             if shown.get(column) is not None:
-                shown[column] = self._shown(kind, str(shown[column]))
+                shown[column] = self._mask_name(kind, str(shown[column]))
         return cast(AnyRow, shown)
 
     def path(self, text: str) -> str:
@@ -81,7 +81,7 @@ class Names:
         return text if self.key is None else text.rsplit("/", 1)[-1]
 
     def author(self, name: str) -> str:
-        """Who made something: an account's name as that of a user; who is nobody's account as they are called."""
+        """Return the author of something: an account's name as that of a user; an author without an account as they are called."""
         if name.startswith(VISITOR):
             return "anonymous"
         return name if name in NOBODYS else self.user(name)
@@ -94,19 +94,19 @@ class Names:
         block = block.ljust(64, b"\0")
         return NameMask(bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block), self.own)
 
-    def _shown(self, kind: str, name: str) -> str:
+    def _mask_name(self, kind: str, name: str) -> str:
         if self.key is None:
             return name
         digest = hmac.new(self.key, f"{kind}:{name}".encode(), hashlib.sha256).digest()
         return f"{kind}-{base64.b32encode(digest).decode()[:DIGITS].lower()}"
 
 
-def replaced(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
+def replace_names(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
     """Text, or plain data with texts in it, with other text for each of these names where it stands as a word of its own; in the order given."""
     if isinstance(held, dict):
-        return {name: replaced(value, words) for name, value in held.items()}
+        return {name: replace_names(value, words) for name, value in held.items()}
     if isinstance(held, list):
-        return [replaced(value, words) for value in held]
+        return [replace_names(value, words) for value in held]
     if not isinstance(held, str):
         return held
     for real, shown in words:
@@ -117,7 +117,7 @@ def replaced(held: Any, words: Sequence[tuple[str | None, str]]) -> Any:
 
 
 def sees_names(request: Request) -> bool:
-    """Whether the caller sees everybody's names; noted, so that the audit log tells that they did."""
+    """Return whether the caller sees all names; recorded, so that the audit log shows that they did."""
     caller = getattr(request.state, "caller", None)
     sees = caller is not None and "names" in caller.scopes
     request.state.saw_names = sees
@@ -125,12 +125,12 @@ def sees_names(request: Request) -> bool:
 
 
 def hides_jobs_from(request: Request) -> bool:
-    """Whether this site shows the caller no job."""
+    """Return whether this site hides all jobs from the caller."""
     return hides_jobs(request.app.state.platform.settings, getattr(request.state, "caller", None))
 
 
 async def names_of(request: Request, conn: Reader) -> Names:
-    """How names are shown to the caller; whoever is not known to be an operator gets pseudonyms."""
+    """Return the names as the caller may see them; a caller who is not known to be an operator gets pseudonyms."""
     if sees_names(request):
         return Names(None)
     return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hides_jobs_from(request))

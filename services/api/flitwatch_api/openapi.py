@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from flitwatch_api.description import text
+from flitwatch_api.description import render_description
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     from flitwatch_api.app import create_app
     from flitwatch_api.settings import Settings
 
-    sys.stdout.buffer.write(text(create_app(Settings(web=None))))
+    sys.stdout.buffer.write(render_description(create_app(Settings(web=None))))
 
 
 if __name__ == "__main__":

@@ -98,12 +98,12 @@ def read_cursor(text: str, *types: type) -> tuple[Any, ...]:
         values = orjson.loads(base64.urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
     except (binascii.Error, ValueError):
         values = None
-    if not (isinstance(values, list) and len(values) == len(types) and all(map(_fits, values, types))):
+    if not (isinstance(values, list) and len(values) == len(types) and all(map(_fits_type, values, types))):
         raise BadRequest("the cursor does not belong to this list", advice="Begin again without a cursor.")
     return tuple(values)
 
 
-def _fits(value: Any, kind: type) -> bool:
+def _fits_type(value: Any, kind: type) -> bool:
     if isinstance(value, bool) or not isinstance(value, kind):
         return False
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What one API process holds: connections, topologies, closed counters, the event hub."""
+"""State of one API process: connections, topologies, closed counters, the event hub."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ async def get_platform(request: Request) -> Platform:
     return platform
 
 
-async def _reader(platform: Annotated[Platform, Depends(get_platform)]) -> AsyncIterator[Connection]:
+async def _open_reader(platform: Annotated[Platform, Depends(get_platform)]) -> AsyncIterator[Connection]:
     async with platform.reading() as conn:
         yield conn
 
 
 ThePlatform = Annotated[Platform, Depends(get_platform)]
-Reader = Annotated[Connection, Depends(_reader)]
+Reader = Annotated[Connection, Depends(_open_reader)]

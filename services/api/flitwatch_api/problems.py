@@ -14,7 +14,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from flitwatch_api.answers import dump
+from flitwatch_api.answers import dump_json
 from flitwatch_api.logs import request_id
 from flitwatch_api.pages import problem_page
 from flitwatch_domain.errors import FlitwatchError
@@ -65,7 +65,7 @@ class Problem(BaseModel):
     errors: list[ParameterProblem] | None = None
 
 
-def problem(
+def problem_response(
     request: Request,
     status: int,
     kind: str,
@@ -93,7 +93,7 @@ def problem(
     if request.url.path.startswith(NAVIGATED) and "text/html" in request.headers.get("accept", ""):
         shown = problem_page(body["title"], detail, body["advice"], request_id.get() or "")
         return Response(shown, status, headers, "text/html; charset=utf-8")
-    return Response(dump(body), status, headers, MEDIA_TYPE)
+    return Response(dump_json(body), status, headers, MEDIA_TYPE)
 
 
 ADVICE = {
@@ -104,28 +104,28 @@ ADVICE = {
 }
 
 
-async def known(request: Request, error: Exception) -> Response:
+async def answer_known_error(request: Request, error: Exception) -> Response:
     """A member of the error tree."""
     assert isinstance(error, FlitwatchError)
     after_s = getattr(error, "retry_after_s", 5)
-    return problem(request, error.status, error.kind, error.message, error.advice, retry_after_s=after_s)
+    return problem_response(request, error.status, error.kind, error.message, error.advice, retry_after_s=after_s)
 
 
-async def invalid(request: Request, error: Exception) -> Response:
+async def answer_invalid_request(request: Request, error: Exception) -> Response:
     """Parameters or a body that do not fit their declaration."""
     assert isinstance(error, RequestValidationError)
-    found = [
+    faults = [
         {"where": ".".join(str(part) for part in item["loc"]), "detail": words_of(str(item["msg"]))}
         for item in error.errors()[:20]
     ]
-    detail = "; ".join(f"{item['where']}: {item['detail']}" for item in found[:3])
-    return problem(
+    detail = "; ".join(f"{item['where']}: {item['detail']}" for item in faults[:3])
+    return problem_response(
         request,
         422,
         "invalid-parameters",
         detail,
         "Correct the parameters named in `errors`; /openapi.json declares all of them.",
-        found,
+        faults,
     )
 
 
@@ -140,25 +140,27 @@ _BY_STATUS = {
 }
 
 
-async def plain(request: Request, error: Exception) -> Response:
-    """What the framework itself refuses: unknown paths, methods, malformed bodies."""
+async def answer_http_error(request: Request, error: Exception) -> Response:
+    """Answer what the framework itself refuses: unknown paths, methods, malformed bodies."""
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "bad-request")
     advice = "Addresses are listed in /openapi.json." if error.status_code in (404, 405) else ""
-    answer = problem(request, error.status_code, kind, str(error.detail), advice)
+    answer = problem_response(request, error.status_code, kind, str(error.detail), advice)
     answer.headers.update(error.headers or {})
     return answer
 
 
-async def database(request: Request, error: Exception) -> Response:
-    """What the database refuses, or that it is away."""
+async def answer_database_error(request: Request, error: Exception) -> Response:
+    """Answer what the database refuses, or that it is unavailable."""
     if isinstance(error, psycopg.errors.QueryCanceled):
-        return problem(request, 413, "too-costly", "the query took longer than the limit api_statement_timeout_ms", "")
+        return problem_response(
+            request, 413, "too-costly", "the query took longer than the limit api_statement_timeout_ms", ""
+        )
     if isinstance(
         error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn | psycopg.errors.UndefinedFunction
     ):
         log.error("the schema is not this version's: %s", error)
-        return problem(
+        return problem_response(
             request,
             503,
             "unavailable",
@@ -166,7 +168,7 @@ async def database(request: Request, error: Exception) -> Response:
             "Ask the operator to run `flitwatch db migrate`.",
         )
     if isinstance(error, psycopg.DataError):
-        return problem(
+        return problem_response(
             request,
             400,
             "bad-request",
@@ -178,30 +180,32 @@ async def database(request: Request, error: Exception) -> Response:
         error, psycopg.OperationalError | PoolTimeout | PoolClosed | psycopg.errors.IdleInTransactionSessionTimeout
     ):
         log.warning("the database does not answer: %s", type(error).__name__)
-        return problem(request, 503, "unavailable", "the database does not answer", "")
-    return await unexpected(request, error)
+        return problem_response(request, 503, "unavailable", "the database does not answer", "")
+    return await answer_unexpected_error(request, error)
 
 
-async def text(request: Request, error: Exception) -> Response:
+async def answer_unicode_error(request: Request, error: Exception) -> Response:
     """Text that is not text: lone surrogates in JSON."""
-    return problem(request, 400, "bad-request", "the request holds text that is not valid Unicode", "Send valid UTF-8.")
+    return problem_response(
+        request, 400, "bad-request", "the request holds text that is not valid Unicode", "Send valid UTF-8."
+    )
 
 
-async def unexpected(request: Request, error: Exception) -> Response:
+async def answer_unexpected_error(request: Request, error: Exception) -> Response:
     """A defect: the log has the story, the caller a reference to it."""
     reference = secrets.token_hex(6)
     log.error("reference %s: %s %s failed", reference, request.method, request.url.path, exc_info=error)
-    return problem(request, 500, "internal", f"an unexpected failure, reference {reference}", "")
+    return problem_response(request, 500, "internal", f"an unexpected failure, reference {reference}", "")
 
 
-def install(app: FastAPI) -> None:
+def install_handlers(app: FastAPI) -> None:
     """Have the application answer every error with a problem document."""
-    app.add_exception_handler(FlitwatchError, known)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, plain)
-    app.add_exception_handler(psycopg.Error, database)
-    app.add_exception_handler(UnicodeError, text)
-    app.add_exception_handler(Exception, unexpected)
+    app.add_exception_handler(FlitwatchError, answer_known_error)
+    app.add_exception_handler(RequestValidationError, answer_invalid_request)
+    app.add_exception_handler(HTTPException, answer_http_error)
+    app.add_exception_handler(psycopg.Error, answer_database_error)
+    app.add_exception_handler(UnicodeError, answer_unicode_error)
+    app.add_exception_handler(Exception, answer_unexpected_error)
 
 
 #: For the routes' declarations.

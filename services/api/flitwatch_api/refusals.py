@@ -27,14 +27,14 @@ def without_values(text: str) -> str:
 
 
 def without_folders(source: str) -> str:
-    """Where records came from, `sacct:/home/alice/jobs.txt` as `sacct:jobs.txt`."""
+    """Return the source of records without folders: `sacct:/home/alice/jobs.txt` as `sacct:jobs.txt`."""
     kind, colon, place = source.partition(":")
     if not (colon and kind.replace("_", "").isalnum()):
         kind, colon, place = "", "", source
     return kind + colon + place.rsplit("/", 1)[-1]
 
 
-def public(row: dict[str, Any]) -> dict[str, Any]:
+def redact_record(row: dict[str, Any]) -> dict[str, Any]:
     """A refused record, or an event about some, as everybody may read it."""
     shown = {field: without_values(row[field]) for field in ("reason", "where") if isinstance(row.get(field), str)}
     if isinstance(row.get("source"), str):

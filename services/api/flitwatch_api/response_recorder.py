@@ -1,4 +1,4 @@
-"""What middleware learns of an answer on its way out."""
+"""Recorder of an answer's status for middleware."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every answer carries, and what no request may do: foreign hosts, foreign origins, endless bodies."""
+"""Security of requests and answers: headers of every answer, and refusal of foreign hosts, foreign origins and endless bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from flitwatch_api.problems import problem
+from flitwatch_api.problems import problem_response
 from flitwatch_db.tasks.files import MAX_FILE_BYTES
 
 MAX_BODY_BYTES = 1 << 20
@@ -55,8 +55,8 @@ def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
 
 def host_name(authority: str) -> str | None:
     """The name of a Host header without its port, in small letters; None where it is not a host and a port (RFC 9110, section 7.2)."""
-    found = _AUTHORITY.fullmatch(authority)
-    return None if found is None else found["name"].strip("[]").lower()
+    match = _AUTHORITY.fullmatch(authority)
+    return None if match is None else match["name"].strip("[]").lower()
 
 
 class SecurityMiddleware:
@@ -101,35 +101,39 @@ class SecurityMiddleware:
                     headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)
             await send(message)
 
-        taken, answered = _lingering(receive, completed) if _closes(scope) else (receive, completed)
-        refusal = self._refusal(scope)
+        wrapped_receive, answered = (
+            _linger_for_body(receive, completed) if _closes_connection(scope) else (receive, completed)
+        )
+        refusal = self._find_refusal(scope)
         if refusal is not None:
-            await refusal(scope, taken, answered)
+            await refusal(scope, wrapped_receive, answered)
             return
-        name, most, _ = _limit(scope)
+        name, most, _ = _body_limit(scope)
         # Beyond that of a file, so that the route sees that there is more and says so.
-        bounded = _bounded(taken, most if most == MAX_BODY_BYTES else 2 * most, _too_long(name, most))
+        bounded = _bound_body(wrapped_receive, most if most == MAX_BODY_BYTES else 2 * most, _too_long(name, most))
         await self.app(scope, bounded, answered)
 
-    def _refusal(self, scope: Scope) -> ASGIApp | None:
+    def _find_refusal(self, scope: Scope) -> ASGIApp | None:
         headers, request = Headers(scope=scope), Request(scope)
         hosts = headers.getlist("host")
         host = hosts[0] if hosts else ""
         if len(hosts) > 1 or (host and host_name(host) is None):
             advice = "Send one Host header with a name, or an address, and perhaps a port."
-            return problem(request, 400, "bad-request", "the Host header is not valid", advice)
+            return problem_response(request, 400, "bad-request", "the Host header is not valid", advice)
         aside = self.metrics_port is not None and (scope.get("server") or ("", None))[1] == self.metrics_port
         if aside and (scope["path"] not in METRICS_PATHS or scope["method"] not in SAFE):
             advice = f"It answers {', '.join(sorted(METRICS_PATHS))}."
-            return problem(request, 404, "not-found", "this port is for scrapers and probes", advice)
+            return problem_response(request, 404, "not-found", "this port is for scrapers and probes", advice)
         if not aside and self.hosts and host_name(host) not in self.hosts:
             advice = (
                 "Use the name under which the service is published, or have the operator allow this one (--allow-host)."
             )
-            return problem(request, 400, "bad-request", "this service does not answer to that host name", advice)
+            return problem_response(
+                request, 400, "bad-request", "this service does not answer to that host name", advice
+            )
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in SAFE and urlsplit_netloc(origin) != host.lower():
-            return problem(
+            return problem_response(
                 request,
                 403,
                 "forbidden",
@@ -137,9 +141,9 @@ class SecurityMiddleware:
                 "Send it without an Origin header from a script.",
             )
         length = headers.get("content-length", "0")
-        name, most, advice = _limit(scope)
+        name, most, advice = _body_limit(scope)
         if not (length.isascii() and length.isdigit()) or int(length) > most:
-            return problem(request, 413, "too-costly", _too_long(name, most), advice)
+            return problem_response(request, 413, "too-costly", _too_long(name, most), advice)
         return None
 
 
@@ -151,7 +155,7 @@ def urlsplit_netloc(origin: str) -> str:
         return ""
 
 
-def _limit(scope: Scope) -> tuple[str, int, str]:
+def _body_limit(scope: Scope) -> tuple[str, int, str]:
     """Name and bytes of the limit of a request's body, and what to do about one that is longer."""
     if scope["path"] == FILES_PATH and scope["method"] == "POST":
         return "MAX_FILE_BYTES", MAX_FILE_BYTES, SMALLER_FILE
@@ -162,16 +166,16 @@ def _too_long(name: str, most: int) -> str:
     return f"the body is too long; the limit {name} is {most:,}"
 
 
-def _closes(scope: Scope) -> bool:
-    """Whether the connection ends with the answer to this request, which has a body that comes without being asked for."""
+def _closes_connection(scope: Scope) -> bool:
+    """Return whether the connection ends with the answer to this request, whose body comes without being asked for."""
     headers = Headers(scope=scope)
     last = scope["http_version"] == "1.0" or "close" in headers.get("connection", "").lower()
     body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     return last and body and "expect" not in headers
 
 
-def _lingering(receive: Receive, send: Send) -> tuple[Receive, Send]:
-    """Where an answer comes before the whole body, the connection stays until the body is here: who still sends would lose the answer."""
+def _linger_for_body(receive: Receive, send: Send) -> tuple[Receive, Send]:
+    """Keep the connection open until the body has arrived, if the answer comes first: a client that still sends would lose the answer."""
     seen, whole = 0, False
 
     async def counted() -> Message:
@@ -198,7 +202,7 @@ def _lingering(receive: Receive, send: Send) -> tuple[Receive, Send]:
     return counted, lingering
 
 
-def _bounded(receive: Receive, most: int, why: str) -> Receive:
+def _bound_body(receive: Receive, most: int, why: str) -> Receive:
     """Ends bodies without a length where the limit is: whoever reads on is refused with 413."""
     seen = 0
 

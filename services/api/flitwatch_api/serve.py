@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
         self._captured_signals.clear()
 
 
-def server(
+def make_server(
     settings: Settings,
     host: str,
     port: int,
@@ -77,7 +77,7 @@ def server(
     return Server(config, app, heartbeat)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 chooses a free one.
 
     Raises
@@ -107,7 +107,7 @@ def _allow_files(number: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def serve(
+def serve_api(
     settings: Settings,
     host: str,
     port: int,
@@ -127,8 +127,10 @@ def serve(
     """
     _allow_files(_most_connections(settings) + OTHER_FILES)
     with contextlib.ExitStack() as stack:
-        listening = [stack.enter_context(listen(host, port))]
+        listening = [stack.enter_context(open_listener(host, port))]
         if settings.api_metrics_port is not None:
-            listening.append(stack.enter_context(listen(metrics_host, settings.api_metrics_port)))
+            listening.append(stack.enter_context(open_listener(metrics_host, settings.api_metrics_port)))
         announce()
-        server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat).run(sockets=listening)
+        make_server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat).run(
+            sockets=listening
+        )

@@ -1,4 +1,4 @@
-"""What the API is told from outside: environment variables with the prefix FLITWATCH_, or arguments of `flitwatch api`."""
+"""Settings of the API: environment variables with the prefix FLITWATCH_, or arguments of `flitwatch api`."""
 
 from __future__ import annotations
 
@@ -190,7 +190,9 @@ class Settings(BaseSettings):
         try:
             return cls(**given)
         except ValidationError as problem:
-            faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
+            faults = [
+                f"FLITWATCH_{str(error['loc'][0]).upper()}: {words_of(error['msg'])}" for error in problem.errors()
+            ]
             raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
     @field_validator(
@@ -204,12 +206,12 @@ class Settings(BaseSettings):
         mode="before",
     )
     @classmethod
-    def _split(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("advice_parts")
     @classmethod
-    def _parts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_parts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         try:
             Parts.of(value)
         except BadRequest as wrong:
@@ -218,7 +220,7 @@ class Settings(BaseSettings):
 
     @field_validator("api_frame_ancestors")
     @classmethod
-    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         # They are written into a header: what is no origin could end the policy, or open it to everybody.
         for part in value:
             if not _ORIGIN.fullmatch(part):
@@ -238,13 +240,13 @@ class Settings(BaseSettings):
 
     @field_validator("api_remotes")
     @classmethod
-    def _remotes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_remotes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         remote_addresses.read_all(value)
         return value
 
     @field_validator("api_trusted_proxies")
     @classmethod
-    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         # The server takes what is no network for a name, and `*` for everybody.
         try:
             return tuple(str(ip_network(part)) for part in value)

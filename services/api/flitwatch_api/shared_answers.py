@@ -73,36 +73,36 @@ class SharedAnswers:
             return tuple(self._seen[kind, of] for kind in sorted(kinds) for of in (fabric_id, None))
 
         mark = seen()
-        kept = self._kept.get(key)
-        if kept is not None and kept.mark == mark and kept.expires_s > time.monotonic():
+        entry = self._kept.get(key)
+        if entry is not None and entry.mark == mark and entry.expires_s > time.monotonic():
             self._kept.move_to_end(key)
-            return kept.answer
+            return entry.answer
         task = self._working.get((key, mark))
         if task is None:
-            task = asyncio.create_task(self._work(key, mark, seen, work))
+            task = asyncio.create_task(self._make_answer(key, mark, seen, work))
             self._working[key, mark] = task
-            task.add_done_callback(lambda done: self._ended((key, mark), done))
+            task.add_done_callback(lambda done: self._end_work((key, mark), done))
         return await asyncio.shield(task)
 
-    async def _work(
+    async def _make_answer(
         self, key: Hashable, mark: Mark, seen: Callable[[], Mark], work: Callable[[], Awaitable[CachedAnswer]]
     ) -> CachedAnswer:
         expires_s = time.monotonic() + KEPT_S
         answer = await work()
         if self._hears() and seen() == mark:
-            self._drop(key)
+            self._drop_entry(key)
             self._kept[key] = _Kept(answer, mark, expires_s)
             self.bytes += answer.bytes
             while self.bytes > self._most:
-                self._drop(next(iter(self._kept)))
+                self._drop_entry(next(iter(self._kept)))
         return answer
 
-    def _drop(self, key: Hashable) -> None:
+    def _drop_entry(self, key: Hashable) -> None:
         old = self._kept.pop(key, None)
         if old is not None:
             self.bytes -= old.answer.bytes
 
-    def _ended(self, key: Hashable, task: asyncio.Task[CachedAnswer]) -> None:
+    def _end_work(self, key: Hashable, task: asyncio.Task[CachedAnswer]) -> None:
         self._working.pop(key, None)
         if not task.cancelled():
             # Whoever waited for it may have left.

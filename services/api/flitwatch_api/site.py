@@ -59,18 +59,18 @@ class Site:
     def get(self, path: str) -> File | None:
         """The file of a path; of a place of the page the index. Names of machines and jobs may hold dots."""
         name = path.lstrip("/")
-        found = self.file(name or INDEX)
+        file = self.file(name or INDEX)
         is_place = "/" in name and not name.startswith(HASHED)
-        if found is None and (is_place or "." not in name):
-            found = self._files.get(INDEX)
-        return found
+        if file is None and (is_place or "." not in name):
+            file = self._files.get(INDEX)
+        return file
 
     def file(self, name: str) -> File | None:
         """The file of exactly that name."""
-        self._refresh()
+        self._refresh_files()
         return self._files.get(name)
 
-    def _refresh(self) -> None:
+    def _refresh_files(self) -> None:
         if self.folder is None:
             return
         try:
@@ -80,14 +80,14 @@ class Site:
         stamp = (status.st_mtime_ns, status.st_size)
         if stamp != self._stamp:
             self._files = {
-                path.relative_to(self.folder).as_posix(): _read(path, self.folder)
+                path.relative_to(self.folder).as_posix(): _read_file(path, self.folder)
                 for path in sorted(self.folder.rglob("*"))
                 if path.is_file() and not path.is_symlink() and path.suffix != ".map"
             }
             self._stamp = stamp
 
 
-def _read(path: Path, folder: Path) -> File:
+def _read_file(path: Path, folder: Path) -> File:
     body = path.read_bytes()
     kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     if kind.startswith("text/"):
@@ -120,7 +120,7 @@ async def documentation(request: Request, path: str) -> Response:
                 "the documentation is not built", advice="Build it with `make docs`, or read the folder docs/."
             )
         raise NotFound(f"the documentation has no page /{path[:200]}", advice="Begin at /docs/.")
-    return _answer(request, file)
+    return _file_response(request, file)
 
 
 @http.api_route("/{path:path}", methods=["GET", "HEAD"])
@@ -139,10 +139,10 @@ async def page(request: Request, path: str) -> Response:
                 advice="Build it with `make web`, or use the API below /api/v1; /openapi.json describes it.",
             )
         raise NotFound(f"the page has no file /{path[:200]}", advice="Reload the page: it was probably rebuilt.")
-    return _answer(request, file)
+    return _file_response(request, file)
 
 
-def _answer(request: Request, file: File) -> Response:
+def _file_response(request: Request, file: File) -> Response:
     headers = {"ETag": file.tag, "Cache-Control": file.cache_control, "Vary": "Accept-Encoding"}
     if file.tag.removeprefix("W/") in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)

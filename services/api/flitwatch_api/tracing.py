@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
-def install(app: FastAPI, version: str) -> None:
+def install_tracing(app: FastAPI, version: str) -> None:
     """Trace the application; without an endpoint in the environment nothing is loaded. Sampling and names follow OpenTelemetry's own variables.
 
     Raises

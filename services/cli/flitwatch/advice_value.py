@@ -8,14 +8,14 @@ from typing import Any
 
 import orjson
 
-from flitwatch.console import emit, progress
+from flitwatch.console import make_progress, print_result
 
 NAME = "advice-value"
 SUMMARY = "Node-hours that following advice saves, and what it costs in waiting."
 SEEDS = 5
 
 
-def run(
+def run_advice_study(
     seeds: int | None,
     first: int | None,
     days: int | None,
@@ -42,24 +42,24 @@ def run(
             *(f"--world {world}" for world in worlds),
         ]
     )
-    with progress("") as bar:
+    with make_progress("") as bar:
         task = bar.add_task(NAME, total=None)
 
         def tell(done: int, total: int, message: str) -> None:
             bar.update(task, completed=done, total=total, description=message)
 
         with open_executor(executor, processes) as pool:
-            answer = study.run(worlds or (LOGGED if log else USUAL), seeds, days, pool, command, tell, first, log)
-    page = report.markdown(answer)
+            answer = study.run_study(worlds or (LOGGED if log else USUAL), seeds, days, pool, command, tell, first, log)
+    page = report.to_markdown(answer)
     if out is not None:
-        _write(out, answer, page)
+        _write_report(out, answer, page)
     if as_json:
-        emit({name: value for name, value in answer.items() if name != "points"}, as_json)
+        print_result({name: value for name, value in answer.items() if name != "points"}, as_json)
     else:
         print(page)
 
 
-def _write(out: Path, answer: dict[str, Any], page: str) -> None:
+def _write_report(out: Path, answer: dict[str, Any], page: str) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     out.with_suffix(".md").write_text(page)
     out.with_suffix(".json").write_bytes(orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

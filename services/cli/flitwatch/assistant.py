@@ -18,8 +18,8 @@ from pydantic import Field
 
 from flitwatch import stored
 from flitwatch.console import Moment
-from flitwatch.hottest import hottest
-from flitwatch.rest import Place, asking
+from flitwatch.hottest import load_hot_lists
+from flitwatch.rest import Place, open_client
 from flitwatch_domain.build import build_name
 from flitwatch_domain.errors import FlitwatchError
 
@@ -56,7 +56,7 @@ Routing = Literal["minimal", "adaptive0", "adaptive1", "adaptive2", "adaptive3"]
 
 
 class Tools:
-    """What an assistant may ask of one platform, with one token's rights.
+    """Tools of an assistant for one platform, with the rights of one token.
 
     Parameters
     ----------
@@ -70,18 +70,18 @@ class Tools:
         self._at, self._allow_tasks = at, allow_tasks
 
     @contextmanager
-    def _asking(self) -> Iterator[Client]:
+    def _open_client(self) -> Iterator[Client]:
         """A client; a refusal reaches the assistant with its reason."""
         try:
-            with asking(self._at) as fw:
+            with open_client(self._at) as fw:
                 yield fw
         except (FlitwatchError, click.BadParameter) as refused:
             raise ToolError(str(refused)) from None
 
     def explain_job(self, job_id: Job, cluster: Cluster = None, at: Time = None) -> CallToolResult:
         """Say whether a job is slow, since when, which links carry it, who may be behind it, how sure that is and what would help; `chain` is the answer in sentences."""
-        with self._asking() as fw:
-            return answer(fw.explanation(job_id, cluster=cluster, at=at))
+        with self._open_client() as fw:
+            return make_result(fw.explanation(job_id, cluster=cluster, at=at))
 
     def top(
         self,
@@ -90,26 +90,28 @@ class Tools:
         most: Most = 10,
     ) -> CallToolResult:
         """List a machine's hottest groups, links and jobs in the newest window; `ratio` is the time stalled over the time of sending, `window_s` is in seconds. Without `fabric`, the first machine with counters."""
-        with self._asking() as fw:
-            return answer({**hottest(fw, fabric, sort, most), "units": _units("flits", "stall_cycles", "ratio")})
+        with self._open_client() as fw:
+            return make_result(
+                {**load_hot_lists(fw, fabric, sort, most), "units": _select_units("flits", "stall_cycles", "ratio")}
+            )
 
     def fabric_series(self, fabric: Fabric, start: Time = None, end: Time = None, points: Points = 60) -> CallToolResult:  # fmt: skip
         """Give a machine's flits, stalls and coverage over time, step by step, with gaps and events; without times, the API's usual window."""
-        with self._asking() as fw:
+        with self._open_client() as fw:
             machine = fw.api.fabric_detail(fabric)
-            found = fw.api.overview(fabric, from_=start, to=end, points=points)
+            series = fw.api.overview(fabric, from_=start, to=end, points=points)
         head = {"fabric": machine["name"], "simulated": machine["simulated"]}
-        return answer({**head, **found, "units": {name: unit for name, unit in UNITS.items() if name in found}})
+        return make_result({**head, **series, "units": {name: unit for name, unit in UNITS.items() if name in series}})
 
     def job_series(
         self, job_id: Job, cluster: Cluster = None, start: Time = None, end: Time = None, points: Points = 60
     ) -> CallToolResult:
         """Give what was counted on a job's own network cards and on the links of its routers while it ran, step by step; each part says its unit."""
-        with self._asking() as fw:
+        with self._open_client() as fw:
             job = fw.api.job(job_id, cluster=cluster)
-            found = fw.api.counters(job_id, cluster=cluster, from_=start, to=end, points=points)
+            series = fw.api.counters(job_id, cluster=cluster, from_=start, to=end, points=points)
         head = {"job_id": job["job_id"], "cluster": job["cluster"], "simulated": job["simulated"]}
-        return answer({**head, **found, "units": _units("ts", "step_s")})
+        return make_result({**head, **series, "units": _select_units("ts", "step_s")})
 
     def blame(
         self,
@@ -119,13 +121,13 @@ class Tools:
         most: Most = 20,
     ) -> CallToolResult:
         """Say who goes with slow runs of an application, by the newest stored estimate: verdict, reasons, extra seconds and lost node-hours with their intervals."""
-        with self._asking() as fw:
-            return answer(stored.blame(fw, application, nodes, by, most))
+        with self._open_client() as fw:
+            return make_result(stored.load_blame(fw, application, nodes, by, most))
 
     def forecast(self, application: Application, nodes: Nodes = None) -> CallToolResult:
         """Say how long the next steps of an application's running jobs will take, in seconds with intervals, and how far such forecasts could be trusted so far."""
-        with self._asking() as fw:
-            return answer(stored.forecast(fw, application, nodes))
+        with self._open_client() as fw:
+            return make_result(stored.load_forecast(fw, application, nodes))
 
     def what_if(
         self,
@@ -140,21 +142,23 @@ class Tools:
             raise ToolError(
                 "this server only reads, and a what-if starts a task. Who runs it can start it with: flitwatch mcp --allow-tasks"
             )
-        with self._asking() as fw:
+        with self._open_client() as fw:
             moment = Moment().convert(at, None, None)
-            given = {"fabric": fabric, "job": job_id, "at_s": moment, "seeds": seeds}
+            arguments = {"fabric": fabric, "job": job_id, "at_s": moment, "seeds": seeds}
             chosen = {} if routings is None else {"routings": routings}
-            return answer(fw.api.start({"name": "sim.whatif", "args": given | chosen}))
+            return make_result(fw.api.start({"name": "sim.whatif", "args": arguments | chosen}))
 
     def task(self, task_id: Annotated[int, Field(ge=1, description="The task's number.")]) -> CallToolResult:
         """Read one task: its state, progress and, once it succeeded, its result. What a what-if says is simulated."""
-        with self._asking() as fw:
-            return answer(fw.api.task(task_id))
+        with self._open_client() as fw:
+            return make_result(fw.api.task(task_id))
 
 
-def server(at: Place, allow_tasks: bool) -> MCPServer[Any]:
+def build_server(at: Place, allow_tasks: bool) -> MCPServer[Any]:
     """A server of the tools, which has yet to be run."""
-    made: MCPServer[Any] = MCPServer("flitwatch", instructions=INSTRUCTIONS, version=build_name(), log_level="WARNING")
+    server: MCPServer[Any] = MCPServer(
+        "flitwatch", instructions=INSTRUCTIONS, version=build_name(), log_level="WARNING"
+    )
     tools = Tools(at, allow_tasks)
     read = (
         tools.explain_job,
@@ -166,17 +170,17 @@ def server(at: Place, allow_tasks: bool) -> MCPServer[Any]:
         tools.task,
     )
     for function in read:
-        _add(made, function, reads=True)
-    _add(made, tools.what_if, reads=False)
-    return made
+        _add_tool(server, function, reads=True)
+    _add_tool(server, tools.what_if, reads=False)
+    return server
 
 
-def _add(to: MCPServer[Any], function: Callable[..., CallToolResult], reads: bool) -> None:
+def _add_tool(to: MCPServer[Any], function: Callable[..., CallToolResult], reads: bool) -> None:
     hints = ToolAnnotations(read_only_hint=reads, destructive_hint=False, open_world_hint=False)
     to.tool(annotations=hints, structured_output=False)(function)
 
 
-def answer(found: Any) -> CallToolResult:
+def make_result(found: Any) -> CallToolResult:
     """An answer as JSON text and as data, with lists cut to MOST_ROWS.
 
     Raises
@@ -185,10 +189,10 @@ def answer(found: Any) -> CallToolResult:
         It is longer than MOST_BYTES all the same.
     """
     left_out: dict[str, int] = {}
-    made = _cut(dict(found), "", left_out)
+    data = _truncate_lists(dict(found), "", left_out)
     if left_out:
-        made["left_out"] = left_out
-    text = orjson.dumps(made)
+        data["left_out"] = left_out
+    text = orjson.dumps(data)
     if len(text) > MOST_BYTES:
         raise ToolError(
             f"the answer takes {len(text):,} bytes; the limit is {MOST_BYTES:,}. Ask for fewer points, rows or a shorter time."
@@ -196,18 +200,20 @@ def answer(found: Any) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text.decode())], structured_content=orjson.loads(text))
 
 
-def _cut(value: Any, where: str, left_out: dict[str, int]) -> Any:
+def _truncate_lists(value: Any, where: str, left_out: dict[str, int]) -> Any:
     """The value with the first rows of each list of objects; columns of figures stay whole, since they belong together."""
     if isinstance(value, dict):
-        return {name: _cut(one, f"{where}.{name}" if where else name, left_out) for name, one in value.items()}
+        return {
+            name: _truncate_lists(item, f"{where}.{name}" if where else name, left_out) for name, item in value.items()
+        }
     if not isinstance(value, list):
         return value
     rows = value
-    if len(value) > MOST_ROWS and all(isinstance(one, dict) for one in value):
+    if len(value) > MOST_ROWS and all(isinstance(item, dict) for item in value):
         rows = value[:MOST_ROWS]
         left_out[where] = left_out.get(where, 0) + len(value) - MOST_ROWS
-    return [_cut(one, where, left_out) for one in rows]
+    return [_truncate_lists(item, where, left_out) for item in rows]
 
 
-def _units(*names: str) -> dict[str, str]:
+def _select_units(*names: str) -> dict[str, str]:
     return {name: UNITS[name] for name in names}

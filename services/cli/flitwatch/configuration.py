@@ -17,12 +17,12 @@ USUAL = Path("/etc/flitwatch/flitwatch.toml")
 SAMPLE = "flitwatch.toml"
 
 
-def sample() -> str:
+def read_sample() -> str:
     """The file as it is installed."""
     return resources.files(__package__).joinpath(SAMPLE).read_text("utf-8")
 
 
-def load() -> None:
+def load_settings() -> None:
     """Set FLITWATCH_NAME for each `name` of the file, unless the environment sets it.
 
     Raises
@@ -43,27 +43,27 @@ def load() -> None:
             raise
         # The services' own: other users of the machine run commands without it.
         return
-    for name, value in values(text, str(place)).items():
+    for name, value in parse_values(text, str(place)).items():
         os.environ.setdefault(name, value)
 
 
-def values(text: str, where: str) -> dict[str, str]:
+def parse_values(text: str, where: str) -> dict[str, str]:
     """Variables by their names."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise BadInput(f"{where}: {problem}") from problem
-    known = re.findall(r"^# (\w+) = ", sample(), re.MULTILINE)
-    found = {}
+    names = re.findall(r"^# (\w+) = ", read_sample(), re.MULTILINE)
+    variables = {}
     for name, value in content.items():
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
             raise BadInput(f"{where}: there is no setting {name}" + (f"; is it {close[0]}?" if close else ""))
-        found[f"FLITWATCH_{name.upper()}"] = _text(value, f"{where}: {name}")
-    return found
+        variables[f"FLITWATCH_{name.upper()}"] = _format_value(value, f"{where}: {name}")
+    return variables
 
 
-def _text(value: object, where: str) -> str:
+def _format_value(value: object, where: str) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     if isinstance(value, (str, int, float)):

@@ -1,4 +1,4 @@
-"""What every command shares: one JSON object on standard output, everything for people on standard error."""
+"""Shared parts of every command: one JSON object on standard output, everything for people on standard error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
 @cache
-def stderr() -> Console:
+def stderr_console() -> Console:
     """Return the console on standard error, where everything meant for a person goes, so that `--json` output can be piped."""
     from rich.console import Console  # which a start without it is spared
 
@@ -39,7 +39,7 @@ def stderr() -> Console:
     return Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
 
 
-def fail(message: str, code: int = 1) -> NoReturn:
+def exit_with_error(message: str, code: int = 1) -> NoReturn:
     """Print one clear line on standard error and exit with `code`."""
     line = " ".join(str(message).split())
     print(f"flitwatch: {line}", file=sys.stderr)
@@ -63,7 +63,7 @@ class Moment(click.ParamType):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        from flitwatch_domain.alerts import seconds
+        from flitwatch_domain.alerts import parse_duration_s
 
         if isinstance(value, float):
             return value
@@ -73,7 +73,7 @@ class Moment(click.ParamType):
             now = ctx.meta.setdefault(__name__, now)
         if value.startswith("-"):
             try:
-                return now - seconds(value[1:])
+                return now - parse_duration_s(value[1:])
             except ValueError as problem:
                 self.fail(str(problem), param, ctx)
         try:
@@ -103,7 +103,7 @@ TIME_LIMIT_S = FiniteRange(0, 86400, min_open=True)
 
 
 class OutPath(click.Path):
-    """Where a result goes, a file or (`folder`) a folder: folders are made, and what cannot be written is said, before the work begins."""
+    """Path of a result, a file or (`folder`) a folder; missing folders are created and unwritable paths are rejected before the work begins."""
 
     def __init__(self, folder: bool = False) -> None:
         super().__init__(file_okay=not folder, dir_okay=folder, writable=True, path_type=Path)
@@ -146,8 +146,12 @@ class Group(click.Group):
     """Commands whose list in the help says the whole first sentence of each, over several lines where it is long; Click's own cuts it off."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        rows = [(name, one.get_short_help_str(10_000)) for name, one in found if one is not None and not one.hidden]
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [
+            (name, command.get_short_help_str(10_000))
+            for name, command in commands
+            if command is not None and not command.hidden
+        ]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
@@ -185,7 +189,7 @@ def executor_option(function: F) -> F:
 
 
 def database_options(function: F) -> F:
-    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.database`."""
+    """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.open_database`."""
     function = click.option(
         "--ephemeral", is_flag=True, help="Use a throw-away embedded database that is gone afterwards."
     )(function)
@@ -215,7 +219,7 @@ def lane_options(function: F) -> F:
     )(function)
 
 
-def emit(result: Mapping[str, Any], as_json: bool) -> None:
+def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a result: one JSON object, or aligned `key: value` lines for a person."""
     if as_json:
         sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
@@ -227,7 +231,7 @@ def emit(result: Mapping[str, Any], as_json: bool) -> None:
         print(f"{key:<{width}}  {shown}")
 
 
-def progress(description: str = "") -> Progress:
+def make_progress(description: str = "") -> Progress:
     """Return a progress display on standard error; silent where standard error is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -237,9 +241,9 @@ def progress(description: str = "") -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=stderr(),
+        console=stderr_console(),
         transient=True,
-        disable=not stderr().is_terminal,
+        disable=not stderr_console().is_terminal,
     )
 
 

@@ -43,7 +43,7 @@ insecure_option = click.option(
 
 @dataclass(frozen=True)
 class Exposure:
-    """How the API is reached.
+    """Host names and anonymous role with which the API answers.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Exposure:
 
 
 def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, insecure: bool, usual: Role) -> Exposure:
-    """How an API that listens on `host` is reached.
+    """Return the exposure of an API that listens on `host`.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from flitwatch.tables import UNKNOWN, clean, number, sparkline, text
+from flitwatch.tables import UNKNOWN, draw_sparkline, format_number, remove_controls, text_or_unknown
 from flitwatch_domain.counters.units import words_of
 from flitwatch_domain.errors import NotFound
 
@@ -69,7 +69,7 @@ class HotLists(TypedDict):
     jobs_running: int
 
 
-def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
+def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
     """The lists, each with at most `most` rows.
 
     Parameters
@@ -86,11 +86,11 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
         There is no such machine, or none at all.
     """
     machines = fw.api.fabrics()["items"]
-    chosen = _chosen(machines, machine)
+    chosen = _choose_machine(machines, machine)
     stalls = fw.api.stalls(str(chosen["id"]))
     at = stalls["at"]
     measured: dict[str, list[Any]] = dict(stalls["routers"])  # type: ignore[arg-type]
-    known = {
+    figures_by_router = {
         router: (flits, stall_cycles)
         for router, flits, stall_cycles in zip(
             *(measured[name] for name in ("router", "flits", "stall_cycles")), strict=True
@@ -101,13 +101,13 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
     for router, group in enumerate(fw.api.routers(str(chosen["id"]))["group"]):
         if group is not None:
             groups[group].append(router)
-    past = _past(fw, chosen["id"], groups) if at else {}
+    past = _load_past_ratios(fw, chosen["id"], groups) if at else {}
     by_group: list[HotGroup] = [
-        {"group": group, **_sums(routers, known), "past_ratio": past.get(group, [])}
+        {"group": group, **_sum_routers(routers, figures_by_router), "past_ratio": past.get(group, [])}
         for group, routers in groups.items()
     ]
     present = fw.api.incident(fabric=str(chosen["id"]), at=at)
-    roles = {one["job_pk"]: "slowed" for one in present["victims"]}
+    roles = {item["job_pk"]: "slowed" for item in present["victims"]}
     if present["aggressor"] is not None and present["verdict"] == "incident":
         roles[present["aggressor"]["job_pk"]] = "causes it"
     jobs = fw.api.occupancy(str(chosen["id"]), at=at)["jobs"] if at else []
@@ -120,7 +120,7 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
             "name": job["name"],
             "nodes": job["nodes"],
             # What its routers counted before it began is not of this job.
-            **_sums(job["routers"], known if _there(job["start"], begin) else {}),
+            **_sum_routers(job["routers"], figures_by_router if _covers_window(job["start"], begin) else {}),
         }
         for job in jobs
     ]
@@ -128,7 +128,7 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
     return {
         "fabric": chosen["name"],
         "technology": chosen["technology"],
-        "fabrics": [one["name"] for one in machines],
+        "fabrics": [item["name"] for item in machines],
         "at": at,
         "window_s": stalls["window_s"],
         "simulated": chosen["simulated"],
@@ -136,36 +136,36 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
         "note": stalls.get("note") or links["note"],
         "sort": sort,
         "incident": present["title"],
-        "groups": _first(by_group, sort, most),
-        "links": _first(links["items"], sort, most),
+        "groups": _take_largest(by_group, sort, most),
+        "links": _take_largest(links["items"], sort, most),
         "links_counted": links["links_counted"],
-        "jobs": _first(by_job, sort, most),
+        "jobs": _take_largest(by_job, sort, most),
         "jobs_running": len(by_job),
     }
 
 
-def _chosen(machines: Sequence[Any], asked: str | None) -> Any:
+def _choose_machine(machines: Sequence[Any], asked: str | None) -> Any:
     if not machines:
         raise NotFound("the platform knows no machine yet", advice="Import one: flitwatch import fabric FILE.")
     if asked is None:
-        return next((one for one in machines if one["last_ts"]), machines[0])
-    for one in machines:
-        if asked in (one["name"], str(one["id"])):
-            return one
+        return next((machine for machine in machines if machine["last_ts"]), machines[0])
+    for machine in machines:
+        if asked in (machine["name"], str(machine["id"])):
+            return machine
     raise NotFound(
-        f"the platform has no machine {asked}", advice=f"It has {', '.join(one['name'] for one in machines)}."
+        f"the platform has no machine {asked}", advice=f"It has {', '.join(machine['name'] for machine in machines)}."
     )
 
 
-def _there(start: str | None, begin: datetime | None) -> bool:
-    """Whether a job ran since the window began."""
+def _covers_window(start: str | None, begin: datetime | None) -> bool:
+    """Return whether a job was running when the window began."""
     return start is None or begin is None or datetime.fromisoformat(start) <= begin
 
 
-def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> RouterSums:
+def _sum_routers(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> RouterSums:
     counted = [known[router] for router in routers if router in known]
-    flits = sum(one[0] for one in counted) if counted else None
-    stall_cycles = sum(one[1] for one in counted) if counted else None
+    flits = sum(pair[0] for pair in counted) if counted else None
+    stall_cycles = sum(pair[1] for pair in counted) if counted else None
     ratio = stall_cycles / flits if flits and stall_cycles is not None else None
     return {
         "ratio": ratio,
@@ -176,7 +176,7 @@ def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> Rout
     }
 
 
-def _past(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, list[float | None]]:
+def _load_past_ratios(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, list[float | None]]:
     """The ratio of stalls of each group, step by step, where a step without counters is None."""
     table = fw.stalls(fabric, step_s=STEP_S)
     of = {router: group for group, routers in groups.items() for router in routers}
@@ -186,22 +186,22 @@ def _past(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, li
     for time, router, flits, stall_cycles in zip(*columns, strict=True):
         times[time] = None
         if router in of and flits is not None and stall_cycles is not None:
-            held = sums[time, of[router]]
-            held[0] += flits
-            held[1] += stall_cycles
-    return {group: [_ratio(sums.get((time, group))) for time in times] for group in groups}
+            totals = sums[time, of[router]]
+            totals[0] += flits
+            totals[1] += stall_cycles
+    return {group: [_compute_ratio(sums.get((time, group))) for time in times] for group in groups}
 
 
-def _ratio(held: list[float] | None) -> float | None:
+def _compute_ratio(held: list[float] | None) -> float | None:
     return held[1] / held[0] if held and held[0] else None
 
 
-def _first(rows: Iterable[Any], sort: str, most: int) -> list[Any]:
+def _take_largest(rows: Iterable[Any], sort: str, most: int) -> list[Any]:
     """The largest first; rows whose figure is not known come last."""
     return sorted(rows, key=lambda row: (row[sort] is None, -(row[sort] or 0.0)))[:most]
 
 
-def headline(found: HotLists) -> str:
+def format_headline(found: HotLists) -> str:
     """Machine, window and what a reader must know about both."""
     when = (
         f"{found['window_s']} s to {found['at']}"
@@ -212,30 +212,42 @@ def headline(found: HotLists) -> str:
     )
     simulated = " (simulated)" if found["simulated"] else ""
     order = _figure_names(found)[SORTS.index(found["sort"])]
-    note = f"; {clean(found['note'])}" if found["note"] else ""
-    return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}\n{clean(found['incident'])}"
+    note = f"; {remove_controls(found['note'])}" if found["note"] else ""
+    return (
+        f"{remove_controls(found['fabric'])}{simulated}, {when}, by {order}{note}\n{remove_controls(found['incident'])}"
+    )
 
 
-def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
+def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
     """Title, heads, rows and the columns of text of each list; sparklines on a terminal only."""
     past, figures = ["last 15 min"] if drawn and found["at"] else [], _figure_names(found)
     groups = [
-        [str(row["group"]), *_figures(row), _counted(row), *([sparkline(row["past_ratio"])] if past else [])]
+        [
+            str(row["group"]),
+            *_format_figures(row),
+            _format_counted(row),
+            *([draw_sparkline(row["past_ratio"])] if past else []),
+        ]
         for row in found["groups"]
     ]
     links = [
-        [f"{text(row['src_name'])} > {text(row['dst_name'])}", row["link_class"], *_figures(row), _users(row)]
+        [
+            f"{text_or_unknown(row['src_name'])} > {text_or_unknown(row['dst_name'])}",
+            row["link_class"],
+            *_format_figures(row),
+            _format_users(row),
+        ]
         for row in found["links"]
     ]
     jobs = [
         [
-            text(row["job_id"]),
-            text(row["user"]),
-            text(row["name"]),
-            text(row["role"]) if row["role"] else "",
-            text(row["nodes"]),
-            *_figures(row),
-            _counted(row),
+            text_or_unknown(row["job_id"]),
+            text_or_unknown(row["user"]),
+            text_or_unknown(row["name"]),
+            text_or_unknown(row["role"]) if row["role"] else "",
+            text_or_unknown(row["nodes"]),
+            *_format_figures(row),
+            _format_counted(row),
         ]
         for row in found["jobs"]
     ]
@@ -252,16 +264,16 @@ def _figure_names(found: HotLists) -> list[str]:
     return [words.ratio, words.stalls, words.flits]
 
 
-def _figures(row: Mapping[str, Any]) -> list[str]:
-    return [number(row["ratio"]), number(row["stall_cycles"]), number(row["flits"])]
+def _format_figures(row: Mapping[str, Any]) -> list[str]:
+    return [format_number(row["ratio"]), format_number(row["stall_cycles"]), format_number(row["flits"])]
 
 
-def _counted(row: RouterSums) -> str:
+def _format_counted(row: RouterSums) -> str:
     return f"{row['counted']} of {row['routers']}"
 
 
-def _users(row: models.HotLink) -> str:
+def _format_users(row: models.HotLink) -> str:
     if row["cannot_tell"]:
-        return f"cannot tell: {clean(row['cannot_tell'])}"
-    shares = [f"{clean(job['job_id'])} {job['share']:.0%}" for job in row["jobs"]]
+        return f"cannot tell: {remove_controls(row['cannot_tell'])}"
+    shares = [f"{remove_controls(job['job_id'])} {job['share']:.0%}" for job in row["jobs"]]
     return ", ".join(shares + ([f"{row['jobs_more']} more"] if row["jobs_more"] else [])) or UNKNOWN

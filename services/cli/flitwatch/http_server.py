@@ -10,7 +10,7 @@ from typing import Any
 GRACE_S = 10
 
 
-def listen(host: str, port: int, purpose: str, option: str) -> socket.socket:
+def open_listener(host: str, port: int, purpose: str, option: str) -> socket.socket:
     """A listening socket.
 
     Raises
@@ -62,7 +62,7 @@ class HttpServer:
                 timeout_graceful_shutdown=GRACE_S,
             )
         )
-        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread = threading.Thread(target=self._run_server, name="http", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -71,7 +71,7 @@ class HttpServer:
         self._thread.join()
         self._listening.close()
 
-    def _serve(self) -> None:
+    def _run_server(self) -> None:
         try:
             self._server.run(sockets=[self._listening])
         finally:

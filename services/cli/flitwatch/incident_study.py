@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitwatch.console import emit, progress
+from flitwatch.console import make_progress, print_result
 
 NAME = "incidents"
 SUMMARY = "How often, how soon and how wrongly the product names who slows a job, on simulated days."
@@ -12,7 +12,7 @@ RESOLUTIONS = ("live", "1m")
 FABRICS = ("dragonfly", "tree", "tree-3-levels")
 
 
-def run(
+def run_incident_study(
     draws: int | None,
     seed: int | None,
     resolution: str | None,
@@ -21,17 +21,17 @@ def run(
     as_json: bool,
 ) -> None:
     """Live through the days in a database of their own, and print the scores."""
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
     from flitwatch_research.incidents import study
 
-    with progress("") as bar:
+    with make_progress("") as bar:
         task = bar.add_task(NAME, total=None)
 
         def tell(done: int, total: int, message: str) -> None:
             bar.update(task, completed=done, total=total, description=f"{NAME} {message}")
 
-        answer = study.run(
-            lambda: database(ephemeral=True),
+        answer = study.run_incidents(
+            lambda: open_database(ephemeral=True),
             draws or DRAWS,
             SEED if seed is None else seed,
             resolution == RESOLUTIONS[1],
@@ -39,4 +39,4 @@ def run(
             fabric or FABRICS[0],
             tell,
         )
-    emit(answer, as_json)
+    print_result(answer, as_json)

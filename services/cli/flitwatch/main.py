@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from flitwatch.console import fail
+from flitwatch.console import exit_with_error
 from flitwatch_domain.build import build_name
 
 #: command name -> (module under flitwatch.commands, attribute, short help)
@@ -90,15 +90,15 @@ def _reader_may_leave() -> Iterator[None]:
 class LazyGroup(click.Group):
     """Imports a command's module only when that command is named."""
 
-    def _present(self, name: str) -> bool:
+    def _is_installed(self, name: str) -> bool:
         module = COMMANDS[name][0]
         return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if self._present(name)]
+        return [name for name in COMMANDS if self._is_installed(name)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS or not self._present(cmd_name):
+        if cmd_name not in COMMANDS or not self._is_installed(cmd_name):
             return None
         module, attribute, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
@@ -115,12 +115,12 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands without importing any of them, and the group's own options."""
-        found = [
+        items = [
             CompletionItem(name, help=COMMANDS[name][2])
             for name in self.list_commands(ctx)
             if name.startswith(incomplete)
         ]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         present = self.list_commands(ctx)
@@ -142,41 +142,43 @@ def main(argv: Sequence[str] | None = None) -> None:
     from flitwatch_domain.errors import FlitwatchError
 
     try:
-        configuration.load()
+        configuration.load_settings()
         # Outside of its standalone mode Click returns the status that a command left with.
         status = cli.main(args=None if argv is None else list(argv), prog_name="flitwatch", standalone_mode=False)
         if isinstance(status, int) and status:
             sys.exit(status)
     except click.Abort:
-        fail("stopped by the user", code=130)
+        exit_with_error("stopped by the user", code=130)
     except click.exceptions.NoArgsIsHelpError as asked_for_nothing:
         # Its message is the whole help.
         asked_for_nothing.show()
         sys.exit(asked_for_nothing.exit_code)
     except click.ClickException as bad_use:
-        fail(_said(bad_use), code=bad_use.exit_code)
+        exit_with_error(_format_usage_error(bad_use), code=bad_use.exit_code)
     except FlitwatchError as known:
-        fail(str(known))
+        exit_with_error(str(known))
     except ModuleNotFoundError as absent:
         if not (absent.name or "").startswith("flitwatch"):
             raise
-        fail(
+        exit_with_error(
             "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
         )
     except OSError as refused:
-        fail(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
+        exit_with_error(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:
-        fail("stopped by the user", code=130)
+        exit_with_error("stopped by the user", code=130)
     except Exception as unknown:
         # Only where a command has loaded the driver can the database have refused something.
         driver = sys.modules.get("psycopg")
         if driver is None or not isinstance(unknown, driver.Error):
             raise
-        fail(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
+        exit_with_error(
+            f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}"
+        )
 
 
-def _said(bad_use: click.ClickException) -> str:
-    """What Click says; of a command or an option that is not known also where the known ones stand."""
+def _format_usage_error(bad_use: click.ClickException) -> str:
+    """Format Click's message; for an unknown command or option, add which help lists the known ones."""
     message = bad_use.format_message()
     if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None and message.startswith("No such"):
         return f"{message.rstrip('.')}. See: {bad_use.ctx.command_path} --help"

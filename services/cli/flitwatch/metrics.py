@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from flitwatch.console import FiniteRange
-from flitwatch.http_server import HttpServer, listen
+from flitwatch.http_server import HttpServer, open_listener
 from flitwatch_domain.build import build_name
 from flitwatch_domain.heartbeat import HANGS_AFTER_S
 from flitwatch_ops.watched import HANGS_AFTER, own_heartbeat
@@ -30,7 +30,7 @@ def metrics_option(function: F) -> F:
         type=click.IntRange(1, 65535),
         envvar="FLITWATCH_METRICS_PORT",
         expose_value=False,
-        callback=_serve,
+        callback=_serve_metrics,
         help="Serve /metrics of this process at this port.",
     )
     host = click.option(
@@ -65,7 +65,7 @@ def _note_limit(ctx: click.Context, param: click.Parameter, seconds: float) -> N
     own_heartbeat().hangs_after_s = seconds
 
 
-async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
+async def _answer_request(scope: Scope, receive: Receive, send: Send) -> None:
     from prometheus_client import make_asgi_app
 
     if scope["type"] != "http" or scope["path"] != "/livez":
@@ -73,11 +73,11 @@ async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
         return
     heartbeat = own_heartbeat()
     silent_s = heartbeat.silent_s
-    said = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
+    loop_state = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
     status = 503 if heartbeat.is_hung else 200
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    body = f"{said}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()
+    body = f"{loop_state}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()
     await send({"type": "http.response.body", "body": body})
 
 
@@ -90,11 +90,11 @@ def process_info(command: str, registry: CollectorRegistry) -> None:
     )
 
 
-def _serve(ctx: click.Context, param: click.Parameter, port: int | None) -> None:
+def _serve_metrics(ctx: click.Context, param: click.Parameter, port: int | None) -> None:
     if port is None or ctx.resilient_parsing:
         return
     from prometheus_client import REGISTRY
 
     process_info(ctx.command_path, REGISTRY)
-    listening = listen(ctx.meta[__name__], port, "metrics", "--metrics-port, or --metrics-host")
-    HttpServer(_answer, listening, CONNECTIONS)
+    listening = open_listener(ctx.meta[__name__], port, "metrics", "--metrics-port, or --metrics-host")
+    HttpServer(_answer_request, listening, CONNECTIONS)

@@ -22,7 +22,7 @@ The API answers at `/metrics` (and at `--metrics-port`), every other service at 
 """
 
 
-def families() -> dict[str, list[Metric]]:
+def collect_families() -> dict[str, list[Metric]]:
     """Every family by the service that shows it."""
     from flitwatch_api.health.metrics import Metrics
     from flitwatch_ingest.collectors.metrics import PublisherCollector
@@ -52,22 +52,22 @@ def families() -> dict[str, list[Metric]]:
     }
 
 
-def metrics() -> str:
+def render_metrics() -> str:
     """The text of docs/metrics.md."""
     parts = [HEAD]
-    for service, found in families().items():
+    for service, service_families in collect_families().items():
         parts.append(f"\n## {service}\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n")
-        parts += sorted(_line(family) for family in found)
+        parts += sorted(_format_line(family) for family in service_families)
     return "".join(parts)
 
 
-def _line(family: Metric) -> str:
+def _format_line(family: Metric) -> str:
     name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
-    labels = ", ".join(f"`{label}`" for label in _labels(family))
+    labels = ", ".join(f"`{label}`" for label in _list_labels(family))
     return f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n"
 
 
-def _labels(family: Metric) -> Iterable[str]:
+def _list_labels(family: Metric) -> Iterable[str]:
     declared = getattr(family, "_labelnames", None)
     if declared:
         return tuple(declared)

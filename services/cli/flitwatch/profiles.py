@@ -17,19 +17,19 @@ KEYS = ("url", "token_file")
 
 @dataclass(frozen=True)
 class Profile:
-    """Where a platform is, and the file with the user's token for it."""
+    """Address of a platform and the file with the user's token for it."""
 
     url: str
     token_file: Path | None = None
 
 
-def path() -> Path:
+def locate_config() -> Path:
     """The file: config.toml below XDG_CONFIG_HOME."""
     folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(folder, "flitwatch", "config.toml")
 
 
-def read(name: str | None) -> Profile | None:
+def read_profile(name: str | None) -> Profile | None:
     """The profile of that name, or the usual one; None where none was named and there is no usual one.
 
     Raises
@@ -37,9 +37,9 @@ def read(name: str | None) -> Profile | None:
     BadInput
         The file is not TOML, names something unknown, or has no profile of that name.
     """
-    file = path()
+    file = locate_config()
     try:
-        profiles = parsed(file.read_text("utf-8"), file)
+        profiles = parse_profiles(file.read_text("utf-8"), file)
     except FileNotFoundError:
         profiles = {}
     if name is None:
@@ -52,7 +52,7 @@ def read(name: str | None) -> Profile | None:
     return profiles[name]
 
 
-def parsed(text: str, file: Path) -> dict[str, Profile]:
+def parse_profiles(text: str, file: Path) -> dict[str, Profile]:
     """Every profile by its name; a token file's path is relative to the folder of `file`."""
     try:
         content = tomllib.loads(text)
@@ -61,7 +61,7 @@ def parsed(text: str, file: Path) -> dict[str, Profile]:
     for name in content:
         if name != "profile":
             raise BadInput(f"{name} is unknown here", where=str(file), advice="Profiles are tables: [profile.NAME].")
-    found = {}
+    profiles = {}
     for name, table in content.get("profile", {}).items():
         where = f"{file}: [profile.{name}]"
         if not isinstance(table, dict) or not isinstance(table.get("url"), str):
@@ -77,5 +77,5 @@ def parsed(text: str, file: Path) -> dict[str, Profile]:
             if not isinstance(value, str):
                 raise BadInput(f"{key} must be a text", where=where)
         token = table.get("token_file")
-        found[name] = Profile(table["url"], file.parent / Path(token).expanduser() if token else None)
-    return found
+        profiles[name] = Profile(table["url"], file.parent / Path(token).expanduser() if token else None)
+    return profiles

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import pearsonr
 
-from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judged
+from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judge_measured
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
@@ -25,10 +25,10 @@ SHUFFLES = 1000
 FIRST = 12
 
 
-def report(runs: Path, exposure: Path, correlation: Path, shuffles: int = SHUFFLES) -> str:
+def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int = SHUFFLES) -> str:
     """The page as Markdown."""
-    data, ours = read_measured(runs, exposure), judged(runs, exposure, shuffles, 1)
-    published = _published(correlation)
+    data, ours = read_measured(runs, exposure), judge_measured(runs, exposure, shuffles, 1)
+    published = _read_published(correlation)
     first, last = (datetime.fromtimestamp(float(second), UTC).date() for second in data.start_s[[0, -1]])
     calibration, (middle, high) = ours["calibration"], _by_chance(data)
     counts = {
@@ -48,7 +48,7 @@ questions are what a method says, how often it says so of shuffled runs, and wha
 
 | user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | runs needed for a name | why |
 |---|---|---|---|---|---|---|
-{_users(ours["users"])}
+{_format_users(ours["users"])}
 
 Intervals are of one user each, not of the best of all: with so many users some leave zero out by chance. "Runs needed": with which the present score would be enough, if the effect is real.
 
@@ -56,7 +56,7 @@ Intervals are of one user each, not of the best of all: with so many users some 
 
 | method | names | of them, by ours |
 |---|---|---|
-{_methods(data, ours)}
+{_compare_methods(data, ours)}
 
 The data has no jobs, so nobody can tell who was there throughout: the paper's rule stands here for presence in any part of a run, and for more than 128 nodes held in sum.
 
@@ -66,48 +66,48 @@ Correlation of each column with run time, hours, dates and regimes taken out; q 
 
 | column | correlation | q | published (Pearson, nothing taken out) |
 |---|---|---|---|
-{_drivers(ours["drivers"], published)}
+{_format_drivers(ours["drivers"], published)}
 
 ## The strongest published correlations, and what survives the calendar
 
 | name | published | ours, the whole list of neighbours | verdict | q |
 |---|---|---|---|---|
-{_strongest(data, ours["users"], published)}
+{_format_strongest(data, ours["users"], published)}
 
 A name such as `job_number` grows with time: its correlation is the calendar's. With run times shuffled 1,000 times, the largest correlation over all users has a median of {middle:.3f} and a 95 % point of
 {high:.3f}: a name follows from a correlation alone only beyond that.
 """
 
 
-def _published(path: Path) -> dict[str, float]:
+def _read_published(path: Path) -> dict[str, float]:
     with open(path, newline="", encoding="utf-8-sig") as file:
         return {row["name"]: float(row["pearson"]) for row in csv.DictReader(file)}
 
 
-def _number(value: float | None, form: str) -> str:
+def _format_number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
-def _users(users: list[MeasuredVerdict]) -> str:
+def _format_users(users: list[MeasuredVerdict]) -> str:
     tested = [user for user in users if user["q"] is not None]
     lines = []
     for user in sorted(tested, key=lambda one: (one["verdict"] != "named", one["p"]))[:FIRST]:
         low, high = user["effect_interval_s"] or (np.nan, np.nan)
         lines.append(
             f"| {user['user']} | {user['verdict']} | {user['q']:.2g} | {user['effect_s']:.1f} ({low:.1f} to {high:.1f}) | {user['exposed_runs']} |"
-            f" {_number(user['runs_needed'], '.0f')} | {'; '.join(user['reasons'])} |"
+            f" {_format_number(user['runs_needed'], '.0f')} | {'; '.join(user['reasons'])} |"
         )
     return "\n".join(lines)
 
 
-def _methods(data: MeasuredRuns, ours: MeasuredBlame) -> str:
+def _compare_methods(data: MeasuredRuns, ours: MeasuredBlame) -> str:
     verdict = {user["user"]: user["verdict"] for user in ours["users"]}
     plain = ExposureBlame().fit(data.exposure, data.time_s)
     hours = ExposureBlame().fit(data.exposure, data.time_s, hour_and_weekend(data.start_s))
     any_part = PresenceBlame(rule="any").fit(data.exposure, data.time_s)
     large = PresenceBlame(rule="any").fit(np.where(data.exposure >= LARGE_JOB_NODES, 1.0, 0.0), data.time_s)
     above = np.quantile(any_part.mi_bits_, 0.975)
-    found = {
+    masks = {
         f"exposure, no calendar, q ≤ {FOUND_Q}": plain.q_value_ <= FOUND_Q,
         f"exposure, hours and weekends, q ≤ {FOUND_Q}": hours.q_value_ <= FOUND_Q,
         f"the paper's mutual information, any part, q ≤ {CALIBRATION_Q}": (any_part.q_value_ <= CALIBRATION_Q)
@@ -117,30 +117,33 @@ def _methods(data: MeasuredRuns, ours: MeasuredBlame) -> str:
         & (any_part.sign_ > 0),
     }
     lines = []
-    for method, chosen in found.items():
+    for method, chosen in masks.items():
         names = [data.users[at] for at in np.flatnonzero(chosen)]
-        said = [
-            f"{sum(verdict[name] == one for name in names)} {one}" for one in ("named", "cannot tell", "no evidence")
+        counts = [
+            f"{sum(verdict[name] == label for name in names)} {label}"
+            for label in ("named", "cannot tell", "no evidence")
         ]
-        lines.append(f"| {method} | {len(names)} | {', '.join(said) if names else '–'} |")
+        lines.append(f"| {method} | {len(names)} | {', '.join(counts) if names else '–'} |")
     return "\n".join(lines)
 
 
-def _drivers(rows: list[Driver], published: dict[str, float]) -> str:
+def _format_drivers(rows: list[Driver], published: dict[str, float]) -> str:
     return "\n".join(
-        f"| {row['name']} | {row['correlation']:+.2f} | {row['q']:.2g} | {_number(published.get(row['name']), '+.3f')} |"
+        f"| {row['name']} | {row['correlation']:+.2f} | {row['q']:.2g} | {_format_number(published.get(row['name']), '+.3f')} |"
         for row in rows
     )
 
 
-def _strongest(data: MeasuredRuns, users: list[MeasuredVerdict], published: dict[str, float]) -> str:
+def _format_strongest(data: MeasuredRuns, users: list[MeasuredVerdict], published: dict[str, float]) -> str:
     by_name = {user["user"]: user for user in users}
     lines = []
     for name, value in sorted(published.items(), key=lambda one: -abs(one[1]))[:FIRST]:
         if name in by_name:
             user = by_name[name]
             mine = float(pearsonr(data.exposure[:, data.users.index(name)], data.time_s).statistic)
-            lines.append(f"| {name} | {value:+.3f} | {mine:+.3f} | {user['verdict']} | {_number(user['q'], '.2g')} |")
+            lines.append(
+                f"| {name} | {value:+.3f} | {mine:+.3f} | {user['verdict']} | {_format_number(user['q'], '.2g')} |"
+            )
         else:
             lines.append(f"| {name} | {value:+.3f} | – | a column of the runs, no user | – |")
     return "\n".join(lines)
@@ -160,7 +163,7 @@ def _by_chance(data: MeasuredRuns) -> tuple[float, float]:
 def main() -> None:
     """Print the page."""
     runs, exposure, correlation, *more = sys.argv[1:]
-    sys.stdout.write(report(Path(runs), Path(exposure), Path(correlation), *(int(count) for count in more)))
+    sys.stdout.write(render_report(Path(runs), Path(exposure), Path(correlation), *(int(count) for count in more)))
 
 
 if __name__ == "__main__":

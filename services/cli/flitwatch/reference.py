@@ -9,7 +9,7 @@ import click
 
 from flitwatch.examples import EXAMPLES
 from flitwatch.main import COMMANDS, cli
-from flitwatch.metrics_reference import metrics
+from flitwatch.metrics_reference import render_metrics
 
 HEAD = """# Commands
 
@@ -36,35 +36,35 @@ STATUSES = {
 }
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
+def walk_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command that is not a group, by its words."""
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         if command is not None:
-            yield from _below(name, command)
+            yield from _walk_below(name, command)
 
 
-def _below(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+def _walk_below(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     if not isinstance(command, click.Group):
         yield words, command
         return
     context = click.Context(command)
     for name in command.list_commands(context):
-        found = command.get_command(context, name)
-        if found is not None:
-            yield from _below(f"{words} {name}", found)
+        subcommand = command.get_command(context, name)
+        if subcommand is not None:
+            yield from _walk_below(f"{words} {name}", subcommand)
 
 
-def reference() -> str:
+def render_reference() -> str:
     """The text of docs/commands.md."""
     parts = [HEAD + "".join(f"| {status} | {meaning} |\n" for status, meaning in STATUSES.items())]
     group = ""
-    for words, command in commands():
+    for words, command in walk_commands():
         first = words.partition(" ")[0]
         if first != group:
             group = first
             parts.append(f"\n## flitwatch {group}\n\n{COMMANDS[group][2]}\n")
-        parts.append(_section(words, command))
+        parts.append(_format_section(words, command))
     return "".join(parts)
 
 
@@ -127,44 +127,44 @@ FILE_HEAD = """# Settings of Flitwatch's services on this machine. A variable of
 """
 
 
-def configuration() -> str:
+def render_configuration() -> str:
     """The text of the configuration file as it is installed: every setting, commented out."""
     from flitwatch_api.settings import Settings
 
     usual = {
         option.envvar: option.default
-        for _, command in commands()
+        for _, command in walk_commands()
         for option in command.params
         if isinstance(option.envvar, str) and isinstance(option.default, (bool, int, float, str))
     }
-    rows = {name: (said, _toml(usual.get(name, ""))) for name, (_, said) in _read().items()}
+    rows = {name: (meaning, _format_toml(usual.get(name, ""))) for name, (_, meaning) in _collect_variables().items()}
     for name, field in Settings.model_fields.items():
-        default = _shown(field.get_default(call_default_factory=True))
-        rows[f"FLITWATCH_{name.upper()}"] = (field.description or "", _toml(default))
+        default = _show_default(field.get_default(call_default_factory=True))
+        rows[f"FLITWATCH_{name.upper()}"] = (field.description or "", _format_toml(default))
     lines = [
-        f"\n# {said}\n# {name.removeprefix('FLITWATCH_').lower()} = {value}\n"
-        for name, (said, value) in sorted(rows.items())
+        f"\n# {meaning}\n# {name.removeprefix('FLITWATCH_').lower()} = {value}\n"
+        for name, (meaning, value) in sorted(rows.items())
         if name not in NOT_IN_FILE
     ]
     return FILE_HEAD + "".join(lines)
 
 
-def _toml(default: object) -> str:
+def _format_toml(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return str(default) if isinstance(default, (int, float)) else f'"{default}"'
 
 
-def _shown(default: object) -> object:
+def _show_default(default: object) -> object:
     """A default that says something: a path of this machine and a secret do not."""
     nothing = default in (None, "", ()) or isinstance(default, Path) or hasattr(default, "get_secret_value")
     return "" if nothing else default
 
 
-def _read() -> dict[str, tuple[list[str], str]]:
+def _collect_variables() -> dict[str, tuple[list[str], str]]:
     """Each variable, who reads it and what it means; without those that only the API reads."""
-    read: dict[str, tuple[list[str], str]] = {name: ([where], said) for name, (where, said) in OTHERS.items()}
-    for words, command in commands():
+    read: dict[str, tuple[list[str], str]] = {name: ([where], meaning) for name, (where, meaning) in OTHERS.items()}
+    for words, command in walk_commands():
         for option in command.params:
             for name in [option.envvar] if isinstance(option.envvar, str) else option.envvar or []:
                 where, _ = read.setdefault(name, ([], getattr(option, "help", "") or ""))
@@ -172,46 +172,51 @@ def _read() -> dict[str, tuple[list[str], str]]:
     return read
 
 
-def settings() -> str:
+def render_settings() -> str:
     """The text of docs/settings.md."""
     from flitwatch_api.settings import Settings
 
-    rows = [f"| `{name}` | {_few(where)} | {said} |\n" for name, (where, said) in sorted(_read().items())]
+    rows = [
+        f"| `{name}` | {_join_places(where)} | {meaning} |\n"
+        for name, (where, meaning) in sorted(_collect_variables().items())
+    ]
     api = ["\n## The API\n\n| variable | default | meaning |\n|---|---|---|\n"]
     for name, field in Settings.model_fields.items():
-        default = _shown(field.get_default(call_default_factory=True))
+        default = _show_default(field.get_default(call_default_factory=True))
         shown = f"`{default}`" if default != "" else ""
         api.append(f"| `FLITWATCH_{name.upper()}` | {shown} | {field.description or ''} |\n")
     return SETTINGS_HEAD + "".join(rows) + "".join(api)
 
 
-def _few(where: list[str]) -> str:
+def _join_places(where: list[str]) -> str:
     return ", ".join(where[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")
 
 
-def _section(words: str, command: click.Command) -> str:
+def _format_section(words: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"flitwatch {words}")
     usage = " ".join(command.collect_usage_pieces(context))
-    said = " ".join((command.help or "").split("\f")[0].split()).replace("\b ", "")
+    help_text = " ".join((command.help or "").split("\f")[0].split()).replace("\b ", "")
     rows = [
-        _row(option, context) for option in command.params if isinstance(option, click.Option) and not option.hidden
+        _format_row(option, context)
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
     ]
     return (
-        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{said}\n\nFor example:\n\n```\n{EXAMPLES[words]}\n```\n\n| option | |\n|---|---|\n"
+        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{help_text}\n\nFor example:\n\n```\n{EXAMPLES[words]}\n```\n\n| option | |\n|---|---|\n"
         + "".join(rows)
     )
 
 
-def _row(option: click.Option, context: click.Context) -> str:
+def _format_row(option: click.Option, context: click.Context) -> str:
     record = option.get_help_record(context)
     assert record is not None
-    flags, said = (" ".join(part.split()).replace("|", "\\|") for part in record)
-    return f"| `{flags}` | {said.replace('<', '&lt;')} |\n"
+    flags, description = (" ".join(part.split()).replace("|", "\\|") for part in record)
+    return f"| `{flags}` | {description.replace('<', '&lt;')} |\n"
 
 
 if __name__ == "__main__":
     docs = Path(__file__).resolve().parents[3] / "docs"
-    (docs / "commands.md").write_text(reference())
-    (docs / "settings.md").write_text(settings())
-    (docs / "metrics.md").write_text(metrics())
-    Path(__file__).with_name("flitwatch.toml").write_text(configuration())
+    (docs / "commands.md").write_text(render_reference())
+    (docs / "settings.md").write_text(render_settings())
+    (docs / "metrics.md").write_text(render_metrics())
+    Path(__file__).with_name("flitwatch.toml").write_text(render_configuration())

@@ -53,7 +53,7 @@ class Place:
 
 
 def api_options(function: F) -> F:
-    """Add `--url`, `--token-file` and `--profile` (parameters `api_url`, `token_file`, `profile`); see `place`."""
+    """Add `--url`, `--token-file` and `--profile` (parameters `api_url`, `token_file`, `profile`); see `choose_place`."""
     function = click.option(
         "--profile",
         envvar="FLITWATCH_PROFILE",
@@ -88,7 +88,7 @@ def application_options(required: bool, without_nodes: str = "the size with the 
     return added
 
 
-def place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place | None:
+def choose_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place | None:
     """The API that was chosen, or None.
 
     An option of the command wins over the environment, and that over the user's file. A profile's token goes to the profile's own address alone.
@@ -101,15 +101,15 @@ def place(api_url: str | None, token_file: Path | None, profile: str | None) -> 
     if ParameterSource.COMMANDLINE in databases and not by_option:
         return None
     if api_url and by_option != ["profile"]:
-        return Place(_address(api_url), token_file)
+        return Place(_check_address(api_url), token_file)
     # A database was named: the usual profile does not come before it.
     if profile is None and databases & set(GIVEN):
         return None
-    chosen = profiles.read(profile)
-    return None if chosen is None else Place(_address(chosen.url), token_file or chosen.token_file)
+    chosen = profiles.read_profile(profile)
+    return None if chosen is None else Place(_check_address(chosen.url), token_file or chosen.token_file)
 
 
-def needed(api_url: str | None, token_file: Path | None, profile: str | None) -> Place:
+def require_place(api_url: str | None, token_file: Path | None, profile: str | None) -> Place:
     """The API that was chosen, else that of the platform which runs here.
 
     Raises
@@ -117,20 +117,20 @@ def needed(api_url: str | None, token_file: Path | None, profile: str | None) ->
     BadInput
         There is neither.
     """
-    chosen = place(api_url, token_file, profile)
+    chosen = choose_place(api_url, token_file, profile)
     if chosen is not None:
         return chosen
-    from flitwatch_ops.home import home
-    from flitwatch_ops.supervisor import running
+    from flitwatch_ops.home import home_folder
+    from flitwatch_ops.supervisor import read_running_state
 
-    state = running(home())
+    state = read_running_state(home_folder())
     if state is None or "url" not in state:
-        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.path()}, or start one here: flitwatch up."
+        advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.locate_config()}, or start one here: flitwatch up."
         raise BadInput("there is no platform to ask", advice=advice)
-    return Place(_address(str(state["url"])), token_file)
+    return Place(_check_address(str(state["url"])), token_file)
 
 
-def _address(url: str) -> str:
+def _check_address(url: str) -> str:
     import httpx
 
     try:
@@ -143,7 +143,7 @@ def _address(url: str) -> str:
 
 
 @contextmanager
-def asking(at: Place) -> Iterator[Client]:
+def open_client(at: Place) -> Iterator[Client]:
     """A client of that API; what goes wrong becomes one line that says what to do."""
     from flitwatch_client import ClientError, Refused, connect
 
@@ -151,12 +151,12 @@ def asking(at: Place) -> Iterator[Client]:
         with connect(at.url, at.token()) as fw:
             yield fw
     except Refused as problem:
-        raise refused(at, problem) from None
+        raise make_refusal(at, problem) from None
     except ClientError as problem:
         raise Unavailable(problem.message, advice=problem.advice) from None
 
 
-def refused(at: Place, problem: Refused) -> FlitwatchError:
+def make_refusal(at: Place, problem: Refused) -> FlitwatchError:
     """A refusal for the user of a terminal."""
     reason = str(problem.problem.get("detail") or problem.problem.get("title") or "it gave no reason")
     error = FlitwatchError(

@@ -1,4 +1,4 @@
-"""What a simulated machine leaves behind when it is first looked at: a day of its counters, and a fat tree with a finished loop."""
+"""Past of a simulated machine for its first view: a day of its counters, and a fat tree with a finished loop."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db import connect
-from flitwatch_db.core.events import CountersEvent, emit
+from flitwatch_db.core.events import CountersEvent, emit_event
 from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_simulation.loop import stored
 from flitwatch_twin.calendar import day_load
 from flitwatch_twin.minutes import CARD_SUMS, HOUR_S, MINUTE_S, ROUTER_SUMS, TILES, MinuteSums, SpanSums
@@ -50,7 +50,7 @@ def be_nice() -> None:
     os.nice(NICENESS)
 
 
-def store(
+def store_sums(
     url: str, fabric: str, sums: MinuteSums, ldms: LdmsSpec, cancelled: Callable[[], bool] = lambda: False
 ) -> None:
     """Add a machine's sums to the tables of minutes and hours, the newest first, in the writer's own way.
@@ -59,25 +59,25 @@ def store(
     """
     sets = 4 if ldms.sets == "quarter" else 1
     with connect(url, role="writer", application="flitwatch past") as conn:
-        fabric_id = fabrics.get(conn, fabric).fabric_id
+        fabric_id = fabrics.get_fabric_row(conn, fabric).fabric_id
         newest = sums.routers[::-1]
         for at in range(0, len(newest), AT_ONCE):
             if cancelled():
                 return
             part = newest[at : at + AT_ONCE]
-            rows = _rows(fabric_id, part, ROUTER_SUMS, ROUTER_COLUMNS, TILES, sets / ldms.every_s)
+            rows = _make_rows(fabric_id, part, ROUTER_SUMS, ROUTER_COLUMNS, TILES, sets / ldms.every_s)
             # The writer adds to the rows of this hour every second: they are not held while minutes are written.
             for widths_s in (MINUTES, HOURS):
                 counters.write_batch(conn, counters.Batch(routers=rows), widths_s)
                 conn.commit()
         if ldms.nic_every_s and sums.cards:
-            rows = _rows(fabric_id, sums.cards, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
+            rows = _make_rows(fabric_id, sums.cards, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
             counters.write_batch(conn, counters.Batch(endpoints=rows), HOURS)
             conn.commit()
             minutes = list(sums.card_minutes)
             for at in range(0, len(minutes), AT_ONCE):
                 part = minutes[at : at + AT_ONCE]
-                rows = _rows(fabric_id, part, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
+                rows = _make_rows(fabric_id, part, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
                 counters.write_batch(conn, counters.Batch(endpoints=rows), MINUTES)
                 conn.commit()
         # Readers keep what was there before: they are told as the writer tells of late samples.
@@ -88,10 +88,10 @@ def store(
             "routers": len(newest[0].values),
             "late_from": begin,
         }
-        emit(conn, "counters", late)
+        emit_event(conn, "counters", late)
 
 
-def _rows(
+def _make_rows(
     fabric_id: int,
     spans: list[SpanSums],
     held: tuple[str, ...],
@@ -114,40 +114,42 @@ def _rows(
     )
 
 
-def tree(url: str, until_s: int) -> int:
+def store_tree(url: str, until_s: int) -> int:
     """A fat tree with a day of counters until a moment, and the loop that ran on its last ten minutes; returns the recommendation's number.
 
     One of its nodes sends to two others by the same cable under the loaded tables, so that the loop has something to find.
     """
     until_s -= until_s % PORTS_S
     # Nothing counts on it from now on: nobody is to wait for its next sample.
-    known = xgft(2, [4, 4], [1, 2])
-    fabric = replace(known, name=TREE, counted_at=CountedAt.SENDER, attributes={**known.attributes, "recorded": True})
+    plain_tree = build_xgft(2, [4, 4], [1, 2])
+    fabric = replace(
+        plain_tree, name=TREE, counted_at=CountedAt.SENDER, attributes={**plain_tree.attributes, "recorded": True}
+    )
     ports = ftree_tables(fabric)
-    carried = _carried(fabric, ports)
+    carried = _compute_link_rates(fabric, ports)
     with connect(url, role="writer", application="flitwatch past") as conn:
-        fabric_id = fabrics.save(conn, fabric, replace=True)
+        fabric_id = fabrics.save_fabric(conn, fabric, replace=True)
         opened = datetime.fromtimestamp(until_s - DAY_S, UTC)
         # A writer runs beside this. Both make partitions and emit, and hold the locks of that until they commit: here one lock at a time.
-        counters.write_batch(conn, _day(fabric_id, fabric, carried, until_s), MINUTES | HOURS)
+        counters.write_batch(conn, _make_day(fabric_id, fabric, carried, until_s), MINUTES | HOURS)
         conn.commit()
         counters.write_batch(conn, _last_minutes(fabric_id, fabric, carried, until_s))
         conn.commit()
-        route_changes.record(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
+        route_changes.record_change(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
         conn.commit()
         # Both take a tenth of a second. The limits are for a machine so busy that this process, which goes last, gets a hundredth of it.
-        asked = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=LONGEST_S, reconstruct_s=LONGEST_S)
-        made = stored.turn(asked, stored.read(conn, asked))
-        return recommendations.save(conn, stored.recommendation(made))
+        stored_run = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=LONGEST_S, reconstruct_s=LONGEST_S)
+        outcome = stored.run_stored_turn(stored_run, stored.read_window(conn, stored_run))
+        return recommendations.save_recommendation(conn, stored.stored_recommendation(outcome))
 
 
-def _carried(fabric: Fabric, ports: NDArray[np.int64]) -> Float:
+def _compute_link_rates(fabric: Fabric, ports: NDArray[np.int64]) -> Float:
     """Bytes a second of each link, those from nodes to their switches too."""
     leaf = int(fabric.endpoints.router[1])
     away = np.flatnonzero(fabric.endpoints.router != leaf)
     shared = away[ports[leaf, away] == ports[leaf, away[0]]][: len(TREE_RATES)]
     flows = np.full(len(shared), 1), shared, np.array(TREE_RATES)
-    carried = check(fabric, ports, flows).load
+    carried = check_routes(fabric, ports, flows).load
     carried[fabric.links.src == len(fabric.routers) + 1] += sum(TREE_RATES)
     return carried
 
@@ -168,16 +170,16 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
         np.tile(flits * WAITS * (flits * WORD_BYTES / BUCKET_S / LINK_BYTES_PER_S), (len(times), 1)),
     )
     into = np.flatnonzero(links.src >= routers)
-    sent = np.zeros((len(fabric.endpoints), 1))
-    sent[links.src[into] - routers, 0] = carried[into] * BUCKET_S
+    card_bytes = np.zeros((len(fabric.endpoints), 1))
+    card_bytes[links.src[into] - routers, 0] = carried[into] * BUCKET_S
     # A row of an adapter has the second of its sample, which is the last of what it counts. Else they contradict the ports, and the solver uses all of its time.
-    spans = [SpanSums(int(at) + BUCKET_S, BUCKET_S, sent) for at in times]
+    spans = [SpanSums(int(at) + BUCKET_S, BUCKET_S, card_bytes) for at in times]
     return counters.Batch(
-        ports=ports, endpoints=_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)
+        ports=ports, endpoints=_make_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)
     )
 
 
-def _day(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
+def _make_day(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
     """Switches by the minute, with the twin's day and a little noise."""
     routers, rng = len(fabric.routers), np.random.default_rng(len(fabric.links))
     out = np.flatnonzero(fabric.links.src < routers)
@@ -189,5 +191,5 @@ def _day(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counte
         level = float(day_load(at)) * rng.lognormal(0, 0.1)
         values = MINUTE_S * np.column_stack((words * level, WAITS * share * level**2))
         spans.append(SpanSums(at, MINUTE_S, values))
-    rows = _rows(fabric_id, spans, ("rt_flits", "rt_stall_cycles"), ROUTER_COLUMNS, 1, 1 / BUCKET_S)
+    rows = _make_rows(fabric_id, spans, ("rt_flits", "rt_stall_cycles"), ROUTER_COLUMNS, 1, 1 / BUCKET_S)
     return counters.Batch(routers=replace(rows, seconds=rows.seconds * np.tile(cabled, len(spans))))

@@ -10,17 +10,17 @@ UNKNOWN = "–"
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def clean(value: object) -> str:
+def remove_controls(value: object) -> str:
     """Text from outside without control characters: a job's name must not steer the reader's terminal."""
-    return "".join(one if one.isprintable() else "�" for one in str(value))
+    return "".join(char if char.isprintable() else "�" for char in str(value))
 
 
-def text(value: object) -> str:
+def text_or_unknown(value: object) -> str:
     """A text, or the sign of what is not known."""
-    return UNKNOWN if value is None or value == "" else clean(value)
+    return UNKNOWN if value is None or value == "" else remove_controls(value)
 
 
-def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
+def format_number(value: float | None, digits: int = 3, signed: bool = False) -> str:
     """A number with so many significant digits, thousands and more by their prefix; what is not known by its sign."""
     if value is None:
         return UNKNOWN
@@ -32,43 +32,51 @@ def number(value: float | None, digits: int = 3, signed: bool = False) -> str:
     return f"{value:{'+' if signed else ''}.{max(digits, whole)}g}"
 
 
-def interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
+def format_interval(value: float | None, low: float | None, high: float | None, unit: str) -> str:
     """A value with its interval, as far as they are known."""
     if value is None:
         return UNKNOWN
-    around = "" if low is None or high is None else f" ({number(low, signed=True)} to {number(high, signed=True)})"
-    return f"{number(value, signed=True)} {unit}{around}"
+    around = (
+        ""
+        if low is None or high is None
+        else f" ({format_number(low, signed=True)} to {format_number(high, signed=True)})"
+    )
+    return f"{format_number(value, signed=True)} {unit}{around}"
 
 
-def sparkline(values: Sequence[float | None]) -> str:
+def draw_sparkline(values: Sequence[float | None]) -> str:
     """A bar for each value between zero and the largest; a dot where the value is not known."""
-    known = [value for value in values if value is not None]
-    top = max(known, default=0.0)
+    numbers = [value for value in values if value is not None]
+    top = max(numbers, default=0.0)
     return "".join(
         "·" if value is None else BARS[round(value / top * (len(BARS) - 1)) if top > 0 else 0] for value in values
     )
 
 
-def drawn() -> bool:
-    """Whether a person reads standard output on a terminal."""
+def is_on_terminal() -> bool:
+    """Return whether a person reads standard output on a terminal."""
     return sys.stdout.isatty()
 
 
-def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> Any:
+def build_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> Any:
     """A table for a terminal (rich); columns named in `left` are text, the others numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    rich_table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for head in heads:
-        made.add_column(Text(head), justify="left" if head in left else "right", overflow="ellipsis", no_wrap=True)
+        rich_table.add_column(
+            Text(head), justify="left" if head in left else "right", overflow="ellipsis", no_wrap=True
+        )
     for row in rows:
-        made.add_row(*map(Text, row))
-    return made
+        rich_table.add_row(*map(Text, row))
+    return rich_table
 
 
-def plain(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> list[str]:
+def format_plain(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()
+) -> list[str]:
     """The same as aligned lines; nothing is cut off."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     aligned = [
@@ -81,11 +89,11 @@ def plain(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left:
     return [title, *aligned]
 
 
-def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
+def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
     """Print a table as its reader can use it."""
-    if drawn():
+    if is_on_terminal():
         from rich.console import Console
 
-        Console().print(table(title, heads, rows, left))
+        Console().print(build_table(title, heads, rows, left))
     else:
-        print(*plain(title, heads, rows, left), sep="\n")
+        print(*format_plain(title, heads, rows, left), sep="\n")

@@ -45,10 +45,10 @@ class _Http(Operations):
         self, method: str, path: str, query: Mapping[str, Any], body: Any = None, accept: str = "*/*"
     ) -> httpx.Response:
         """An answer that is no refusal."""
-        given = {name: value for name, value in query.items() if value is not None}
+        parameters = {name: value for name, value in query.items() if value is not None}
         try:
-            sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
-            answer = self._http.request(method, path, params=given, headers={"Accept": accept}, **sent)
+            payload: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
+            answer = self._http.request(method, path, params=parameters, headers={"Accept": accept}, **payload)
         except httpx.HTTPError as problem:
             raise Unavailable(
                 f"the API at {self._http.base_url} does not answer: {type(problem).__name__}: {problem}",
@@ -144,19 +144,21 @@ class Client:
                 state=state,
                 name=name,
                 q=text,
-                at=_time(at),
-                from_=_time(start),
-                to=_time(end),
+                at=_format_time(at),
+                from_=_format_time(start),
+                to=_format_time(end),
                 limit=limit,
                 cursor=cursor,
             )
 
-        return of_rows(_pages(page, most), JOBS)
+        return of_rows(_iterate_pages(page, most), JOBS)
 
     def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
         """Executions of instrumented applications, the newest first."""
         return of_rows(
-            _pages(lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most),
+            _iterate_pages(
+                lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most
+            ),
             RUNS,
         )
 
@@ -164,7 +166,7 @@ class Client:
         """Time of every step of a run, beside the usual one, and its counters, one column each."""
         answer = self.api.steps(run_id)
         counters = answer["counters"] or {}
-        made: dict[str, Sequence[Any] | None] = {
+        columns: dict[str, Sequence[Any] | None] = {
             "step": answer["step"],
             "time_s": answer["time_s"],
             "usual_s": answer["mean_time_s"],
@@ -173,8 +175,8 @@ class Client:
             "rank_median_s": answer["time_p50_s"],
         }
         rows = len(answer["step"])
-        arrays = [pa.array(_fit(made[name], rows), kind) for name, kind in STEPS.items()]
-        arrays += [pa.array(_fit(values, rows), pa.float64()) for values in counters.values()]
+        arrays = [pa.array(_pad_values(columns[name], rows), kind) for name, kind in STEPS.items()]
+        arrays += [pa.array(_pad_values(values, rows), pa.float64()) for values in counters.values()]
         return Table(pa.table(arrays, names=[*STEPS, *counters]))
 
     def series(
@@ -211,14 +213,14 @@ class Client:
             413 where the answer would be too large: ask for fewer points or routers.
         """
         query = {
-            "routers": routers if isinstance(routers, str) else ",".join(str(int(one)) for one in routers),
+            "routers": routers if isinstance(routers, str) else ",".join(str(int(router)) for router in routers),
             "counters": counters if isinstance(counters, str) else ",".join(counters),
-            "from": _time(start),
-            "to": _time(end),
+            "from": _format_time(start),
+            "to": _format_time(end),
             "points": points,
             "sum": str(total).lower(),
         }
-        return self._arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/timeseries", query)
+        return self._request_arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/timeseries", query)
 
     def stalls(
         self,
@@ -233,19 +235,21 @@ class Client:
 
         The platform may take a longer step than `step_s`; the answer's metadata (`.arrow.schema.metadata`) says which.
         """
-        query = {"from": _time(start), "to": _time(end), "step": step_s, "class": link_class}
-        return self._arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/frames", query)
+        query = {"from": _format_time(start), "to": _format_time(end), "step": step_s, "class": link_class}
+        return self._request_arrow(f"/api/v1/fabrics/{quote(str(fabric), safe='')}/frames", query)
 
     def links(
         self, fabric: str | int, *, at: Time | None = None, window_s: int | None = None, link_class: str | None = None
     ) -> Table:
         """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
-        given = {} if window_s is None else {"window": f"{window_s}s"}
-        answer: Mapping[str, Any] = self.api.stalls_of_links(str(fabric), at=_time(at), class_=link_class, **given)
+        window = {} if window_s is None else {"window": f"{window_s}s"}
+        answer: Mapping[str, Any] = self.api.stalls_of_links(
+            str(fabric), at=_format_time(at), class_=link_class, **window
+        )
         return Table(pa.table([pa.array(answer[name], kind) for name, kind in LINKS.items()], names=list(LINKS)))
 
     def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:
-        """Who goes with slow runs of an application: verdict, minutes and node-hours lost with their intervals.
+        """Return the users or applications associated with slow runs of an application: verdict, minutes and node-hours lost with their intervals.
 
         A `verdict` is `named`, `cannot tell` or `no evidence`, with `reasons`. Dependence is no proof of cause.
 
@@ -258,7 +262,7 @@ class Client:
         by : {"user", "application"}
         """
         return of_rows(
-            _pages(
+            _iterate_pages(
                 lambda limit, cursor: self.api.blame(exe=application, nodes=nodes, by=by, limit=limit, cursor=cursor),
                 None,
                 "entries",
@@ -283,18 +287,18 @@ class Client:
 
         def page(limit: int, cursor: str | None) -> Any:
             return self.api.alerts(
-                phase=phase, rule=rule, from_=_time(start), to=_time(end), limit=limit, cursor=cursor
+                phase=phase, rule=rule, from_=_format_time(start), to=_format_time(end), limit=limit, cursor=cursor
             )
 
-        return of_rows(_pages(page, most), ALERTS)
+        return of_rows(_iterate_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
-        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
+        """Explain whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
 
         A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has its
         candidates as a table.
         """
-        return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_time(at)))
+        return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
         """The jobs that an explanation weighed, the likeliest first."""
@@ -338,7 +342,7 @@ class Client:
             raise TaskFailed(number, task["state"], task["error"])
         return task["result"]
 
-    def _arrow(self, path: str, query: Mapping[str, Any]) -> Table:
+    def _request_arrow(self, path: str, query: Mapping[str, Any]) -> Table:
         answer = self._sender.send("GET", path, query, accept=ARROW)
         with pa.ipc.open_stream(answer.content) as stream:
             return Table(stream.read_all())
@@ -377,19 +381,19 @@ def _is_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.host)
 
 
-def _pages(page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
+def _iterate_pages(page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
     """The rows of every page, at most `most`."""
-    left, cursor = most, None
-    while left is None or left > 0:
-        answer = page(PAGE if left is None else min(left, PAGE), cursor)
+    remaining, cursor = most, None
+    while remaining is None or remaining > 0:
+        answer = page(PAGE if remaining is None else min(remaining, PAGE), cursor)
         yield from answer[items]
         cursor = answer["next_cursor"]
         if cursor is None:
             return
-        left = None if left is None else left - len(answer[items])
+        remaining = None if remaining is None else remaining - len(answer[items])
 
 
-def _time(value: Time | None) -> str | None:
+def _format_time(value: Time | None) -> str | None:
     """A time as the API reads it; a datetime without a zone is local, as Python means it."""
     if value is None or isinstance(value, str):
         return value
@@ -399,7 +403,7 @@ def _time(value: Time | None) -> str | None:
     )
 
 
-def _fit(values: Sequence[Any] | None, rows: int) -> list[Any]:
+def _pad_values(values: Sequence[Any] | None, rows: int) -> list[Any]:
     """Values for so many rows; what is missing at the end is null."""
-    held = list(values or [])[:rows]
-    return held + [None] * (rows - len(held))
+    prefix = list(values or [])[:rows]
+    return prefix + [None] * (rows - len(prefix))

@@ -1,4 +1,4 @@
-"""What can go wrong when the API is asked."""
+"""Errors of requests to the API."""
 
 from __future__ import annotations
 

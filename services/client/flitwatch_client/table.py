@@ -61,7 +61,7 @@ class Table:
         ImportError
             pandas is not installed: `pip install flitwatch-client[pandas]`.
         """
-        _need("pandas")
+        _require_library("pandas")
         return self.arrow.to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
@@ -72,7 +72,7 @@ class Table:
         ImportError
             Polars is not installed: `pip install flitwatch-client[polars]`.
         """
-        _need("polars")
+        _require_library("polars")
         import polars
 
         frame = polars.from_arrow(self.arrow)
@@ -80,7 +80,7 @@ class Table:
         return frame
 
 
-def _need(library: str) -> None:
+def _require_library(library: str) -> None:
     import importlib.util
 
     if importlib.util.find_spec(library) is None:
@@ -96,12 +96,14 @@ def of_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, pa.DataType
         A key that is missing is null; keys that `columns` does not name are left out.
     columns : mapping of names to types
     """
-    held = list(rows)
-    arrays = [pa.array([_value(row.get(name), kind) for row in held], kind) for name, kind in columns.items()]
+    row_list = list(rows)
+    arrays = [
+        pa.array([_convert_value(row.get(name), kind) for row in row_list], kind) for name, kind in columns.items()
+    ]
     return Table(pa.table(arrays, names=list(columns)))
 
 
-def _value(value: Any, kind: pa.DataType) -> Any:
+def _convert_value(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, str) and pa.types.is_timestamp(kind):
         return datetime.fromisoformat(value)
     return value

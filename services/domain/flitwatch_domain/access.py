@@ -1,4 +1,4 @@
-"""Who may do what: roles, scopes and what a role can hand to a token; names of accounts and the password policy."""
+"""Access control: roles, scopes and the scopes that a role can give to a token; account names and the password policy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PASSWORD_MIN, PASSWORD_MAX = 12, 1024
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks.
+    """Caller of the API.
 
     Attributes
     ----------

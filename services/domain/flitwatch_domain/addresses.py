@@ -8,14 +8,14 @@ from ipaddress import IPv4Address, ip_address, ip_network
 MOST_LETTERS = 64
 
 
-def network(address: str) -> str:
+def to_network(address: str) -> str:
     """The /64 of an IPv6 address, which one host has all of; an IPv4 address; or the beginning of what is neither."""
     try:
-        one = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address[:MOST_LETTERS]
-    if isinstance(one, IPv4Address):
-        return str(one)
-    if one.ipv4_mapped is not None:
-        return str(one.ipv4_mapped)
-    return str(ip_network((int(one) >> 64 << 64, 64)))
+    if isinstance(ip, IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ip_network((int(ip) >> 64 << 64, 64)))

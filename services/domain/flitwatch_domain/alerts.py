@@ -73,15 +73,15 @@ OF_COUNTERS = (*COUNTED, "root")
 SERIES_LABELS = tuple(dict.fromkeys(name for names in (*_LABELS.values(), *_BY.values()) for name in names))
 
 
-def seconds(value: object) -> float:
+def parse_duration_s(value: object) -> float:
     """Seconds of `90`, `90s`, `5m`, `1h` or `2d`; ValueError otherwise."""
     match = _DURATION.fullmatch(str(value).strip())
     if isinstance(value, bool) or match is None:
         raise ValueError("write a duration as 90s, 5m, 1h or 2d")
-    found = float(match.group(1)) * _UNIT_S[match.group(2)]
-    if found > LONGEST_S:
+    duration_s = float(match.group(1)) * _UNIT_S[match.group(2)]
+    if duration_s > LONGEST_S:
         raise ValueError("a duration is at most 31 days")
-    return found
+    return duration_s
 
 
 class Rule(BaseModel):
@@ -131,31 +131,33 @@ class Rule(BaseModel):
 
     @field_validator("for_s", "every_s", "absent_s", mode="before")
     @classmethod
-    def _seconds(cls, value: object) -> float:
-        return seconds(value)
+    def _parse_duration(cls, value: object) -> float:
+        return parse_duration_s(value)
 
     @field_validator("where", "labels")
     @classmethod
-    def _words(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_labels(cls, value: dict[str, str]) -> dict[str, str]:
         if len(value) > 20 or any(not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", name) for name in value):
             raise ValueError("labels are at most 20 words of a-z, 0-9 and _, with values of at most 400 characters")
         return value
 
     @model_validator(mode="after")
-    def _consistent(self) -> Rule:
+    def _check_consistency(self) -> Rule:
         if self.clear is not None and self.clear > self.above:
             raise ValueError("`clear` lies at or below `above`, or an alert would end while it begins")
         if self.probability is not None and self.signal != "slowdown":
             raise ValueError("only the signal slowdown has a probability")
         unknown = [name for name in self.where if name not in self.series_labels]
         if unknown:
-            raise ValueError(f"`where` names {', '.join(unknown)}; {self._series()}")
-        taken = [name for name in self.labels if name in (*self.series_labels, *OWN, "alertname")]
-        if taken:
-            raise ValueError(f"`labels` names {', '.join(taken)}, which the alert has already; {self._series()}")
+            raise ValueError(f"`where` names {', '.join(unknown)}; {self._describe_labels()}")
+        conflicts = [name for name in self.labels if name in (*self.series_labels, *OWN, "alertname")]
+        if conflicts:
+            raise ValueError(
+                f"`labels` names {', '.join(conflicts)}, which the alert has already; {self._describe_labels()}"
+            )
         return self
 
-    def _series(self) -> str:
+    def _describe_labels(self) -> str:
         return f"the labels of {self.signal} are {', '.join(self.series_labels)}"
 
     @property
@@ -215,7 +217,7 @@ Phase = Literal["ok", "pending", "firing"]
 
 @dataclass(frozen=True, slots=True)
 class SeriesState:
-    """How a series stands under a rule: its phase, since when, when last seen, and the peak while not ok."""
+    """State of a series under a rule: its phase, since when, when last seen, and the peak while not ok."""
 
     phase: Phase = "ok"
     since_s: float = 0.0
@@ -223,7 +225,7 @@ class SeriesState:
     peak: float = 0.0
 
 
-def advance(rule: Rule, held: SeriesState, sample: Sample) -> SeriesState:
+def advance_series(rule: Rule, held: SeriesState, sample: Sample) -> SeriesState:
     """The standing after one more sample."""
     likely = rule.probability is None or (sample.probability is not None and sample.probability >= rule.probability)
     high = sample.value >= rule.above and likely
@@ -240,29 +242,29 @@ def advance(rule: Rule, held: SeriesState, sample: Sample) -> SeriesState:
 
 
 def is_absent(rule: Rule, held: SeriesState, now_s: float) -> bool:
-    """Whether a series that is not ok has been without samples for too long."""
+    """Return whether a series that is not ok has had no samples for too long."""
     return held.phase != "ok" and now_s - held.seen_s >= max(rule.absent_s, rule.every_s)
 
 
 def expression_of(matcher: str) -> str | None:
-    """What stands between a matcher's slashes; None for a plain value."""
+    """Return the text between a matcher's slashes; None for a plain value."""
     return matcher[1:-1] if len(matcher) > 2 and matcher[0] == matcher[-1] == "/" else None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> Any:
+def _compile_expression(expression: str) -> Any:
     """An expression of RE2, which matches in time that grows with the text and never doubles with each letter; ValueError says what to write instead."""
     options = re2.Options()
     options.log_errors, options.max_mem = False, _MOST_MEMORY
     try:
-        made = re2.compile(expression, options)
+        pattern = re2.compile(expression, options)
     except re2.error as problem:
         why = problem.args[0].decode("utf-8", "replace")
     except UnicodeEncodeError:
         why = "it holds half of a surrogate pair"
     else:
-        if made.programsize <= _MOST_STEPS:
-            return made
+        if pattern.programsize <= _MOST_STEPS:
+            return pattern
         why = "pattern too large"
     raise ValueError(why + next((f" ({say})" for mark, say in _INSTEAD.items() if why.startswith(mark)), ""))
 
@@ -282,7 +284,7 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
     for matcher in matchers.values():
         expression = expression_of(matcher) or ""
         try:
-            _compiled(expression)
+            _compile_expression(expression)
             _check_go(expression)
         except ValueError as problem:
             raise ValueError(f"{matcher} is no regular expression as Alertmanager takes them: {problem}") from None
@@ -291,21 +293,21 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
 def check_silence(matchers: Mapping[str, str]) -> None:
     """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything, which Alertmanager refuses too."""
     check_matchers(matchers)
-    if matches(matchers, {}):
-        named = ", ".join(f"{name}={wanted}" for name, wanted in matchers.items())
+    if match_labels(matchers, {}):
+        named = ", ".join(f"{name}={value}" for name, value in matchers.items())
         raise ValueError(
             f"{named or 'no matcher'} matches alerts without these labels too, so it would silence everything: give one label a value, or write /.+/ for any"
         )
 
 
-def matches(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
-    for name, wanted in matchers.items():
-        held = labels.get(name, "")
-        expression = expression_of(wanted)
+def match_labels(matchers: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Return whether labels have every matcher's value; a value between slashes is a regular expression of the whole value."""
+    for name, matcher in matchers.items():
+        value = labels.get(name, "")
+        expression = expression_of(matcher)
         if expression is not None:
-            if _compiled(expression).fullmatch(held) is None:
+            if _compile_expression(expression).fullmatch(value) is None:
                 return False
-        elif held != wanted:
+        elif value != matcher:
             return False
     return True

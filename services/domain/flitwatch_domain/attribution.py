@@ -1,4 +1,4 @@
-"""Who makes the links stall that a job's traffic takes: attribution by flow.
+"""Attribution by flow: which jobs make the links on a job's paths stall.
 
 No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there when
 the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
@@ -39,7 +39,7 @@ LEAST_EXPLAINED = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where links are counted.
+    """Places at which links are counted.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class LinksOfMoment:
-    """What is known of single links in a moment.
+    """Loads and heat of single links in a moment.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class LinksOfMoment:
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was counted in one stretch of time.
+    """Counts of one interval of time.
 
     Attributes
     ----------
@@ -103,14 +103,14 @@ class Moment:
     @property
     def ratio(self) -> Floats:
         """Stall cycles per flit; 0 where nothing flowed, NaN where not counted."""
-        known = np.isfinite(self.flits) & np.isfinite(self.stalls)
-        ratio = np.divide(self.stalls, self.flits, out=np.zeros(len(self.flits)), where=known & (self.flits > 0))
-        return np.where(known, ratio, np.nan)
+        mask = np.isfinite(self.flits) & np.isfinite(self.stalls)
+        ratio = np.divide(self.stalls, self.flits, out=np.zeros(len(self.flits)), where=mask & (self.flits > 0))
+        return np.where(mask, ratio, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Whose load the slow job waits for.
+    """Parts that jobs have in the waiting of the slow job.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Attribution:
     reason: str | None = None
 
 
-def attribute(
+def attribute_waiting(
     routes: Routes,
     places: Places,
     weight: Floats,
@@ -152,61 +152,65 @@ def attribute(
     flit_bytes : of a count of `flits`; None: unknown, and what no job explains stays unseen
     """
     before = np.nan_to_num(quiet.ratio)
-    ratios = [one.ratio for one in slow]
+    ratios = [stretch.ratio for stretch in slow]
     counted = min(float(weight[np.isfinite(ratio)].sum()) for ratio in ratios)
     damages = [weight * np.maximum(np.nan_to_num(ratio) - before, 0.0) for ratio in ratios]
     damage = np.sum(damages, axis=0)
     waiting = float(damage.sum()) / len(slow)
-    told = partial(Attribution, waiting, float(weight @ before), counted)
+    attribution = partial(Attribution, waiting, float(weight @ before), counted)
     moments = np.zeros((len(slow), len(quiet.traffic)))
-    waits = np.array([held.sum() for held in damages])
+    waits = np.array([place_damage.sum() for place_damage in damages])
     if waiting <= 0:
-        return told(moments[0], moments, waits)
-    worst = _worst(damage)
-    divided = np.array([held[worst].sum() for held in damages])
+        return attribution(moments[0], moments, waits)
+    worst = _find_worst_places(damage)
+    divided = np.array([place_damage[worst].sum() for place_damage in damages])
     then: Floats | None = None
-    for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
+    for place, (moment, place_damage) in enumerate(zip(slow, damages, strict=True)):
         heat = None if moment.by_link is None else moment.by_link.heat
-        now, seen = _loads(routes, places, moment, worst, flit_bytes, heat)
+        now, explained = _estimate_loads(routes, places, moment, worst, flit_bytes, heat)
         if then is None or heat is not None:
-            then, _ = _loads(routes, places, quiet, worst, flit_bytes, heat)
-        if seen < LEAST_EXPLAINED:
+            then, _ = _estimate_loads(routes, places, quiet, worst, flit_bytes, heat)
+        if explained < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
-            return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
-        users = _divided(np.maximum(now - then, 0.0), now, own)
-        moments[place] = seen * _parts(held[worst], users)
+            return attribution(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
+        users = _divide_load(np.maximum(now - then, 0.0), now, own)
+        moments[place] = explained * _divide_damage(place_damage[worst], users)
     if slow[0].by_link is not None:
         # A job is slow in every moment: a short jam of others, ten times as bad, is not ten times as much of that.
         capped = np.minimum(divided, np.median(divided))
         divided = capped if capped.any() else divided
-    return told(divided @ moments / divided.sum(), moments, waits)
+    return attribution(divided @ moments / divided.sum(), moments, waits)
 
 
-def users(routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None) -> Floats | None:
+def compute_user_parts(
+    routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None
+) -> Floats | None:
     """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None where that is not known.
 
     `weight` float64 (places,) is the part of that way's traffic that each place sees.
     """
-    held = weight * np.nan_to_num(moment.ratio)
-    if held.sum() <= 0:
+    waiting = weight * np.nan_to_num(moment.ratio)
+    if waiting.sum() <= 0:
         return None
-    worst = _worst(held)
+    worst = _find_worst_places(waiting)
     heat = None if moment.by_link is None else moment.by_link.heat
-    load, seen = _loads(routes, places, moment, worst, flit_bytes, heat)
+    load, explained = _estimate_loads(routes, places, moment, worst, flit_bytes, heat)
     whole = load.sum(axis=1, keepdims=True)
-    if seen < LEAST_EXPLAINED or not whole.any():
+    if explained < LEAST_EXPLAINED or not whole.any():
         return None
-    part: Floats = held[worst] @ np.divide(load, whole, out=np.zeros_like(load), where=whole > 0) / held[worst].sum()
-    return seen * part
+    part: Floats = (
+        waiting[worst] @ np.divide(load, whole, out=np.zeros_like(load), where=whole > 0) / waiting[worst].sum()
+    )
+    return explained * part
 
 
-def _parts(damage: Floats, users: Floats) -> Floats:
+def _divide_damage(damage: Floats, users: Floats) -> Floats:
     """Parts of the jobs (jobs,) in the damage of places (places,), by their parts at each (places, jobs)."""
     parts: Floats = damage @ users / max(float(damage.sum()), 1e-300)
     return parts
 
 
-def _divided(rose: Floats, now: Floats, own: int) -> Floats:
+def _divide_load(rose: Floats, now: Floats, own: int) -> Floats:
     """Parts (places, jobs) by what rose; where nothing did, by what is there."""
     rose = np.where(rose.sum(axis=1, keepdims=True) > 0, rose, now)
     whole = rose.sum(axis=1)
@@ -218,16 +222,16 @@ def _divided(rose: Floats, now: Floats, own: int) -> Floats:
     return parts
 
 
-def _worst(damage: Floats) -> Ints:
+def _find_worst_places(damage: Floats) -> Ints:
     """The places with most damage."""
     order = np.argsort(-damage, kind="stable")[:MOST_PLACES]
-    held = np.cumsum(damage[order])
-    enough = int(np.searchsorted(held, MOST_DAMAGE * damage.sum())) + 1
+    cumulative = np.cumsum(damage[order])
+    enough = int(np.searchsorted(cumulative, MOST_DAMAGE * damage.sum())) + 1
     worst: Ints = order[: min(enough, int((damage[order] > 0).sum()))]
     return worst
 
 
-def _loads(
+def _estimate_loads(
     routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None, heat: Floats | None
 ) -> tuple[Floats, float]:
     """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
@@ -247,9 +251,11 @@ def _loads(
         expected = each[places.links[np.isfinite(moment.flits)[places.place]]].sum()
         whole = 0.0 if carried is None else float(np.nansum(carried))
     else:
-        known = that_move_most(moment.traffic)
+        jobs = that_move_most(moment.traffic)
         by_link = None if carried is None else places.shared_out(carried, routes.links)
-        loads[:, known] = part.sums(routes.loads_as_carried([_traffic(moment, n) for n in known], part.links, by_link))
+        loads[:, jobs] = part.sums(
+            routes.loads_as_carried([_require_traffic(moment, n) for n in jobs], part.links, by_link)
+        )
         expected = loads.sum()
         whole = 0.0 if carried is None else float(np.nansum(carried[at]))
     return loads / moment.seconds, min(1.0, float(expected) / whole) if whole > 0 else 1.0
@@ -257,12 +263,16 @@ def _loads(
 
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
     """Places of the jobs whose traffic is laid on links: those of which it is known and that send most."""
-    sent = {n: float(np.nansum(one.sent)) for n, one in enumerate(traffic) if one is not None and one.known}
-    return sorted(sent, key=lambda n: -sent[n])[:MOST_JOBS]
+    bytes_sent = {
+        n: float(np.nansum(job_traffic.sent))
+        for n, job_traffic in enumerate(traffic)
+        if job_traffic is not None and job_traffic.known
+    }
+    return sorted(bytes_sent, key=lambda n: -bytes_sent[n])[:MOST_JOBS]
 
 
-def _traffic(moment: Moment, job: int) -> JobTraffic:
+def _require_traffic(moment: Moment, job: int) -> JobTraffic:
     """Of a job that is known to run."""
-    found = moment.traffic[job]
-    assert found is not None
-    return found
+    traffic = moment.traffic[job]
+    assert traffic is not None
+    return traffic

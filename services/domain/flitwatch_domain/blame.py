@@ -1,4 +1,4 @@
-"""What counts as found by blame, everywhere."""
+"""Criteria and verdicts of blame, the same everywhere."""
 
 from __future__ import annotations
 

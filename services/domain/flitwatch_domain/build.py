@@ -1,4 +1,4 @@
-"""Which build this is: the stamp that a wheel carries."""
+"""Build stamp of the installed wheel."""
 
 from __future__ import annotations
 

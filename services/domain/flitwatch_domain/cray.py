@@ -154,5 +154,5 @@ def nid_at(group: int, row: int, col: int, node: int) -> int:
 
 
 def node_name(nid: int) -> str:
-    """What Cray calls a node in Slurm: nid00042."""
+    """Return Cray's name of a node in Slurm: nid00042."""
     return f"nid{nid:05d}"

@@ -1,4 +1,4 @@
-"""Whether the disk of this machine's own database has room for new data.
+"""Check for free disk space for new data of this machine's own database.
 
 Below a mark the platform takes none: the writer leaves records in the log, imports and tasks are refused with the reason. What is left is for the
 database's own log, for deletions and for small changes. Below half of it the embedded log takes no records either, and collectors hold their place.

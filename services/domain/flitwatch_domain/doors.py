@@ -216,7 +216,7 @@ SOURCES = {source: door.key for door in DOORS for source in door.sources}
 
 
 def kind_of(source: str) -> str:
-    """What a record's source is counted under: a door's name of it, or `DIRECT`.
+    """Return the kind under which a record's source is counted: the name of a known source, or `DIRECT`.
 
     A record's producer chooses that text, so only known names count apart.
     """

@@ -13,17 +13,15 @@ _PLURAL = (Meaning.STALLS, Meaning.ERRORS, Meaning.OTHER)
 
 def in_words(group: Mapping[str, Any]) -> str:
     """A group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %), kept in 8 of 10 folds"."""
-    name, kept = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
+    name, stability = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
     explain = "explain" if str(name).startswith(_PLURAL) else "explains"
-    share = (
-        f"{_percent(group['explained'])} % of the deviation ({_percent(group['low'])} to {_percent(group['high'])} %)"
-    )
+    share = f"{_format_percent(group['explained'])} % of the deviation ({_format_percent(group['low'])} to {_format_percent(group['high'])} %)"
     if group["verdict"] == NOT_USED:
-        return f"{name}: not used, {kept}"
+        return f"{name}: not used, {stability}"
     if group["verdict"] == CARRIES:
-        return f"{name} {explain} {share}, {kept}"
+        return f"{name} {explain} {share}, {stability}"
     doubt = "folds disagree" if group["low"] > 0 else "within chance"
-    return f"{name}: cannot tell, {doubt}: {share}, {kept}"
+    return f"{name}: cannot tell, {doubt}: {share}, {stability}"
 
 
 def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -34,6 +32,6 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     return ["cannot tell what carries the deviation: no group explains it beyond chance in most folds", *used]
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     # Infinite where there is one fold only.
     return f"{100 * share:.0f}".replace("-", "\u2212").replace("inf", "∞")

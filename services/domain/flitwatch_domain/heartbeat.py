@@ -1,4 +1,4 @@
-"""When a process' main loop last made progress: it tells a hung process from one that works or waits."""
+"""Heartbeat of a process: the time at which its main loop last made progress, to tell a hung process from one that works or waits."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Heartbeat:
         until = time.monotonic() + seconds
         while True:
             self.beat()
-            left = until - time.monotonic()
-            if stop.wait(max(0.0, min(left, WAIT_S))):
+            remaining_s = until - time.monotonic()
+            if stop.wait(max(0.0, min(remaining_s, WAIT_S))):
                 return True
-            if left <= WAIT_S:
+            if remaining_s <= WAIT_S:
                 return False
 
     @property
@@ -50,6 +50,6 @@ class Heartbeat:
 
     @property
     def is_hung(self) -> bool:
-        """Whether the loop was silent for too long."""
+        """Return whether the loop has been silent for too long."""
         silent_s = self.silent_s
         return silent_s is not None and silent_s > self.hangs_after_s

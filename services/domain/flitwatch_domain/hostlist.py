@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"(?<![0-9])([0-9]{1,18})(?![0-9])")
 MOST_BRACKETS = 6
 
 
-def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
+def expand_hosts(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     """Every host of a host list, in the order written.
 
     Raises BadInput for an unbalanced bracket, a range that runs backwards, a name of more than
@@ -37,13 +37,13 @@ def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     if text.strip().lower() in NO_NODES:
         return []
     hosts: list[str] = []
-    for item in _split(text):
+    for item in _split_items(text):
         hosts.extend(_expand_item(item, text, limit - len(hosts)))
     return hosts
 
 
-def compress(hosts: Iterable[str]) -> str:
-    """One host list for `hosts`, without repeats: the inverse of `expand` as a set.
+def compress_hosts(hosts: Iterable[str]) -> str:
+    """One host list for `hosts`, without repeats: the inverse of `expand_hosts` as a set.
 
     Numbers of a name are ranged, from the last to the first, where the rest of the names is the same: 2,048 blades of a Cray EX are
     `x[1000-1007]c[0-7]s[0-7]b[0-1]n[0-1]`. Slurm refuses text behind the last bracket, so names that end in letters are written out.
@@ -61,10 +61,10 @@ def compress(hosts: Iterable[str]) -> str:
         extra = max(0, len(pieces) - 2 * MOST_BRACKETS + 1)
         pieces[: extra + 1] = ["".join(pieces[: extra + 1])]
         families.setdefault(tuple(pieces[0::2]), []).append((*pieces[1::2], host[end:]))
-    return ",".join(plain + sorted(list_ for texts, rows in families.items() for list_ in _folded(texts, rows)))
+    return ",".join(plain + sorted(list_ for texts, rows in families.items() for list_ in _fold_family(texts, rows)))
 
 
-def _folded(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+def _fold_family(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     """Names of one family (the texts before each number) as host lists."""
     lists: list[tuple[str, ...]] = rows
     for at in range(len(texts) - 1, -1, -1):
@@ -74,11 +74,11 @@ def _folded(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
         for row in lists:
             width = len(row[at]) if len(row[at]) in widths else 0
             alike.setdefault((width, row[:at] + row[at + 1 :]), []).append(row[at])
-        lists = [(*rest[:at], _ranges(numbers, width), *rest[at:]) for (width, rest), numbers in alike.items()]
-    return [_text(texts, row) for row in lists]
+        lists = [(*rest[:at], _format_ranges(numbers, width), *rest[at:]) for (width, rest), numbers in alike.items()]
+    return [_format_host_list(texts, row) for row in lists]
 
 
-def _ranges(numbers: list[str], width: int) -> str:
+def _format_ranges(numbers: list[str], width: int) -> str:
     """Numbers in ascending order, as they stand within a bracket."""
     if len(numbers) == 1:
         return numbers[0]
@@ -91,7 +91,7 @@ def _ranges(numbers: list[str], width: int) -> str:
     return ",".join(f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in ranges)
 
 
-def _text(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
+def _format_host_list(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
     """A host list with brackets around what is more than a number, and around the last one behind another bracket."""
     ranged = [not numbers.isdigit() for numbers in row]
     if any(ranged):
@@ -102,7 +102,7 @@ def _text(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
     )
 
 
-def _split(text: str) -> list[str]:
+def _split_items(text: str) -> list[str]:
     """Cut at commas outside brackets."""
     items, depth, start = [], 0, 0
     for at, char in enumerate(text):
@@ -114,9 +114,9 @@ def _split(text: str) -> list[str]:
             items.append(text[start:at])
             start = at + 1
         if depth not in (0, 1):
-            raise BadInput(f"unbalanced bracket in host list {_short(text)} at character {at + 1}")
+            raise BadInput(f"unbalanced bracket in host list {_shorten_text(text)} at character {at + 1}")
     if depth:
-        raise BadInput(f"unbalanced bracket in host list {_short(text)}: one is never closed")
+        raise BadInput(f"unbalanced bracket in host list {_shorten_text(text)}: one is never closed")
     items.append(text[start:])
     return [item.strip() for item in items if item.strip()]
 
@@ -126,29 +126,33 @@ def _expand_item(item: str, whole: str, limit: int) -> list[str]:
     choices: list[list[str]] = []
     count = 1
     for at, piece in enumerate(pieces):
-        choices.append([piece] if at % 2 == 0 else _numbers(piece, whole, limit))
+        choices.append([piece] if at % 2 == 0 else _expand_numbers(piece, whole, limit))
         count *= len(choices[-1])
         if count > limit:
-            raise BadInput(f"host list {_short(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}.")
+            raise BadInput(
+                f"host list {_shorten_text(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}."
+            )
     if sum(max(map(len, choice)) for choice in choices) > MOST_NAME:
-        raise BadInput(f"a name of host list {_short(whole)} is longer than {MOST_NAME} characters")
+        raise BadInput(f"a name of host list {_shorten_text(whole)} is longer than {MOST_NAME} characters")
     return ["".join(parts) for parts in product(*choices)]
 
 
-def _numbers(inside: str, whole: str, limit: int) -> list[str]:
+def _expand_numbers(inside: str, whole: str, limit: int) -> list[str]:
     numbers: list[str] = []
     for part in inside.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None or len(part) > 40:
-            raise BadInput(f"{part[:40]!r} is not a number or range in host list {_short(whole)}")
+            raise BadInput(f"{part[:40]!r} is not a number or range in host list {_shorten_text(whole)}")
         first, last = match.group(1), match.group(2) or match.group(1)
         if int(last) < int(first):
-            raise BadInput(f"range {part} runs backwards in host list {_short(whole)}")
+            raise BadInput(f"range {part} runs backwards in host list {_shorten_text(whole)}")
         if int(last) - int(first) >= limit - len(numbers):
-            raise BadInput(f"host list {_short(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}.")
+            raise BadInput(
+                f"host list {_shorten_text(whole)} names too many hosts", advice=f"The limit is {MOST_HOSTS:,}."
+            )
         numbers.extend(f"{n:0{len(first)}d}" for n in range(int(first), int(last) + 1))
     return numbers
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")

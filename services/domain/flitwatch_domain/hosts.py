@@ -1,4 +1,4 @@
-"""Who a host is: names are equal without regard to case, and with or without their domain."""
+"""Identity of hosts: names are equal regardless of case, and with or without their domain."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def find_host(name: str, known: Iterable[str]) -> str | None:
 
     A name that is written alike comes first, then one that differs in case alone, then the only one without its domain.
     """
-    alike = list(dict.fromkeys(one for one in known if host_key(one) == host_key(name)))
+    alike = list(dict.fromkeys(host for host in known if host_key(host) == host_key(name)))
     for chosen in (
-        [one for one in alike if one == name],
-        [one for one in alike if one.translate(_LOWER) == name.translate(_LOWER)],
+        [host for host in alike if host == name],
+        [host for host in alike if host.translate(_LOWER) == name.translate(_LOWER)],
         # c1.a is not c1.b.
-        [one for one in alike if "." not in one or "." not in name],
+        [host for host in alike if "." not in host or "." not in name],
     ):
         if len(chosen) == 1:
             return chosen[0]

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from flitwatch_domain.addresses import network
+from flitwatch_domain.addresses import to_network
 from flitwatch_domain.shares import Shares
 
 #: The head of a request is due after so long, from the connection's first moment; its body after so much longer.
@@ -51,17 +51,17 @@ class HttpConfig(uvicorn.Config):
             app, http=HttpProtocol, ws="none", server_header=False, limit_concurrency=connections, **options
         )
         self._shares = Shares(connections)
-        self._proxies = [ip_network(one) for one in proxies]
+        self._proxies = [ip_network(proxy) for proxy in proxies]
 
     def admit(self, address: str) -> Callable[[], None] | None:
-        """What to call when a connection from this address has ended; None where it is one too many of the address."""
+        """Return the function to call when a connection from this address ends; None if the address has too many connections."""
         if self._is_proxy(address):
             return lambda: None
-        of = network(address)
+        of = to_network(address)
         return partial(self._shares.give_back, of) if self._shares.take(of) else None
 
     def _is_proxy(self, address: str) -> bool:
-        return any(ip_address(address) in one for one in self._proxies)
+        return any(ip_address(address) in proxy for proxy in self._proxies)
 
 
 class _HeadTooLarge(Exception):
@@ -80,7 +80,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
         super().connection_made(transport)
-        self._wait(HEAD_S)
+        self._set_deadline(HEAD_S)
         assert isinstance(self.config, HttpConfig)
         if self.client is not None:
             self._dismiss = self.config.admit(self.client[0])
@@ -89,7 +89,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        self._wait(None)
+        self._set_deadline(None)
         if self._dismiss is not None:
             self._dismiss()
         super().connection_lost(exc)
@@ -98,7 +98,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Bytes came."""
         if self._due is None and (self.cycle is None or self.cycle.response_complete):
             # Empty lines before a request begin none, and yet end uvicorn's own limit of an idle connection.
-            self._wait(HEAD_S)
+            self._set_deadline(HEAD_S)
         self._unused += len(data)
         super().data_received(data)
         # httptools hands a header on when it is complete: until then nothing else counts its bytes.
@@ -108,7 +108,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A request's first byte."""
         self._head = 0
-        self._wait(HEAD_S)
+        self._set_deadline(HEAD_S)
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -123,7 +123,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The head is here."""
-        self._wait(BODY_S)
+        self._set_deadline(BODY_S)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -134,7 +134,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """All of the request is here; the application decides how long its answer takes."""
         self._unused = 0
-        self._wait(None)
+        self._set_deadline(None)
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -158,7 +158,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.write(answer)
             self.transport.close()
 
-    def _wait(self, seconds: float | None) -> None:
+    def _set_deadline(self, seconds: float | None) -> None:
         if self._due is not None:
             self._due.cancel()
         self._due = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)

@@ -15,7 +15,7 @@ import numpy as np
 
 from flitwatch_domain.explanation.flow import LEAST_PART, LEAST_WAITING
 from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
-from flitwatch_domain.explanation.words import clock, counted, jobs, percent
+from flitwatch_domain.explanation.words import format_clock, format_count, format_jobs, format_percent
 
 MINUTE_S = 60.0
 #: A minute belongs to an incident where the waiting beyond the quiet one is this part of the worst: less ends it than began it.
@@ -100,7 +100,7 @@ class IncidentAlert(TypedDict):
 
 
 class IncidentNote(TypedDict):
-    """What was done about an incident."""
+    """Note about what was done about an incident."""
 
     note_id: int
     at: datetime
@@ -133,9 +133,9 @@ class LostTime:
 
 def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
     """Node-hours that jobs lost, and the interval (95 %): their errors do not depend on each other."""
-    each = [one.seconds * one.nodes / 3600 for one in lost]
-    below = math.hypot(*((one.seconds - one.low_s) * one.nodes / 3600 for one in lost))
-    above = math.hypot(*((one.high_s - one.seconds) * one.nodes / 3600 for one in lost))
+    each = [loss.seconds * loss.nodes / 3600 for loss in lost]
+    below = math.hypot(*((loss.seconds - loss.low_s) * loss.nodes / 3600 for loss in lost))
+    above = math.hypot(*((loss.high_s - loss.seconds) * loss.nodes / 3600 for loss in lost))
     total = sum(each)
     return total, max(0.0, total - below), total + above
 
@@ -149,57 +149,57 @@ class Minute:
     part: float | None
 
 
-def lasts(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> tuple[float, float]:
+def find_busy_interval(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> tuple[float, float]:
     """From when until when causes kept links busy, epoch seconds: the slow stretch [began_s, until_s], and the minutes that hang together with it.
 
     A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. `CALM_MINUTES`
     without one, or without counters, end it.
     """
-    inside = [one.waiting - quiet for one in minutes if began_s - MINUTE_S < one.at_s < until_s]
+    inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
-    held = np.array(
+    busy_s = np.array(
         [
-            one.at_s
-            for one in minutes
-            if one.waiting - quiet >= least and one.part is not None and one.part >= LEAST_PART
+            minute.at_s
+            for minute in minutes
+            if minute.waiting - quiet >= least and minute.part is not None and minute.part >= LEAST_PART
         ]
     )
     low, high = began_s, until_s
-    for at in np.sort(held[held + MINUTE_S > until_s]).tolist():
+    for at in np.sort(busy_s[busy_s + MINUTE_S > until_s]).tolist():
         if at - high > CALM_MINUTES * MINUTE_S:
             break
         high = max(high, at + MINUTE_S)
-    for at in -np.sort(-held[held < began_s]):
+    for at in -np.sort(-busy_s[busy_s < began_s]):
         if low - at - MINUTE_S > CALM_MINUTES * MINUTE_S:
             break
         low = min(low, float(at))
     return low, high
 
 
-def title(
+def make_title(
     causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s: float, ended_s: float | None, gone: bool
 ) -> str:
     """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended."""
     if not victims:
         return "Withdrawn: the whole run of the slowed job does not confirm it"
-    who = jobs(causes) if causes else "unknown jobs"
-    whom = f"job {victims[0]}" if len(victims) == 1 else counted(len(victims), "job")
-    who, since = who[:1].upper() + who[1:], clock(began_s)
-    one = len(causes) == 1
+    who = format_jobs(causes) if causes else "unknown jobs"
+    whom = f"job {victims[0]}" if len(victims) == 1 else format_count(len(victims), "job")
+    who, since = who[:1].upper() + who[1:], format_clock(began_s)
+    single = len(causes) == 1
     if ended_s is not None:
-        return f"{who} slowed {whom} from {since} to {clock(ended_s)}"
+        return f"{who} slowed {whom} from {since} to {format_clock(ended_s)}"
     if gone:
-        return f"{who} slowed {whom} since {since} and {'has' if one else 'have'} ended"
+        return f"{who} slowed {whom} since {since} and {'has' if single else 'have'} ended"
     if slow_now:
-        return f"{who} {'slows' if one else 'slow'} {whom} since {since}"
+        return f"{who} {'slows' if single else 'slow'} {whom} since {since}"
     links = "its links" if len(victims) == 1 else "their links"
-    return f"{who} slowed {whom} and still {'keeps' if one else 'keep'} {links} busy, since {since}"
+    return f"{who} slowed {whom} and still {'keeps' if single else 'keep'} {links} busy, since {since}"
 
 
-def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
-    """What the title rests on, and what it cost."""
+def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
+    """Describe what the title rests on, and what the incident cost."""
     parts = [
-        f"{percent(part)} of the added waiting comes with the traffic of job {job}."
+        f"{format_percent(part)} of the added waiting comes with the traffic of job {job}."
         for job, part in causes
         if part is not None
     ]
@@ -213,20 +213,21 @@ def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[fl
 def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[float]) -> dict[int, float | None]:
     """Parts of an incident's causes, of what each slow job says, weighted by what it lost; the largest first."""
     total = sum(weights) or 1.0
-    made: dict[int, float | None] = {}
+    parts: dict[int, float | None] = {}
     for of, weight in zip(named, weights, strict=True):
         for cause, part in of.items():
-            held = made.get(cause)
-            made[cause] = held if part is None else (held or 0.0) + part * weight / total
-    return dict(sorted(made.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
+            previous = parts.get(cause)
+            parts[cause] = previous if part is None else (previous or 0.0) + part * weight / total
+    return dict(sorted(parts.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
 
 
 def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
-    """Which of the jobs with these parts (the largest first) are causes of the whole: with `LEAST_PART` at least, and not slowed themselves; one always."""
+    """Return the jobs with these parts (the largest first) that are causes of the whole: with `LEAST_PART` at least, and not slowed themselves;
+    always one or more."""
     others = [pk for pk in parts if pk not in victims] or list(parts)
     return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_PART]
 
 
-def moment(at_s: float) -> datetime:
+def epoch_to_datetime(at_s: float) -> datetime:
     """Epoch seconds as a time."""
     return datetime.fromtimestamp(at_s, UTC)

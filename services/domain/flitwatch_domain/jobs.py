@@ -172,7 +172,7 @@ class PbsJobId(NamedTuple):
 
 
 def pbs_job_id(text: str) -> PbsJobId:
-    """What a job id means that PBS prints; BadInput if it is none."""
+    """Parse a job id as PBS prints it; BadInput if it is not one."""
     match = _PBS_JOB_ID.fullmatch(text)
     if match is None:
         raise BadInput(f"{text[:40]!r} is not a job id of PBS")

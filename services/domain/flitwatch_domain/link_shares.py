@@ -1,4 +1,4 @@
-"""Whose traffic a link carries: a job's expected load on links, from what its nodes sent and received and from the routes of the machine.
+"""Shares of jobs in the traffic of links: a job's expected load on links, from what its nodes sent and received and from the routes of the machine.
 
 No counter knows whose flits it counts. The estimate takes three steps:
 
@@ -33,7 +33,7 @@ LEAST_SHARE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class JobTraffic:
-    """What a job's nodes sent and received.
+    """Bytes that a job's nodes sent and received.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class JobTraffic:
 
     @property
     def known(self) -> bool:
-        """Whether enough of its network cards are counted (at least half) to estimate the rest by them."""
+        """Return whether enough of its network cards are counted (at least half) to estimate the rest from them."""
         return len(self.sent) > 0 and 2 * int((np.isfinite(self.sent) & np.isfinite(self.received)).sum()) >= len(
             self.sent
         )
@@ -96,14 +96,14 @@ def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, t
     """
     counted = np.isfinite(job.sent) & np.isfinite(job.received)
     scale = len(job.sent) / max(1, int(counted.sum()))
-    sent = np.bincount(at_source[counted], job.sent[counted], sources.count) * scale
+    sent_bytes = np.bincount(at_source[counted], job.sent[counted], sources.count) * scale
     received = np.bincount(at_target[counted], job.received[counted], targets.count) * scale
-    out, back = sent.sum(), received.sum()
+    out, back = sent_bytes.sum(), received.sum()
     flows = []
     if out > 0 and back > 0:
-        flows.append(Flow(sent * min(1.0, back / out), received / back))
+        flows.append(Flow(sent_bytes * min(1.0, back / out), received / back))
     if targets.io is not None and out > back:
-        flows.append(Flow(sent * (1 - back / out), targets.io))
+        flows.append(Flow(sent_bytes * (1 - back / out), targets.io))
     if sources.io is not None and back > out:
         flows.append(Flow(sources.io * (back - out), received / back))
     return flows
@@ -122,7 +122,7 @@ class _Traffic:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Who uses links.
+    """Shares of jobs in the traffic of links.
 
     Attributes
     ----------
@@ -203,11 +203,11 @@ class DragonflyRoutes:
         self._away = away
         self._in_group = np.zeros((self._routers, self._groups))
         self._in_group[np.arange(self._routers), self._group] = 1.0
-        self._leaves, self._enters = self._gateways(away)
+        self._leaves, self._enters = self._find_gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
         self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
 
-    def _gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
+    def _find_gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
         """By group: (groups, routers of it), which part of its traffic to a group leaves at each router; and enters there from it."""
         leaves = [np.zeros((self._groups, len(members))) for members in self._members]
         enters = [np.zeros((self._groups, len(members))) for members in self._members]
@@ -241,20 +241,20 @@ class DragonflyRoutes:
             turns.append((turn[src] * joined[dst], (turn[:, dst] * joined[:, src]).T))
             links.append(self._row[here])
         order = np.argsort(np.concatenate(links), kind="stable")
-        self._onward, self._before = (_packed([one[side] for one in turns], order) for side in (0, 1))
+        self._onward, self._before = (_pack_rows([pair[side] for pair in turns], order) for side in (0, 1))
 
-    def _flows(self, job: JobTraffic) -> list[Flow]:
+    def _list_flows(self, job: JobTraffic) -> list[Flow]:
         return flows_of(job, job.router, self._ends, job.router, self._ends)
 
     def _laid_out(self, jobs: Sequence[JobTraffic]) -> _Traffic:
-        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
-        sent, goes = (
+        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._list_flows(job)]
+        sent_bytes, goes = (
             np.array([getattr(flow, name) for _, flow in flows]).reshape(len(flows), self._routers)
             for name in ("sent", "goes")
         )
-        apart = (sent @ self._in_group)[:, :, None] * (goes @ self._in_group)[:, None, :]
+        apart = (sent_bytes @ self._in_group)[:, :, None] * (goes @ self._in_group)[:, None, :]
         apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
-        return _Traffic(np.array([at for at, _ in flows], np.int64), len(jobs), sent, goes, apart)
+        return _Traffic(np.array([at for at, _ in flows], np.int64), len(jobs), sent_bytes, goes, apart)
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Bytes that must go from group to group."""
@@ -267,9 +267,9 @@ class DragonflyRoutes:
         ----------
         carried : float64 (L,) bytes that each link carried, NaN where not counted; None where bytes are not known.
         """
-        return self._detour(self._laid_out(jobs), carried)
+        return self._estimate_detour(self._laid_out(jobs), carried)
 
-    def _detour(self, traffic: _Traffic, carried: Floats | None) -> float:
+    def _estimate_detour(self, traffic: _Traffic, carried: Floats | None) -> float:
         if carried is None or self._groups < 3:
             return 0.0
         counted = np.isfinite(carried[self._away])
@@ -281,30 +281,30 @@ class DragonflyRoutes:
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
-        return self._loads(self._laid_out(jobs), links, detour)
+        return self._compute_loads(self._laid_out(jobs), links, detour)
 
     def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
         """The same with the detour that follows from what each link carried (as for `detour`)."""
         traffic = self._laid_out(jobs)
-        return self._loads(traffic, links, self._detour(traffic, carried))
+        return self._compute_loads(traffic, links, self._estimate_detour(traffic, carried))
 
-    def _loads(self, traffic: _Traffic, links: Ints, detour: float) -> Floats:
+    def _compute_loads(self, traffic: _Traffic, links: Ints, detour: float) -> Floats:
         load = np.zeros((len(links), traffic.jobs))
         if not len(traffic.owner) or not len(links):
             return load
-        first, second = self._legs(traffic.apart, detour)
+        first, second = self._split_legs(traffic.apart, detour)
         each = np.zeros((len(links), len(traffic.owner)))
         group, to = self._group[self._src[links]], self._group[self._dst[links]]
         local = group == to
         each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
         for g in np.unique(group[local]).tolist():
             here = np.flatnonzero(local & (group == g))
-            each[here] = self._on(links[here], *self._inside(g, traffic, first, second, detour))
+            each[here] = self._bytes_on_cables(links[here], *self._flows_inside(g, traffic, first, second, detour))
         for place, at in enumerate(traffic.owner.tolist()):
             load[:, at] += each[:, place]
         return load
 
-    def _legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
+    def _split_legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
         """Bytes between pairs of groups on the first way out (direct ones included), and on the second after a third group."""
         thirds = max(1, self._groups - 2)
         off = ~np.eye(self._groups, dtype=bool)
@@ -312,25 +312,27 @@ class DragonflyRoutes:
         into = (apart.sum(axis=1)[:, None, :] - apart) / thirds * off
         return (1 - detour) * apart + detour * out, detour * into
 
-    def _inside(self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float) -> tuple[Floats, Floats]:
+    def _flows_inside(
+        self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float
+    ) -> tuple[Floats, Floats]:
         """Bytes from router to router of a group as sums of products: two arrays (flows, products, routers of it).
 
         In turn: what stays, what leaves, what arrives, and what passes through to another group. Of the last only where it enters and where it
         leaves is kept, as if the two had nothing to do with each other.
         """
         members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
-        own, wanted, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
+        own, inbound, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
         # What arrives for this group: direct, and over the last leg of a detour.
         arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
         out, back = (apart.sum(axis=axis) - apart.take(g, axis=axis) for axis in (2, 1))
         out[:, g], back[:, g] = 0.0, 0.0
         part = detour / max(1, self._groups - 2)
-        source = [own, _parts(own), arriving @ enters, part * out @ enters]
-        target = [wanted, first[:, g] @ leaves, _parts(wanted), _parts(back @ leaves)]
+        source = [own, _normalise_rows(own), arriving @ enters, part * out @ enters]
+        target = [inbound, first[:, g] @ leaves, _normalise_rows(inbound), _normalise_rows(back @ leaves)]
         return np.stack(source, axis=1), np.stack(target, axis=1)
 
-    def _on(self, links: Ints, source: Floats, target: Floats) -> Floats:
-        """Bytes on cables of a group, (cables, flows), of bytes from router to router as `_inside` has them."""
+    def _bytes_on_cables(self, links: Ints, source: Floats, target: Floats) -> Floats:
+        """Bytes on cables of a group, (cables, flows), of bytes from router to router as `_flows_inside` returns them."""
         flows, products, size = source.shape
         row, src, dst = self._row[links], self._place[self._src[links]], self._place[self._dst[links]]
         sources, targets = source.reshape(-1, size).T, target.reshape(-1, size).T
@@ -351,7 +353,7 @@ def io_nodes(fabric: Fabric) -> Ints:
     return np.flatnonzero(fabric.endpoints.role == ROLES.index(NodeRole.IO))
 
 
-def _packed(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
+def _pack_rows(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
     """Rows of mostly zeros, some matrices of them one below the other: columns and values of what is not zero, (rows, most)."""
     most = max((int((part != 0).sum(axis=1).max(initial=0)) for part in parts), default=0)
     columns = [np.argsort(part == 0, axis=1, kind="stable")[:, :most] for part in parts]
@@ -359,14 +361,14 @@ def _packed(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
     return np.concatenate(columns)[order], np.concatenate(values)[order]
 
 
-def _parts(values: Floats) -> Floats:
+def _normalise_rows(values: Floats) -> Floats:
     """Rows over their sums; rows of zeros stay so."""
     whole = values.sum(axis=-1, keepdims=True)
     parts: Floats = np.divide(values, whole, out=np.zeros_like(values), where=whole > 0)
     return parts
 
 
-def shares(
+def compute_shares(
     routes: Routes, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None, all_jobs: bool = True
 ) -> Shares:
     """Each job's share of what links carried.
@@ -384,17 +386,17 @@ def shares(
     Shares
         NaN for a job whose cards are not counted, and for every job on a link that the jobs explain too little of.
     """
-    known = [job for job in jobs if job.known]
-    detour = routes.detour(known, carried)
+    counted_jobs = [job for job in jobs if job.known]
+    detour = routes.detour(counted_jobs, carried)
     load = np.full((len(links), len(jobs)), np.nan)
-    load[:, [job.known for job in jobs]] = routes.loads(known, links, detour)
+    load[:, [job.known for job in jobs]] = routes.loads(counted_jobs, links, detour)
     total = np.nansum(load, axis=1)
     counted = np.full(len(links), np.nan) if carried is None else carried[links]
     explained = np.divide(total, counted, out=np.full(len(links), np.nan), where=counted > 0)
     # Where every job's cards are counted, all of the traffic is theirs; else what they do not explain may be another's.
     whole = (
         total
-        if all_jobs and len(known) == len(jobs)
+        if all_jobs and len(counted_jobs) == len(jobs)
         else np.where(np.isfinite(counted), np.maximum(counted, total), total)
     )
     share = np.divide(load, whole[:, None], out=np.full(load.shape, np.nan), where=whole[:, None] > 0)

@@ -1,4 +1,4 @@
-"""How long flits wait for each link, where ports count what they send.
+"""Waiting of flits for each link, where ports count what they send.
 
 A port of InfiniBand counts how long it waits for room in the next switch, and not for which of the links that lead on from there. So a link's wait is in the
 counts of all ports that lead to it, mixed with the waits for its siblings. Three steps take these apart:
@@ -31,7 +31,7 @@ TRAFFIC_ROUNDS, WAIT_ROUNDS = 10, 4
 
 @dataclass(frozen=True, eq=False)
 class PortCounts:
-    """What was counted in a moment.
+    """Counts of ports in a moment.
 
     Attributes
     ----------
@@ -79,24 +79,24 @@ def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floa
     use : float64 (links,)           of what each link can carry, the part that it carries; NaN: not counted
     """
     size = len(use)
-    moved = _moved(turns, loads, counts.carried)
+    moved = _spread_flits(turns, loads, counts.carried)
     of = counts.count[turns.before]
-    seen = np.isfinite(counts.waited[of])
-    after, moved = turns.after[seen], moved[seen]
-    names, row = np.unique(of[seen], return_inverse=True)
+    mask = np.isfinite(counts.waited[of])
+    after, moved = turns.after[mask], moved[mask]
+    names, row = np.unique(of[mask], return_inverse=True)
     waited = counts.waited[names]
-    held = np.minimum(np.nan_to_num(use), FULL)
-    wait, whole = held / (1 - held), _sums(after, moved, size)
+    fullness = np.minimum(np.nan_to_num(use), FULL)
+    wait, whole = fullness / (1 - fullness), _sum_groups(after, moved, size)
     for _ in range(WAIT_ROUNDS):
-        ratio = _over(waited, _sums(row, moved * wait[after], len(names)))
-        wait *= _over(_sums(after, moved * ratio[row], size), whole)
-    told = np.zeros(size, bool)
-    told[after] = True
-    found: Floats = np.where(told, wait, np.nan)
-    return found
+        ratio = _safe_ratio(waited, _sum_groups(row, moved * wait[after], len(names)))
+        wait *= _safe_ratio(_sum_groups(after, moved * ratio[row], size), whole)
+    has_turn = np.zeros(size, bool)
+    has_turn[after] = True
+    waits: Floats = np.where(has_turn, wait, np.nan)
+    return waits
 
 
-def _moved(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
+def _spread_flits(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
     """Flits that take each turn, to a common factor where nothing is counted."""
     before, after, size = turns.before, turns.after, len(carried)
     first = np.searchsorted(before, np.arange(size + 1))
@@ -106,23 +106,23 @@ def _moved(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
         count = np.diff(first)[begins]
         some = np.repeat(first[begins] - np.cumsum(count) + count, count) + np.arange(count.sum())
         onward = load[after[some]]
-        whole = _sums(before[some], onward, size)
-        moved[some] += load[before[some]] * _over(onward, whole[before[some]])
-    known = np.isfinite(carried)
+        whole = _sum_groups(before[some], onward, size)
+        moved[some] += load[before[some]] * _safe_ratio(onward, whole[before[some]])
+    mask = np.isfinite(carried)
     for _ in range(TRAFFIC_ROUNDS):
         for end in (before, after):
-            scale = np.where(known, _over(carried, _sums(end, moved, size)), 1.0)
+            scale = np.where(mask, _safe_ratio(carried, _sum_groups(end, moved, size)), 1.0)
             moved *= scale[end]
     return moved
 
 
-def _sums(of: Ints, values: Floats, count: int) -> Floats:
+def _sum_groups(of: Ints, values: Floats, count: int) -> Floats:
     """Sums of what belongs to each, (count,)."""
     sums: Floats = np.bincount(of, values, count).astype(np.float64)
     return sums
 
 
-def _over(above: Floats, below: Floats) -> Floats:
+def _safe_ratio(above: Floats, below: Floats) -> Floats:
     """Quotients; 0 where nothing is below."""
     quotient: Floats = np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
     return quotient

@@ -1,4 +1,4 @@
-"""Which server of several a PostgreSQL connection takes, and how soon one whose network was cut is given up, at both of its ends.
+"""Choice of one of several servers for a PostgreSQL connection, and the time until either end gives up a connection whose network was cut.
 
 A URL may name several hosts, of which one writes and the others follow it. A follower refuses every write, LISTEN too, so it is not taken: whoever connects
 while another takes over tries again until it has.

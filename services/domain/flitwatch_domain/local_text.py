@@ -1,4 +1,4 @@
-"""Who may name a file: the command line's user, of the machine that the command runs on.
+"""Permission to name a file: only the command line's user may name one, on the machine that the command runs on.
 
 A text is plain until a command wraps it. Requests, tables and JSON hold plain text alone, so that whatever they name is made by a
 generator: parsers of topologies, routes and traffic look for a file only where the text itself is local.

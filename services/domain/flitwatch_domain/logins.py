@@ -1,4 +1,4 @@
-"""Which login of PostgreSQL a connection takes, and where its password is.
+"""Login of a PostgreSQL connection, and the source of its password.
 
 Each of the database's roles that a service works as is a login of its own, and none can become another. A URL names a file of passwords
 (`passfile`, or `PGPASSFILE`) in libpq's format, one `host:port:database:user:password` a line. A connection that asks for a role logs in as that
@@ -41,43 +41,43 @@ def log_in(given: Mapping[str, str | int | None], role: str | None) -> tuple[Par
     """
     parameters = dict(given)
     file = given.get("passfile") or os.environ.get("PGPASSFILE")
-    known = passwords(Path(str(file)), parameters) if file else {}
-    wanted = None if role is None else PREFIX + role
-    if wanted is not None and wanted in known:
-        return parameters | {"user": wanted, "password": known[wanted]}, None
+    password_of = read_passwords(Path(str(file)), parameters) if file else {}
+    login = None if role is None else PREFIX + role
+    if login is not None and login in password_of:
+        return parameters | {"user": login, "password": password_of[login]}, None
     user = parameters.get("user")
-    if parameters.get("password") is None and user in known:
-        parameters["password"] = known[user]
-    return parameters, None if wanted == user else wanted
+    if parameters.get("password") is None and user in password_of:
+        parameters["password"] = password_of[user]
+    return parameters, None if login == user else login
 
 
-def passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
+def read_passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
     """The passwords by login that a file holds for this database on one of its servers; nothing where it cannot be read."""
     try:
         with file.open(encoding="utf-8") as lines:
             if os.fstat(lines.fileno()).st_mode & stat.S_IRWXO:
                 raise Unavailable(f"everybody on this machine may read {file}", advice=f"Run `chmod 600 {file}`.")
-            rows = [_fields(line.rstrip("\n")) for line in lines if line.strip() and not line.startswith("#")]
+            rows = [_split_fields(line.rstrip("\n")) for line in lines if line.strip() and not line.startswith("#")]
     except OSError:
         return {}
     database = given.get("dbname") or given.get("user")
-    found: dict[str, str] = {}
-    for host, port in _servers(given):
+    by_login: dict[str, str] = {}
+    for host, port in _list_servers(given):
         for row in rows:
             if len(row) == 5 and all(
-                said in ("*", str(ours)) for said, ours in zip(row, (host, port, database), strict=False)
+                field in ("*", str(ours)) for field, ours in zip(row, (host, port, database), strict=False)
             ):
-                found.setdefault(row[3], row[4])
-    return found
+                by_login.setdefault(row[3], row[4])
+    return by_login
 
 
-def _servers(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _list_servers(given: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Host and port of each server that a connection may take; one port may stand for all."""
     hosts = str(given.get("host") or "localhost").split(",")
     ports = str(given.get("port") or "5432").split(",")
     return list(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
 
 
-def _fields(line: str) -> list[str]:
+def _split_fields(line: str) -> list[str]:
     """A line's fields: a colon or backslash inside one has a backslash before it."""
     return [re.sub(r"\\(.)", r"\1", field) for field in _FIELD.findall(line)][:5]

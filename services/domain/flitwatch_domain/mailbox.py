@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 
-def _mailbox(text: str) -> str:
+def _check_mailbox(text: str) -> str:
     """One address, `name@host`, a local name, or `Words <name@host>`, of which a message's header can be made; ValueError otherwise."""
     try:
         read = policy.default.header_factory("To", text).addresses if text.isprintable() else ()
@@ -16,10 +16,10 @@ def _mailbox(text: str) -> str:
         # The package raises them over `ops@`, and over line breaks that are encoded.
         read = ()
     # It mends a space in a name, and drops what follows an address: nobody meant that.
-    whole = [one for one in read if one.username and text.removesuffix(">").endswith(one.addr_spec)]
+    whole = [address for address in read if address.username and text.removesuffix(">").endswith(address.addr_spec)]
     if len(read) != 1 or not whole:
         raise ValueError(f"{text!r} is no mail address: write name@host, one an entry")
     return text
 
 
-Mailbox = Annotated[str, AfterValidator(_mailbox)]
+Mailbox = Annotated[str, AfterValidator(_check_mailbox)]

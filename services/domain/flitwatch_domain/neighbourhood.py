@@ -1,6 +1,6 @@
-"""Who ran beside a run, and how much: the one definition of overlap, presence and exposure (Bhatele 2020, section IV-A, and beyond it).
+"""Jobs that ran alongside a run, and how much: the single definition of overlap, presence and exposure (Bhatele 2020, section IV-A, and beyond it).
 
-Scoring fills these tables from simulated jobs, the service from stored ones; both then call `neighbourhood`.
+Scoring fills these tables from simulated jobs, the service from stored ones; both then call `compute_neighbourhood`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ THROUGHOUT = 0.999
 
 @dataclass(frozen=True)
 class Definition:
-    """What counts as being beside a run, and which runs are optimal.
+    """Criteria for being alongside a run, and for optimal runs.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ def large_job_nodes(machine_nodes: int | None) -> int:
     return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
 
 
-def present(overlap: Floats, rule: str) -> NDArray[np.bool_]:
-    """Where a user counts as present, by the share of the run that their large jobs cover."""
+def is_present(overlap: Floats, rule: str) -> NDArray[np.bool_]:
+    """Return whether a user counts as present, according to the share of the run that their large jobs cover."""
     if rule not in ("throughout", "any"):
         raise BadInput(f"rule is 'throughout' or 'any', not {rule!r}")
     return overlap >= THROUGHOUT if rule == "throughout" else overlap > 0
@@ -109,7 +109,7 @@ class Neighbourhood:
     exposure: Floats
 
 
-def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) -> Neighbourhood:
+def compute_neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) -> Neighbourhood:
     """Overlap and exposure of `names` names in every run; a run's own job is left out.
 
     Nodes near a run are as `nodes_near` counts them. Where the place of no run is known, all of a job's
@@ -129,27 +129,27 @@ def neighbourhood(windows: Windows, jobs: Jobs, names: int, least_nodes: int) ->
         near = nodes_near(jobs.group_nodes[rows], own_nodes[run]) if placed else jobs.nodes[rows]
         exposure[run] = np.bincount(jobs.name[rows], (high - low) * near, names)
         large = jobs.nodes[rows] >= least_nodes
-        overlap[run] = _covered(jobs.name[rows[large]], low[large], high[large], names)
+        overlap[run] = _measure_coverage(jobs.name[rows[large]], low[large], high[large], names)
     return Neighbourhood(np.minimum(overlap, 1.0), exposure)
 
 
-#: What may slow a run besides its neighbours, in the order of `circumstances`.
+#: What may slow a run besides its neighbours, in the order of `measure_circumstances`.
 CIRCUMSTANCES = ("groups spanned", "largest share of its nodes in one group", "jobs that met it")
 
 
-def circumstances(windows: Windows, jobs: Jobs) -> Floats:
-    """How a run lay and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN where a run's place is not known."""
-    found = np.full((len(windows.begin_s), len(CIRCUMSTANCES)), np.nan)
+def measure_circumstances(windows: Windows, jobs: Jobs) -> Floats:
+    """Measure how a run was placed and how full the machine was, (runs, 3) as CIRCUMSTANCES; NaN where a run's place is not known."""
+    table = np.full((len(windows.begin_s), len(CIRCUMSTANCES)), np.nan)
     for run, (begin, end) in enumerate(zip(windows.begin_s.tolist(), windows.end_s.tolist(), strict=True)):
-        found[run, 2] = ((jobs.begin_s < end) & (jobs.end_s > begin)).sum()
+        table[run, 2] = ((jobs.begin_s < end) & (jobs.end_s > begin)).sum()
         if windows.own[run] >= 0:
             nodes = jobs.group_nodes[windows.own[run]]
             if nodes.sum() > 0:
-                found[run, :2] = (nodes > 0).sum(), nodes.max() / nodes.sum()
-    return found
+                table[run, :2] = (nodes > 0).sum(), nodes.max() / nodes.sum()
+    return table
 
 
-def _covered(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
+def _measure_coverage(name: Ints, low: Floats, high: Floats, names: int) -> Floats:
     """Length of the union of each name's intervals within [0, 1]."""
     order = np.lexsort((low, name))
     # Two apart, so that no name's intervals reach into the next one's.

@@ -17,7 +17,7 @@ _REAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[
 _NOT_FINITE = frozenset({"nan", "inf", "infinity"})
 
 
-def whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
+def parse_whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
     """The integer that a text is, from `least` to `most`; None where it is none, or lies outside of them."""
     if _WHOLE.fullmatch(text) is None:
         return None
@@ -28,20 +28,20 @@ def whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
 def whole_or_hexadecimal(text: str, most: int = (1 << 64) - 1) -> int | None:
     """The same from 0, also of hexadecimal digits behind 0x."""
     if _HEXADECIMAL.fullmatch(text) is None:
-        return whole(text, 0, most)
+        return parse_whole(text, 0, most)
     number = int(text, 16)
     return number if number <= most else None
 
 
 def is_infinite_or_nan(text: str) -> bool:
-    """Whether a text is one of the words that `float` takes for what is no finite number, or a number beyond all that it holds."""
+    """Return whether a text is a word that `float` reads as a non-finite number, or a number beyond its range."""
     text = text.strip()
     if _REAL.fullmatch(text) is not None:
         return math.isinf(float(text))
     return text.lstrip("+-").lower() in _NOT_FINITE
 
 
-def real(text: str) -> float | None:
+def parse_real(text: str) -> float | None:
     """The finite number that a text is; None where it is none."""
     if _REAL.fullmatch(text) is None:
         return None

@@ -92,19 +92,21 @@ class Outlook:
         -------
         {(fabric, group): (expected stall cycles per flit, from when)}; groups with fewer than `LEAST_HOURS` hours are left out.
         """
-        known = tuple(place for place, held in self._groups.items() if len(held.logs) >= LEAST_HOURS and place in now)
-        stays = self._kept(known)
-        found = {}
-        for place in known:
+        places = tuple(
+            place for place, history in self._groups.items() if len(history.logs) >= LEAST_HOURS and place in now
+        )
+        stays = self._estimate_persistence(places)
+        forecast = {}
+        for place in places:
             of_day = self._groups[place].usual()
             ratio, at_s = now[place]
             hour = int(at_s // HOUR_S)
             difference = float(np.log(max(ratio, LEAST_RATIO))) - of_day[hour % 24]
-            found[place] = float(np.exp(of_day[(hour + 1) % 24] + stays * difference)), at_s
-        return found
+            forecast[place] = float(np.exp(of_day[(hour + 1) % 24] + stays * difference)), at_s
+        return forecast
 
-    def _kept(self, known: tuple[Place, ...]) -> float:
-        """How much of an hour's difference from the usual is left in the next one: rho, between 0 and 1."""
+    def _estimate_persistence(self, known: tuple[Place, ...]) -> float:
+        """Estimate how much of an hour's difference from the usual is left in the next one: rho, between 0 and 1."""
         if known not in self._stays:
             pairs = [self._groups[place].pairs() for place in known]
             squares = sum(value for before, _ in pairs for value in (before * before).tolist())
@@ -116,8 +118,8 @@ class Outlook:
         """Mean of each group's hours; groups with fewer than `LEAST_HOURS` of them are left out."""
         if not self._usual:
             self._usual.update(
-                (place, float(np.mean(held.ratios)))
-                for place, held in self._groups.items()
-                if len(held.ratios) >= LEAST_HOURS
+                (place, float(np.mean(history.ratios)))
+                for place, history in self._groups.items()
+                if len(history.ratios) >= LEAST_HOURS
             )
         return {**self._usual}

@@ -28,14 +28,14 @@ def check_numbers(value: Any, where: str = "") -> None:
         A number is not finite, or lies beyond 64 bits.
     """
     # No recursion: how deep it is was chosen outside.
-    left = [(where, value)]
-    while left:
-        place, held = left.pop()
-        if isinstance(held, dict):
-            left.extend((f"{place}.{name}" if place else str(name), inner) for name, inner in held.items())
-        elif isinstance(held, list | tuple):
-            left.extend((f"{place}[{number}]", inner) for number, inner in enumerate(held))
-        elif isinstance(held, float) and not math.isfinite(held):
+    pending = [(where, value)]
+    while pending:
+        place, item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend((f"{place}.{name}" if place else str(name), inner) for name, inner in item.items())
+        elif isinstance(item, list | tuple):
+            pending.extend((f"{place}[{number}]", inner) for number, inner in enumerate(item))
+        elif isinstance(item, float) and not math.isfinite(item):
             raise BadInput("the number is not finite", where=place[:200], advice="JSON has no NaN and no infinity.")
-        elif isinstance(held, int | float) and not -BEYOND <= held < BEYOND:
+        elif isinstance(item, int | float) and not -BEYOND <= item < BEYOND:
             raise BadInput("the number lies beyond 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")

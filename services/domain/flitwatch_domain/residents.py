@@ -1,4 +1,4 @@
-"""Who holds nodes of a group now, and for how long still: running jobs with what is left of their run times by jobs of their like."""
+"""Jobs that hold nodes of a group now, and for how long: running jobs with their remaining run times, estimated from similar jobs."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ class PastTimes:
     _held: dict[tuple[str, str, int], list[Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._users, self._user = _numbered(self.users)
-        self._names, self._name = _numbered(self.names)
+        self._users, self._user = _number_values(self.users)
+        self._names, self._name = _number_values(self.names)
 
     def left_s(self, user: str, name: str, nodes: int, elapsed_s: float) -> float | None:
         """Median of the seconds that a job has left which has lasted `elapsed_s`, by the jobs most alike of which there are enough."""
-        for times in self._alike(user, name, nodes):
-            told = whole_time(times, elapsed_s)
-            if told is not None:
-                return max(told[0] - elapsed_s, 0.0)
+        for times in self._find_similar_times(user, name, nodes):
+            forecast = whole_time(times, elapsed_s)
+            if forecast is not None:
+                return max(forecast[0] - elapsed_s, 0.0)
         return None
 
-    def _alike(self, user: str, name: str, nodes: int) -> list[Floats]:
+    def _find_similar_times(self, user: str, name: str, nodes: int) -> list[Floats]:
         """Ascending run times by `run_time.BASES`."""
         key = (user, name, nodes)
-        held = self._held.get(key)
-        if held is None:
+        times = self._held.get(key)
+        if times is None:
             size = (self.nodes >= nodes / SIZE_FACTOR) & (self.nodes <= nodes * SIZE_FACTOR)
             own = size & (self._users == self._user.get(user, -1))
             named = size & (self._names == self._name.get(name, -1)) if name else np.zeros(len(size), bool)
-            held = [np.sort(self.times_s[which][-MOST_JOBS:]) for which in (own & named, named, own)]
-            self._held[key] = held
-        return held
+            times = [np.sort(self.times_s[which][-MOST_JOBS:]) for which in (own & named, named, own)]
+            self._held[key] = times
+        return times
 
 
-def _numbered(values: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, int]]:
+def _number_values(values: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, int]]:
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64), numbers
 
@@ -74,14 +74,17 @@ def _numbered(values: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, int]]
 LEAST_KNOWN = 0.5
 
 
-def stays(residents: Sequence[Resident], horizon_s: float) -> float | None:
+def compute_stay_share(residents: Sequence[Resident], horizon_s: float) -> float | None:
     """Share of the nodes held now that is still held by the same jobs, mean over the next `horizon_s`; None where most ends are unknown.
 
     A job of unknown end counts as one that stays.
     """
-    held = sum(one.nodes for one in residents)
-    known = sum(one.nodes for one in residents if one.left_s is not None)
-    if not held or known < LEAST_KNOWN * held or horizon_s <= 0:
+    total_nodes = sum(resident.nodes for resident in residents)
+    known_nodes = sum(resident.nodes for resident in residents if resident.left_s is not None)
+    if not total_nodes or known_nodes < LEAST_KNOWN * total_nodes or horizon_s <= 0:
         return None
-    stay = sum(one.nodes * (1.0 if one.left_s is None else min(one.left_s / horizon_s, 1.0)) for one in residents)
-    return stay / held
+    stay = sum(
+        resident.nodes * (1.0 if resident.left_s is None else min(resident.left_s / horizon_s, 1.0))
+        for resident in residents
+    )
+    return stay / total_nodes

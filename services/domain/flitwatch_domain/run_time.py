@@ -1,4 +1,4 @@
-"""How long a running job without recorded steps will take: the run times of jobs of its like, given that it has lasted as long as it has.
+"""Forecast of the duration of a running job without recorded steps: the run times of similar jobs, given the time that it has lasted so far.
 
 Of jobs of its like only those count that took longer than it has lasted. If they are exchangeable with it, their order statistics hold its
 time with the probability that they say (Vovk 2005; interpolated between them as by Beran and Hall 1993), whatever their distribution. Below
@@ -48,7 +48,7 @@ class RunTime:
 
     @property
     def rests_on(self) -> str | None:
-        """What the forecast rests on, in words."""
+        """Describe what the forecast rests on."""
         if self.basis is None:
             return None
         like = " and ".join(self.basis.rsplit(", ", 1))
@@ -58,7 +58,7 @@ class RunTime:
         return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % lay in their interval"
 
 
-def interval(times_s: ArrayLike) -> tuple[float, float, float]:
+def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
     """(median, low, high): of the next time after these (at least `LEAST_JOBS`), with a 90 % interval."""
     median, low, high = np.quantile(
         np.asarray(times_s, float), [0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2], method="weibull"
@@ -67,7 +67,7 @@ def interval(times_s: ArrayLike) -> tuple[float, float, float]:
 
 
 def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, float] | None:
-    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `interval`; None where fewer than `LEAST_JOBS` of these took longer."""
+    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None where fewer than `LEAST_JOBS` of these took longer."""
     first = int(np.searchsorted(ascending_s, elapsed_s, side="right"))
     longer = ascending_s[first:]
     count = len(longer)
@@ -88,25 +88,25 @@ def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
     elapsed_s
         How long the job has lasted.
     """
-    known = {basis: np.asarray(past_s[basis], float)[-MOST_JOBS:] for basis in BASES if basis in past_s}
-    longer = {basis: times[times > elapsed_s] for basis, times in known.items()}
+    times_of = {basis: np.asarray(past_s[basis], float)[-MOST_JOBS:] for basis in BASES if basis in past_s}
+    longer = {basis: times[times > elapsed_s] for basis, times in times_of.items()}
     for basis, times in longer.items():
         if len(times) >= LEAST_JOBS:
-            median, low, high = interval(times)
-            tested, held = backtest(times)
-            return RunTime(elapsed_s, median, low, high, basis, len(times), tested, held, None)
+            median, low, high = predict_interval(times)
+            tested, coverage = backtest_interval(times)
+            return RunTime(elapsed_s, median, low, high, basis, len(times), tested, coverage, None)
     best = max(longer, key=lambda basis: len(longer[basis]), default=None)
-    jobs, of = (len(longer[best]), len(known[best])) if best is not None else (0, 0)
+    jobs, of = (len(longer[best]), len(times_of[best])) if best is not None else (0, 0)
     lacks = f"needs {LEAST_JOBS} completed jobs of its like that took longer than it has lasted; of {of} of the same {best or BASES[0]}, {jobs} did"
     return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks)
 
 
-def backtest(times_s: Floats) -> tuple[int, float | None]:
-    """How many of these times, in order of start, have enough before them, and the share of those that lay in the interval of the ones before."""
-    held = [
+def backtest_interval(times_s: Floats) -> tuple[int, float | None]:
+    """Return how many of these times, in order of start, have enough before them, and the share of those that lay in the interval of the ones before."""
+    hits = [
         low <= time <= high
         for at, time in enumerate(times_s.tolist())
         if at >= LEAST_JOBS
-        for _, low, high in [interval(times_s[:at])]
+        for _, low, high in [predict_interval(times_s[:at])]
     ]
-    return len(held), float(np.mean(held)) if held else None
+    return len(hits), float(np.mean(hits)) if hits else None

@@ -18,7 +18,7 @@ MOST_LINKS = 2**16 - 1
 
 
 def link_number(link: int) -> int:
-    """How packets name a link."""
+    """Return the number of a link in packets."""
     return link + 1
 
 
@@ -26,7 +26,7 @@ def link_number(link: int) -> int:
 _Z99 = 2.33
 
 
-def reported(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
+def clip_estimates(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
     """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 where a link without traffic could show as much.
 
     The paper's bound for that, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic where all paths have L links.
@@ -54,8 +54,8 @@ class Reach:
         self._fabric = fabric
         self._src = np.asarray(fabric.links.src)
         self._dst = np.asarray(fabric.links.dst)
-        self._next = _neighbours(fabric.vertices, self._src, self._dst)
-        self._before = _neighbours(fabric.vertices, self._dst, self._src)
+        self._next = _list_leaving_links(fabric.vertices, self._src, self._dst)
+        self._before = _list_leaving_links(fabric.vertices, self._dst, self._src)
         self._from: dict[int, NDArray[np.int64]] = {}
         self._to: dict[int, NDArray[np.int64]] = {}
 
@@ -69,30 +69,32 @@ class Reach:
         """
         routers = len(self._fabric.routers)
         begin, end = routers + source, routers + destination
-        there = self._from.setdefault(begin, self._distances(begin, self._next))
-        left = self._to.setdefault(end, self._distances(end, self._before))
+        there = self._from.setdefault(begin, self._measure_distances(begin, self._next))
+        remaining = self._to.setdefault(end, self._measure_distances(end, self._before))
         shortest = there[end]
         if shortest < 0:
             names = self._fabric.endpoints.node
             raise BadInput(f"no way leads from {names[source]} to {names[destination]}", where=self._fabric.name)
-        on_way = (there[self._src] >= 0) & (left[self._dst] >= 0)
-        return np.flatnonzero(on_way & (there[self._src] + 1 + left[self._dst] <= shortest + detour))
+        on_way = (there[self._src] >= 0) & (remaining[self._dst] >= 0)
+        return np.flatnonzero(on_way & (there[self._src] + 1 + remaining[self._dst] <= shortest + detour))
 
     def path(self, source: int, destination: int) -> list[int]:
         """The shortest way as links in order; of equal ones that of the lowest link numbers."""
         routers = len(self._fabric.routers)
         at, end = routers + source, routers + destination
-        left = self._to.setdefault(end, self._distances(end, self._before))
+        remaining = self._to.setdefault(end, self._measure_distances(end, self._before))
         links: list[int] = []
         while at != end:
-            onward = [link for link in self._next[at] if left[self._dst[link]] == left[at] - 1 and left[at] > 0]
+            onward = [
+                link for link in self._next[at] if remaining[self._dst[link]] == remaining[at] - 1 and remaining[at] > 0
+            ]
             if not onward:
                 raise BadInput("no way leads there", where=self._fabric.name)
             links.append(onward[0])
             at = int(self._dst[onward[0]])
         return links
 
-    def _distances(self, vertex: int, neighbours: list[list[int]]) -> NDArray[np.int64]:
+    def _measure_distances(self, vertex: int, neighbours: list[list[int]]) -> NDArray[np.int64]:
         ends = self._dst if neighbours is self._next else self._src
         routers = len(self._fabric.routers)
         hops = np.full(self._fabric.vertices, -1, np.int64)
@@ -110,7 +112,7 @@ class Reach:
         return hops
 
 
-def _neighbours(vertices: int, here: NDArray[np.int32], there: NDArray[np.int32]) -> list[list[int]]:
+def _list_leaving_links(vertices: int, here: NDArray[np.int32], there: NDArray[np.int32]) -> list[list[int]]:
     leaving: list[list[int]] = [[] for _ in range(vertices)]
     for link in range(len(here)):
         leaving[int(here[link])].append(link)

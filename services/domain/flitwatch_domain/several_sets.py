@@ -58,28 +58,30 @@ def several_sets(
     for name, entry in entries:
         by_name.setdefault(name, []).append(entry)
     names = list(by_name)
-    p_values = [_together(by_name[name], definition) for name in names]
+    p_values = [_combine_evidence(by_name[name], definition) for name in names]
     q_values = benjamini_hochberg(np.array([math.nan if p is None else p for p in p_values], float))
     rows = []
     for name, p, q in zip(names, p_values, q_values.tolist(), strict=True):
-        evidence = sorted(by_name[name], key=lambda one: -(one["score"] if definition == "ours" else _information(one)))
+        evidence = sorted(
+            by_name[name], key=lambda item: -(item["score"] if definition == "ours" else _signed_information(item))
+        )
         known_q = None if math.isnan(q) else q
-        verdict, reasons = _verdict(evidence, known_q)
-        found = sum(is_found(one, definition) for one in evidence)
-        tested = sum(_p(one, definition) is not None for one in evidence)
-        rows.append(SeveralSets(name, found, tested, p, known_q, verdict, reasons, tuple(evidence)))
+        verdict, reasons = _decide_verdict(evidence, known_q)
+        hits = sum(is_found(item, definition) for item in evidence)
+        tested = sum(_get_p(item, definition) is not None for item in evidence)
+        rows.append(SeveralSets(name, hits, tested, p, known_q, verdict, reasons, tuple(evidence)))
     rows = [row for row in rows if row.found_in >= least_sets]
     return sorted(rows, key=lambda row: (-row.found_in, math.inf if row.p is None else row.p, row.name))
 
 
 def is_found(entry: Evidence, definition: Literal["ours", "paper"]) -> bool:
-    """Whether a set finds the name."""
+    """Return whether a set finds the name."""
     if definition == "ours":
         return bool(entry["verdict"] == NAMED)
     return entry["mi_q"] is not None and entry["mi_q"] <= FOUND_Q and entry["mi_sign"] > 0
 
 
-def combined(p_values: ArrayLike) -> float:
+def combine_p_values(p_values: ArrayLike) -> float:
     """One p-value of several, whatever their dependence (Cauchy combination, equal weights)."""
     p = np.clip(np.asarray(p_values, float), 1e-300, LARGEST_P)
     # tan((1/2 - p) pi) is 1 / tan(p pi), which keeps its digits where p is small.
@@ -91,33 +93,37 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
     """q-values of Benjamini and Hochberg (1995): the least false-discovery rate at which each is found; NaN stays NaN."""
     p_values = np.asarray(p_values, float)
     q_values = np.full(p_values.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(p_values))
-    if len(known) == 0:
+    places = np.flatnonzero(~np.isnan(p_values))
+    if len(places) == 0:
         return q_values
-    order = known[np.argsort(p_values[known], kind="stable")]
+    order = places[np.argsort(p_values[places], kind="stable")]
     scaled = p_values[order] * len(order) / np.arange(1, len(order) + 1)
     q_values[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return q_values
 
 
-def _information(entry: Evidence) -> float:
+def _signed_information(entry: Evidence) -> float:
     return float(entry["mi_bits"] * entry["mi_sign"])
 
 
-def _p(entry: Evidence, definition: str) -> float | None:
+def _get_p(entry: Evidence, definition: str) -> float | None:
     p: float | None = entry["p"] if definition == "ours" else entry["mi_p"]
     return p if entry["testable"] else None
 
 
-def _together(evidence: list[Evidence], definition: str) -> float | None:
-    known = [p for one in evidence if (p := _p(one, definition)) is not None]
-    return combined(known) if known else None
+def _combine_evidence(evidence: list[Evidence], definition: str) -> float | None:
+    p_values = [p for entry in evidence if (p := _get_p(entry, definition)) is not None]
+    return combine_p_values(p_values) if p_values else None
 
 
-def _verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tuple[str, ...]]:
+def _decide_verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tuple[str, ...]]:
     """The verdict of all sets: what a set doubts, other sets do not settle."""
-    doubts = [one for one in evidence if one["verdict"] == CANNOT_TELL and one["q"] is not None and one["q"] <= FOUND_Q]
-    named = sum(one["verdict"] == NAMED for one in evidence)
+    doubts = [
+        entry
+        for entry in evidence
+        if entry["verdict"] == CANNOT_TELL and entry["q"] is not None and entry["q"] <= FOUND_Q
+    ]
+    named = sum(entry["verdict"] == NAMED for entry in evidence)
     if q is None:
         return CANNOT_TELL, ("no set has runs enough to test it",)
     if q > FOUND_Q:
@@ -125,9 +131,9 @@ def _verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tuple[str,
     if not named:
         return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no set names it by itself",)
     if doubts:
-        return CANNOT_TELL, (f"named in {_sets(named)}, in doubt in {_sets(len(doubts))}",)
-    return NAMED, (f"named in {_sets(named)}, q = {q:.2g} over all sets",)
+        return CANNOT_TELL, (f"named in {_format_sets(named)}, in doubt in {_format_sets(len(doubts))}",)
+    return NAMED, (f"named in {_format_sets(named)}, q = {q:.2g} over all sets",)
 
 
-def _sets(count: int) -> str:
+def _format_sets(count: int) -> str:
     return "one set" if count == 1 else f"{count} sets"

@@ -75,23 +75,23 @@ class TableRoutes:
         injects = links[self._src[links] >= self._switches]
         for at, job in enumerate(jobs):
             load[row[injects], at] = self._terminals.loads(injects, job, self._io)
-            for flow in self._flows(job):
+            for flow in self._list_flows(job):
                 pending.append((at, flow))
                 pairs += int(np.count_nonzero(flow.sent) * np.count_nonzero(flow.goes))
                 if pairs >= MOST_PAIRS:
-                    self._follow(pending, row, load)
+                    self._follow_flows(pending, row, load)
                     pending, pairs = [], 0
         if pending:
-            self._follow(pending, row, load)
+            self._follow_flows(pending, row, load)
         return load
 
-    def _flows(self, job: JobTraffic) -> list[Flow]:
+    def _list_flows(self, job: JobTraffic) -> list[Flow]:
         """A job's traffic by switch and endpoint."""
         some = self._terminals.spread(job)
         assert some.endpoint is not None
         return flows_of(some, some.router, self._sources, some.endpoint, self._targets)
 
-    def _follow(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
+    def _follow_flows(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
         """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not asked for."""
         parts = []
         for number, flow in flows:
@@ -103,9 +103,9 @@ class TableRoutes:
         at, target, moved, job = (np.concatenate(column) for column in zip(*parts, strict=True))
         for _ in range(MOST_HOPS):
             link = self._next[at, target]
-            asked = np.flatnonzero((link >= 0) & (row[link] >= 0))
-            key = row[link[asked]] * load.shape[1] + job[asked]
-            load += np.bincount(key, moved[asked], load.size).reshape(load.shape)
+            indices = np.flatnonzero((link >= 0) & (row[link] >= 0))
+            key = row[link[indices]] * load.shape[1] + job[indices]
+            load += np.bincount(key, moved[indices], load.size).reshape(load.shape)
             at = self._dst[link]
             on = np.flatnonzero((link >= 0) & (at < self._switches))
             at, target, moved, job = at[on], target[on], moved[on], job[on]

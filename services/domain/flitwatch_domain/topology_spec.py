@@ -32,11 +32,11 @@ RAILS_PATTERN = r"rails:[0-9]{1,3},[0-9]{1,5},[0-9]{1,5},[0-9]{1,5}"
 
 #: Machines by name.
 MACHINES: dict[str, Callable[[], Fabric]] = {
-    "theta": generators.theta,
+    "theta": generators.build_theta,
     "edison": generators.edison_like,
     "cori": generators.cori_like,
     "slingshot": generators.slingshot_like,
-    "quartz1": generators.quartz1,
+    "quartz1": generators.build_quartz1,
 }
 
 #: A fabric of that many takes some GB before its first packet.
@@ -52,7 +52,7 @@ class TreeSizes(NamedTuple):
     p: list[float]
 
 
-def integers(text: str) -> list[int]:
+def parse_integers(text: str) -> list[int]:
     """Integers between commas; ValueError."""
     if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})*", text):
         raise ValueError(f"{text!r} is not a list of positive integers")
@@ -60,60 +60,60 @@ def integers(text: str) -> list[int]:
 
 
 def tree_sizes(text: str) -> TreeSizes:
-    """What stands behind `xgft:`; ValueError for what makes no tree."""
+    """Parse the text after `xgft:`; ValueError for text that describes no tree."""
     fields = [field.strip() for field in text.split(";")]
     if len(fields) not in (3, 4):
         raise ValueError("height, m and w are needed, and p where cables are parallel")
-    height = integers(fields[0])
-    m, w = integers(fields[1]), integers(fields[2])
+    height = parse_integers(fields[0])
+    m, w = parse_integers(fields[1]), parse_integers(fields[2])
     p = [float(part) for part in fields[3].split(",")] if len(fields) == 4 else []
     if len(height) != 1 or len(m) != height[0] or len(w) != height[0] or (p and len(p) != height[0]):
         raise ValueError(f"m, w and p need as many numbers as the height {fields[0]}")
-    if not all(1 <= one <= 65_535 for one in p):
+    if not all(1 <= cables <= 65_535 for cables in p):
         raise ValueError("p counts the cables of a pair: from 1 to 65535")
     return TreeSizes(height[0], m, w, p)
 
 
-def _hyperx(text: str) -> Fabric:
+def _parse_hyperx(text: str) -> Fabric:
     sizes, *more = text.split(";")
     if len(more) not in (1, 2):
         raise ValueError("extents and endpoints are needed, and cables where they are parallel")
-    return generators.hyperx(integers(sizes), *(int(one) for one in integers(",".join(more))))
+    return generators.build_hyperx(parse_integers(sizes), *(int(number) for number in parse_integers(",".join(more))))
 
 
-def _rails(text: str) -> Fabric:
-    sizes = integers(text)
+def _parse_rails(text: str) -> Fabric:
+    sizes = parse_integers(text)
     if len(sizes) != 4:
         raise ValueError("rails, nodes of a group, groups and spines are needed")
-    return generators.rails(*sizes)
+    return generators.build_rails(*sizes)
 
 
-def _planes(text: str) -> Fabric:
+def _parse_planes(text: str) -> Fabric:
     count, _, tree = text.partition(";")
-    (planes,) = integers(count)
+    (planes,) = parse_integers(count)
     height, m, w, p = tree_sizes(tree)
-    return generators.planes(planes, height, m, w, p or None)
+    return generators.build_planes(planes, height, m, w, p or None)
 
 
-def _torus(text: str) -> Fabric:
-    extents = integers(text)
+def _parse_torus(text: str) -> Fabric:
+    extents = parse_integers(text)
     _few_endpoints(f"torus:{text}", extents)
-    return generators.torus(extents)
+    return generators.build_torus(extents)
 
 
-def _dragonfly(text: str) -> Fabric:
-    groups, rows, cols, *blue = integers(text)
+def _parse_dragonfly(text: str) -> Fabric:
+    groups, rows, cols, *blue = parse_integers(text)
     if len(blue) > 1:
         raise ValueError("groups, rows and columns are needed, and router pairs of two groups")
-    return generators.dragonfly(groups, rows, cols, blue_routers=blue[0] if blue else 12)
+    return generators.build_dragonfly(groups, rows, cols, blue_routers=blue[0] if blue else 12)
 
 
 #: Fabrics by their sizes that both engines take as they are; ValueError for what is no such text.
 GENERATED: dict[str, Callable[[str], Fabric]] = {
-    "dragonfly": _dragonfly,
-    "hyperx": _hyperx,
-    "rails": _rails,
-    "planes": _planes,
+    "dragonfly": _parse_dragonfly,
+    "hyperx": _parse_hyperx,
+    "rails": _parse_rails,
+    "planes": _parse_planes,
 }
 
 
@@ -142,9 +142,9 @@ def fabric_of(spec: str) -> Fabric:
         if name == "xgft":
             height, m, w, p = tree_sizes(rest)
             _few_endpoints(spec, m)
-            return generators.xgft(height, m, w, p or None)
+            return generators.build_xgft(height, m, w, p or None)
         if name == "torus":
-            return _torus(rest)
+            return _parse_torus(rest)
         if name in GENERATED:
             return GENERATED[name](rest)
     except ValueError:

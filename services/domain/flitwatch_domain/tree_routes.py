@@ -89,83 +89,83 @@ class TreeRoutes:
         self._up, self._down = between[rise == 1], between[rise == -1]
         self._cables = links.multiplicity.astype(np.float64)
         self._place = np.full(self.links, -1, np.int64)
-        for one in (self._up, self._down):
-            self._place[one] = np.arange(len(one))
+        for direction in (self._up, self._down):
+            self._place[direction] = np.arange(len(direction))
         self._is_up = np.zeros(self.links, bool)
         self._is_up[self._up] = True
         self._terminals = TerminalLoads(fabric)
-        self._part = _connected(self._switches, self._src[self._up], self._dst[self._up])
+        self._part = _find_parts(self._switches, self._src[self._up], self._dst[self._up])
         nodes = io_nodes(fabric)
         io = fabric.endpoints.router[nodes].astype(np.int64)
         parts = np.unique(self._part).tolist()
         self._io = {part: Ends.of(io[self._part[io] == part], self._switches) for part in parts}
         self._io_nodes = {part: nodes[self._part[io] == part] for part in parts}
-        self._climbs = self._steps(self._up, level)
+        self._climbs = self._list_steps(self._up, level)
         self._targets = np.unique(fabric.endpoints.router).astype(np.int64)
         self._set_classes(level)
 
-    def _steps(self, links: Ints, level: Ints) -> list[_Step]:
+    def _list_steps(self, links: Ints, level: Ints) -> list[_Step]:
         """Links of one direction by level, in the order in which traffic takes them."""
         begin = level[self._src[links]]
         goes_up = bool(len(links)) and level[self._dst[links[0]]] > begin[0]
-        made = []
+        steps = []
         for at in np.unique(begin)[:: 1 if goes_up else -1].tolist():
             here = np.flatnonzero(begin == at)
             here = here[np.argsort(self._dst[links[here]], kind="stable")]
             dst, first = np.unique(self._dst[links[here]], return_index=True)
-            made.append(_Step(here, self._src[links[here]], dst, first))
-        return made
+            steps.append(_Step(here, self._src[links[here]], dst, first))
+        return steps
 
     def _set_classes(self, level: Ints) -> None:
-        covers = self._covered(level)
+        covers = self._find_covered(level)
         above = covers.copy()
         leaf = np.flatnonzero(level[self._targets] == 0)
         above[self._targets[leaf], leaf] = False
         _, first, of = np.unique(np.packbits(above.T, axis=1), axis=0, return_index=True, return_inverse=True)
         of = of.ravel()
         above = above[:, first]
-        climbs = self._distances(level, above)
-        if self._unreached(climbs, of):
+        climbs = self._count_climbs(level, above)
+        if self._has_unreached(climbs, of):
             self.reason = NO_WAY
             return
         src, dst = self._src[self._up], self._dst[self._up]
-        up = self._split(self._up, (climbs[dst] == climbs[src] - 1) & np.isfinite(climbs[dst]))
+        up = self._split_evenly(self._up, (climbs[dst] == climbs[src] - 1) & np.isfinite(climbs[dst]))
         src, dst = self._src[self._down], self._dst[self._down]
-        down = self._split(self._down, above[src] & above[dst])
-        falls = self._steps(self._down, level)
+        down = self._split_evenly(self._down, above[src] & above[dst])
+        falls = self._list_steps(self._down, level)
         self._classes = [
             _Class(
                 self._targets[of == c],
                 above[:, c],
                 up[:, c],
                 down[:, c],
-                [step for step in (self._used(fall, down[:, c]) for fall in falls) if len(step.link)],
+                [step for step in (self._drop_unused(fall, down[:, c]) for fall in falls) if len(step.link)],
             )
             for c in range(above.shape[1])
         ]
         self._last_cables(level)
 
-    def _covered(self, level: Ints) -> Bools:
-        """Whether each target is a switch or below it: (switches, targets)."""
+    def _find_covered(self, level: Ints) -> Bools:
+        """Return whether each target is a switch or below it: (switches, targets)."""
         covers = np.zeros((self._switches, len(self._targets)), bool)
         covers[self._targets, np.arange(len(self._targets))] = True
-        children = _listed(self._src[self._down], self._dst[self._down], self._switches)
+        children = _group_ends(self._src[self._down], self._dst[self._down], self._switches)
         for switch in np.argsort(level, kind="stable").tolist():
             if len(children[switch]):
                 covers[switch] |= covers[children[switch]].any(axis=0)
         return covers
 
-    def _distances(self, level: Ints, above: Bools) -> Floats:
+    def _count_climbs(self, level: Ints, above: Bools) -> Floats:
         """Cables that traffic for each class climbs from each switch: (switches, classes), inf where it cannot."""
         climbs = np.where(above, 0.0, np.inf)
-        parents = _listed(self._src[self._up], self._dst[self._up], self._switches)
+        parents = _group_ends(self._src[self._up], self._dst[self._up], self._switches)
         for switch in np.argsort(-level, kind="stable").tolist():
             if len(parents[switch]):
                 climbs[switch] = np.minimum(climbs[switch], climbs[parents[switch]].min(axis=0) + 1)
         return climbs
 
-    def _unreached(self, climbs: Floats, of: Ints) -> bool:
-        """Whether two targets that hang together have no way up and down."""
+    def _has_unreached(self, climbs: Floats, of: Ints) -> bool:
+        """Return whether two connected targets have no path up and down."""
         part = self._part[self._targets]
         for number in range(climbs.shape[1]):
             members = of == number
@@ -174,7 +174,7 @@ class TreeRoutes:
                 return True
         return False
 
-    def _split(self, links: Ints, taken: Bools) -> Floats:
+    def _split_evenly(self, links: Ints, taken: Bools) -> Floats:
         """Of what is at the begin of each link, the part that takes it: evenly over the cables that are taken, (links, classes)."""
         cables = taken * self._cables[links, None]
         whole = np.zeros((self._switches, taken.shape[1]))
@@ -183,7 +183,7 @@ class TreeRoutes:
         return split
 
     @staticmethod
-    def _used(step: _Step, split: Floats) -> _Step:
+    def _drop_unused(step: _Step, split: Floats) -> _Step:
         """The links of a step that carry something."""
         keep = split[step.link] > 0
         ends = np.repeat(step.dst, np.diff(np.append(step.first, len(step.link))))[keep]
@@ -193,18 +193,18 @@ class TreeRoutes:
     def _last_cables(self, level: Ints) -> None:
         """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there."""
         class_of = np.full(self._switches, -1, np.int64)
-        for number, one in enumerate(self._classes):
-            class_of[one.members] = number
+        for number, target_class in enumerate(self._classes):
+            class_of[target_class.members] = number
         src, dst = self._src[self._down], self._dst[self._down]
         self._leaf_class = np.where(level[dst] == 0, class_of[dst], -1)
         key, back = src * self._switches + dst, self._dst[self._up] * self._switches + self._src[self._up]
         pairs, of = np.unique(np.concatenate([key, back]), return_inverse=True)
         cables = np.bincount(of[: len(key)], self._cables[self._down], len(pairs))
         self._last = self._cables[self._down] / cables[of[: len(key)]]
-        sent = class_of[self._src[self._up]]
+        sender_class = class_of[self._src[self._up]]
         part = np.zeros(len(self._up))
-        for number, one in enumerate(self._classes):
-            part[sent == number] = one.up[sent == number]
+        for number, target_class in enumerate(self._classes):
+            part[sender_class == number] = target_class.up[sender_class == number]
         self._own = np.bincount(of[len(key) :], part, len(pairs))[of[: len(key)]]
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
@@ -218,21 +218,21 @@ class TreeRoutes:
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
         parts = [(at, of_part, number) for at, job in enumerate(jobs) for of_part, number in self._by_part(job)]
-        flows = [(at, flow) for at, of_part, number in parts for flow in self._flows(of_part, number)]
+        flows = [(at, flow) for at, of_part, number in parts for flow in self._list_flows(of_part, number)]
         load = np.zeros((len(links), len(jobs)))
         if not flows or not len(links):
             return load
-        sent, goes = (np.array([getattr(flow, name) for _, flow in flows]).T for name in ("sent", "goes"))
+        sent_bytes, goes = (np.array([getattr(flow, name) for _, flow in flows]).T for name in ("sent", "goes"))
         each = np.zeros((len(links), len(flows)))
-        asked = self._place[links]
-        up, down = (np.flatnonzero((asked >= 0) & (self._is_up[links] == way)) for way in (True, False))
-        for number, one in enumerate(self._classes):
-            wanted = goes[one.members].sum(axis=0)
-            some = np.flatnonzero(wanted > 0)
+        positions = self._place[links]
+        up, down = (np.flatnonzero((positions >= 0) & (self._is_up[links] == way)) for way in (True, False))
+        for number, target_class in enumerate(self._classes):
+            demand = goes[target_class.members].sum(axis=0)
+            some = np.flatnonzero(demand > 0)
             if not len(some):
                 continue
-            for rows, found in zip((up, down), self._of_class(number, asked[up], asked[down], sent[:, some], goes[:, some]), strict=True):  # fmt: skip
-                each[np.ix_(rows, some)] += found
+            for rows, class_load in zip((up, down), self._of_class(number, positions[up], positions[down], sent_bytes[:, some], goes[:, some]), strict=True):  # fmt: skip
+                each[np.ix_(rows, some)] += class_load
         for place, (at, _) in enumerate(flows):
             load[:, at] += each[:, place]
         for at, of_part, number in parts:
@@ -244,29 +244,29 @@ class TreeRoutes:
         part = self._part[job.router]
         return [(job.only(part == number), number) for number in np.unique(part).tolist()]
 
-    def _flows(self, some: JobTraffic, part: int) -> list[Flow]:
+    def _list_flows(self, some: JobTraffic, part: int) -> list[Flow]:
         """The traffic by switches of a job in one part."""
         return flows_of(some, some.router, self._io[part], some.router, self._io[part])
 
     def _of_class(self, number: int, up: Ints, down: Ints, sent: Floats, goes: Floats) -> tuple[Floats, Floats]:
         """Bytes on some links up and on some down, (links, flows) each, of the traffic for the targets of one class."""
-        one = self._classes[number]
-        wanted = goes[one.members].sum(axis=0)
-        held = sent.copy()
+        target_class = self._classes[number]
+        demand = goes[target_class.members].sum(axis=0)
+        amount = sent.copy()
         for step in self._climbs:
-            step.carry(held, one.up)
+            step.carry(amount, target_class.up)
         src = self._src[self._up[up]]
         # A leaf sends nothing up for itself.
-        own = np.isin(src, one.members)[:, None] * sent[src] * goes[src]
-        rising = (held[src] * wanted - own) * one.up[up, None]
-        held[~one.above] = 0.0
-        for step in one.falls:
-            step.carry(held, one.down)
+        own = np.isin(src, target_class.members)[:, None] * sent[src] * goes[src]
+        rising = (amount[src] * demand - own) * target_class.up[up, None]
+        amount[~target_class.above] = 0.0
+        for step in target_class.falls:
+            step.carry(amount, target_class.down)
         src, dst = self._src[self._down[down]], self._dst[self._down[down]]
-        falling = held[src] * wanted * one.down[down, None]
+        falling = amount[src] * demand * target_class.down[down, None]
         last = self._leaf_class[down] == number
         src, dst, down = src[last], dst[last], down[last]
-        falling[last] += (held[src] - sent[dst] * self._own[down, None]) * goes[dst] * self._last[down, None]
+        falling[last] += (amount[src] - sent[dst] * self._own[down, None]) * goes[dst] * self._last[down, None]
         return rising, falling
 
 
@@ -293,8 +293,8 @@ class TerminalLoads:
         place = np.repeat(np.arange(len(job.router)), size)
         within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
         endpoint = self._by_home[self._first[job.router][place] + within]
-        sent, received = (side[place] / size[place] for side in (job.sent, job.received))
-        return JobTraffic(job.router[place], sent, received, endpoint)
+        sent_bytes, received = (side[place] / size[place] for side in (job.sent, job.received))
+        return JobTraffic(job.router[place], sent_bytes, received, endpoint)
 
     def loads(self, links: Ints, job: JobTraffic, io: Ints) -> Floats:
         """Bytes on links (links,) of a job, with what it exchanges with the file system's endpoints; 0 on links between switches."""
@@ -302,28 +302,28 @@ class TerminalLoads:
         assert some.endpoint is not None
         sums = []
         for side in (some.sent, some.received):
-            known = np.where(np.isfinite(side), side, np.nanmean(side) if np.isfinite(side).any() else 0.0)
-            sums.append(np.bincount(some.endpoint, known, self._count))
-        sent, received = sums
-        out, back = sent.sum(), received.sum()
+            side_bytes = np.where(np.isfinite(side), side, np.nanmean(side) if np.isfinite(side).any() else 0.0)
+            sums.append(np.bincount(some.endpoint, side_bytes, self._count))
+        sent_bytes, received = sums
+        out, back = sent_bytes.sum(), received.sum()
         if len(io):
             received[io] += max(out - back, 0.0) / len(io)
-            sent[io] += max(back - out, 0.0) / len(io)
+            sent_bytes[io] += max(back - out, 0.0) / len(io)
         else:
-            sent *= min(out, back) / max(out, 1e-300)
+            sent_bytes *= min(out, back) / max(out, 1e-300)
             received *= min(out, back) / max(back, 1e-300)
         end = np.where(self._leads[links], self._end[links], 0)
-        loads: Floats = np.where(self._sends[links], sent[end], received[end]) * self._part[links]
+        loads: Floats = np.where(self._sends[links], sent_bytes[end], received[end]) * self._part[links]
         return loads
 
 
-def _listed(begin: Ints, end: Ints, count: int) -> list[Ints]:
+def _group_ends(begin: Ints, end: Ints, count: int) -> list[Ints]:
     """By begin (`count` of them), the ends."""
     order = np.argsort(begin, kind="stable")
     return np.split(end[order], np.searchsorted(begin[order], np.arange(1, count)))
 
 
-def _connected(count: int, a: Ints, b: Ints) -> Ints:
+def _find_parts(count: int, a: Ints, b: Ints) -> Ints:
     """The part of each switch, (count,), of a fabric whose switches are joined by cables from a to b."""
     part = np.arange(count)
     while True:

@@ -42,7 +42,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: epoch seconds; None: not yet, or unknown."""
+    """Outcome of a job: epoch seconds; None: not yet, or unknown."""
 
     state: str
     start_s: float | None
@@ -50,6 +50,6 @@ class Outcome:
 
 
 def is_advised(salt: str, job_id: str, share: float) -> bool:
-    """Whether a job is in the half that is given advice: the same for the same job, whoever asks and however often."""
+    """Return whether a job is in the half that is given advice: the same for the same job, regardless of who asks and how often."""
     drawn = int.from_bytes(hashlib.sha256(f"{salt}\0{job_id}".encode()).digest()[:8], "big")
     return drawn < share * 2.0**64

@@ -24,16 +24,16 @@ INFINIBAND_LANE_GBPS: dict[str, float] = {
 }
 
 
-def _widths() -> dict[float, int]:
-    found: dict[float, set[int]] = {}
+def _find_lane_widths() -> dict[float, int]:
+    widths_by_speed: dict[float, set[int]] = {}
     for speed in ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR"):
         for width in (1, 2, 4, 12):
-            found.setdefault(round(width * INFINIBAND_LANE_GBPS[speed] * 1e9), set()).add(width)
-    return {speed: min(widths) for speed, widths in found.items() if len(widths) == 1}
+            widths_by_speed.setdefault(round(width * INFINIBAND_LANE_GBPS[speed] * 1e9), set()).add(width)
+    return {speed: min(widths) for speed, widths in widths_by_speed.items() if len(widths) == 1}
 
 
 #: Lanes of a cable up to EDR by its bits per second, where only one width has that speed.
-INFINIBAND_WIDTHS = _widths()
+INFINIBAND_WIDTHS = _find_lane_widths()
 _WIDTH_SPEED = re.compile(r"([0-9]{1,4})x([A-Z]+[0-9]*)")
 
 

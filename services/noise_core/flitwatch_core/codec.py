@@ -37,8 +37,8 @@ __all__ = [
     "Need",
     "Role",
     "Wire",
+    "describe_error",
     "measure_lists",
-    "reason",
 ]
 
 
@@ -51,7 +51,7 @@ class Kind(IntEnum):
 
 
 class Role(IntEnum):
-    """What a column says: a value, when, who, or which part of the component."""
+    """Meaning of a column: a value, a time, a component, or a part of the component."""
 
     VALUE = 0
     TIME = 1
@@ -60,7 +60,7 @@ class Role(IntEnum):
 
 
 class Wire(IntEnum):
-    """How Avro writes a field."""
+    """Avro encoding of a field."""
 
     LONG = 0
     INT = 1
@@ -73,7 +73,7 @@ class Wire(IntEnum):
 
 
 class Need(IntEnum):
-    """What a record waits for."""
+    """Input that a record waits for."""
 
     PLAN = 0
     AVRO_SCHEMA = 1
@@ -82,7 +82,7 @@ class Need(IntEnum):
 
 
 class Code(IntEnum):
-    """What is wrong with a record; `reason` words it."""
+    """Error in a record; `describe_error` describes it."""
 
     NONE = 0
     TRUNCATED = 1
@@ -137,7 +137,7 @@ _WORDS = {
 }
 
 
-def reason(code: int, metric: str | None = None, byte: int = 0) -> str:
+def describe_error(code: int, metric: str | None = None, byte: int = 0) -> str:
     """Say what is wrong with a record.
 
     Parameters

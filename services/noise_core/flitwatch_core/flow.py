@@ -83,7 +83,7 @@ def run_collective(
     watch: Callable[[int, int], bool] | None = None,
 ) -> Collective | None:
     """Simulate `runs` random mappings of a collective, each without and with perturbation; see `run_collectives`."""
-    found = run_collectives(
+    results = run_collectives(
         routes,
         pattern,
         ranks,
@@ -98,7 +98,7 @@ def run_collective(
         random_mapping=random_mapping,
         watch=watch,
     )
-    return None if found is None else found[0]
+    return None if results is None else results[0]
 
 
 def run_collectives(

@@ -53,10 +53,10 @@ __all__ = [
     "TrafficClass",
     "TreeMode",
     "Workload",
-    "dragonfly",
+    "build_dragonfly",
+    "build_torus",
+    "build_tree",
     "flits_of",
-    "torus",
-    "tree",
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1
@@ -104,7 +104,7 @@ class EngineKind(IntEnum):
 
 
 class OpKind(IntEnum):
-    """What a rank does."""
+    """Kind of a rank's operation."""
 
     SEND = 0
     RECEIVE = 1
@@ -140,7 +140,7 @@ class Links:
 
 @dataclass(frozen=True)
 class AdaptiveBias:
-    """What UGAL adds to the cost (waiting time x hops) of non-minimal candidates, in ns, by mode and by hops taken.
+    """Cost (waiting time x hops) that UGAL adds to non-minimal candidates, in ns, by mode and by hops taken.
 
     ADAPTIVE_0 has none, ADAPTIVE_1's grows towards the destination, ADAPTIVE_2's is low and ADAPTIVE_3's is high (De Sensi 2019, section
     II-B); Cray does not publish the values.
@@ -288,7 +288,7 @@ class Generator:
 
 @dataclass(frozen=True)
 class Detours:
-    """What the operating system takes from every rank (OS noise): one detour an interval, at a random time in it.
+    """Time that the operating system takes from every rank (OS noise): one detour an interval, at a random time in it.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ class ChoiceOptions:
 
 @dataclass(frozen=True)
 class Workload:
-    """What the endpoints do.
+    """Operations, flows and generated traffic of the endpoints.
 
     Attributes
     ----------
@@ -363,7 +363,7 @@ class Workload:
         if waits > LONGEST_NS:
             raise ValueError("a rank's computations take more than 2^50 ns, 13 days")
 
-    def _spec(self, seed: int) -> _packet.WorkloadSpec:
+    def _make_spec(self, seed: int) -> _packet.WorkloadSpec:
         spec = _packet.WorkloadSpec()
         spec.seed, spec.default_mode, spec.eager_bytes = seed, int(self.default_mode), int(self.eager_bytes)
         if self.detours is not None:
@@ -374,22 +374,24 @@ class Workload:
         if self.ops is not None:
             o = self.ops
             spec.set_ops(
-                _array(o.kind, np.uint8),
-                _array(o.rank, np.uint32),
-                _array(o.match, np.uint32),
-                _array(o.amount, np.uint64),
-                _array(o.requires_begin, np.uint32),
-                _array(o.required, np.uint32),
-                _array(o.mode, np.uint8),
-                _array(o.endpoint_of_rank, np.uint32),
-                _array(o.job_of_rank, np.uint8),
+                _to_array(o.kind, np.uint8),
+                _to_array(o.rank, np.uint32),
+                _to_array(o.match, np.uint32),
+                _to_array(o.amount, np.uint64),
+                _to_array(o.requires_begin, np.uint32),
+                _to_array(o.required, np.uint32),
+                _to_array(o.mode, np.uint8),
+                _to_array(o.endpoint_of_rank, np.uint32),
+                _to_array(o.job_of_rank, np.uint8),
             )
         else:
             none = np.empty(0, np.uint8)
             spec.set_ops(none, empty, empty, np.empty(0, np.uint64), np.zeros(1, np.uint32), empty, none, empty, none)
         if self.flows is not None:
             src, dst, size = self.flows
-            spec.set_flows(_array(src, np.uint32), _array(dst, np.uint32), _array(size, np.uint64), self.flow_job)
+            spec.set_flows(
+                _to_array(src, np.uint32), _to_array(dst, np.uint32), _to_array(size, np.uint64), self.flow_job
+            )
         # Peer lists are shared between the generators that hold the same object.
         lists: dict[int, tuple[int, int]] = {}
         parts: list[NDArray[np.uint32]] = []
@@ -397,7 +399,7 @@ class Workload:
         rows = []
         for g in self.generators:
             if id(g.peers) not in lists:
-                peers = _array(g.peers, np.uint32)
+                peers = _to_array(g.peers, np.uint32)
                 lists[id(g.peers)] = (used, peers.size)
                 parts.append(peers)
                 used += peers.size
@@ -421,7 +423,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves behind. Counters of shape [links, vcs] use VC 0 for links to and from endpoints.
+    """Results of a run. Counters of shape [links, vcs] use VC 0 for links to and from endpoints.
 
     Attributes
     ----------
@@ -473,7 +475,7 @@ class Result:
 
 
 class PacketFabric:
-    """A network with its routing policy; made by `dragonfly`, `tree` or `torus`. May run any number of times, also from several threads."""
+    """A network with its routing policy; made by `build_dragonfly`, `build_tree` or `build_torus`. May run any number of times, also from several threads."""
 
     def __init__(self, core: _packet.Fabric, routers: int, endpoints: int, links: int) -> None:
         self._core = core
@@ -542,7 +544,7 @@ class PacketFabric:
             raise ValueError(f"{jobs} jobs; at most 255 run together")
         if threads is not None and not 1 <= threads <= MOST_THREADS:
             raise ValueError(f"threads is {threads}; expected 1 to {MOST_THREADS}, or None")
-        spec = workload._spec(seed)
+        spec = workload._make_spec(seed)
         wall, cpu = time.perf_counter(), time.thread_time()
         raw = self._core.simulate(
             spec,
@@ -580,15 +582,15 @@ class PacketFabric:
 
 def _class_options(classes: Sequence[TrafficClass], of_job: Sequence[int]) -> ClassOptions:
     options = ClassOptions()
-    for one in classes:
-        if one.priority < 0:
-            raise ValueError(f"a traffic class has priority {one.priority}; priorities start at 0")
-        options.add(one.minimum, one.maximum, one.priority)
-    options.set_jobs(_array(of_job, np.uint8))
+    for traffic_class in classes:
+        if traffic_class.priority < 0:
+            raise ValueError(f"a traffic class has priority {traffic_class.priority}; priorities start at 0")
+        options.add(traffic_class.minimum, traffic_class.maximum, traffic_class.priority)
+    options.set_jobs(_to_array(of_job, np.uint8))
     return options
 
 
-def dragonfly(
+def build_dragonfly(
     routers: int,
     endpoints: int,
     links: Links,
@@ -609,14 +611,14 @@ def dragonfly(
         *_link_arrays(links),
         router_delay_ns,
         largest_packet_bytes,
-        _array(group, np.int32),
+        _to_array(group, np.int32),
         through_router,
         bias.flat(),
     )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 
 
-def tree(
+def build_tree(
     routers: int,
     endpoints: int,
     links: Links,
@@ -637,14 +639,14 @@ def tree(
         *_link_arrays(links),
         router_delay_ns,
         largest_packet_bytes,
-        _array(level, np.int32),
-        _array(np.ravel(table), np.uint32),
+        _to_array(level, np.int32),
+        _to_array(np.ravel(table), np.uint32),
         virtual_lanes,
     )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 
 
-def torus(
+def build_torus(
     routers: int,
     endpoints: int,
     links: Links,
@@ -668,21 +670,21 @@ def torus(
         router_delay_ns,
         largest_packet_bytes,
         [int(extent) for extent in extents],
-        _array(np.ravel(place), np.uint32),
+        _to_array(np.ravel(place), np.uint32),
     )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 
 
 def _link_arrays(links: Links) -> tuple[NDArray[Any], ...]:
     return (
-        _array(links.src, np.uint32),
-        _array(links.dst, np.uint32),
-        _array(links.bandwidth_bps, np.float64),
-        _array(links.latency_ns, np.float64),
-        _array(links.buffer_bytes, np.int32),
-        _array(links.order, np.uint32),
+        _to_array(links.src, np.uint32),
+        _to_array(links.dst, np.uint32),
+        _to_array(links.bandwidth_bps, np.float64),
+        _to_array(links.latency_ns, np.float64),
+        _to_array(links.buffer_bytes, np.int32),
+        _to_array(links.order, np.uint32),
     )
 
 
-def _array(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+def _to_array(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return np.ascontiguousarray(values, dtype)

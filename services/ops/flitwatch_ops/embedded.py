@@ -103,16 +103,16 @@ class Embedded:
         if self._held is not None and self.pid() is not None:
             return self.url
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._exclusive():
-            host = embedded_host.prepare(self.folder, self.binaries)
+        with self._lock_start():
+            host = embedded_host.prepare_host(self.folder, self.binaries)
             if not (self.data / "PG_VERSION").exists():
-                self._create(host)
-            if _LOGINS - logins.known(self.logins).keys():
+                self._create_data(host)
+            if _LOGINS - logins.load_passwords(self.logins).keys():
                 # Also of an older version, which asked for no passwords: whoever reaches the socket owns the server, until they are set.
-                self._admit(host, _BY_SOCKET)
-                logins.write(self.logins, logins.draw(self.logins, _LOGINS))
+                self._write_access_rules(host, _BY_SOCKET)
+                logins.write_password_files(self.logins, logins.draw_passwords(self.logins, _LOGINS))
             if self.pid() is None:
-                self._launch(host)
+                self._launch_server(host)
             self._ensure_database(host)
             if self._held is None:
                 self._held = (self.folder / "users.lock").open("ab")
@@ -123,12 +123,12 @@ class Embedded:
         """Let go of the server; stop it if nobody else holds it."""
         if self._held is None:
             return
-        with self._exclusive():
-            held, self._held = self._held, None
-            with held:
+        with self._lock_start():
+            lock_file, self._held = self._held, None
+            with lock_file:
                 try:
                     # Converting our own shared lock fails exactly when another process holds one too.
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     return
                 self._shut_down()
@@ -141,20 +141,20 @@ class Embedded:
         Unavailable
             The server did not come up; the message quotes its log.
         """
-        with self._exclusive():
+        with self._lock_start():
             self._shut_down()
-            self._launch(embedded_host.prepare(self.folder, self.binaries))
+            self._launch_server(embedded_host.prepare_host(self.folder, self.binaries))
 
     def users(self) -> list[int]:
         """Ids of the other processes that hold the server, as far as this user may see them."""
-        held = (self.folder / "users.lock").resolve()
-        found = []
+        lock_path = (self.folder / "users.lock").resolve()
+        process_ids = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and int(entry.name) != os.getpid():
                 with contextlib.suppress(OSError):
-                    if any(Path(os.readlink(file)) == held for file in (entry / "fd").iterdir()):
-                        found.append(int(entry.name))
-        return sorted(found)
+                    if any(Path(os.readlink(file)) == lock_path for file in (entry / "fd").iterdir()):
+                        process_ids.append(int(entry.name))
+        return sorted(process_ids)
 
     def recover(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Start the server, wait until it has replayed its log, however long that takes, and stop it.
@@ -166,20 +166,20 @@ class Embedded:
         Cancelled
             `stop` said so.
         """
-        with self._exclusive():
-            host = embedded_host.prepare(self.folder, self.binaries)
-            self._launch(host)
+        with self._lock_start():
+            host = embedded_host.prepare_host(self.folder, self.binaries)
+            self._launch_server(host)
             try:
-                while self._replays():
+                while self._is_replaying():
                     if self.pid() is None:
-                        raise self._failed("it ended while it replayed its log")
+                        raise self._start_error("it ended while it replayed its log")
                     if stop():
                         raise Cancelled("stopped while the log was replayed")
                     time.sleep(0.1)
             finally:
                 self._shut_down()
 
-    def _replays(self) -> bool:
+    def _is_replaying(self) -> bool:
         try:
             psycopg.connect(self.url_of("postgres", "postgres"), connect_timeout=START_TIMEOUT_S).close()
         except psycopg.OperationalError as problem:
@@ -197,14 +197,14 @@ class Embedded:
             Somebody uses it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._exclusive(), (self.folder / "users.lock").open("ab") as users:
+        with self._lock_start(), (self.folder / "users.lock").open("ab") as users:
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise Conflict("the database is in use", advice="`flitwatch down` stops the platform.") from None
             self._shut_down()
             self._end_orphans()
-            yield embedded_host.prepare(self.folder, self.binaries)
+            yield embedded_host.prepare_host(self.folder, self.binaries)
 
     def pid(self) -> int | None:
         """The process id of this folder's running server, or None.
@@ -219,7 +219,7 @@ class Embedded:
             return None
 
     @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
+    def _lock_start(self) -> Iterator[None]:
         with (self.folder / "start.lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -230,7 +230,7 @@ class Embedded:
         # Deep checkouts: the temporary folder's sticky bit and the 0700 below keep others out.
         return Path("/tmp") / f"flitwatch-{hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]}"
 
-    def _create(self, host: embedded_host.Host) -> None:
+    def _create_data(self, host: embedded_host.Host) -> None:
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
         host.make_folder(fresh)
@@ -253,12 +253,14 @@ class Embedded:
         # The rename is the commit: a start that is killed half-way begins again.
         fresh.rename(self.data)
 
-    def _launch(self, host: embedded_host.Host) -> None:
+    def _launch_server(self, host: embedded_host.Host) -> None:
         sockets = self._socket_folder()
         host.make_folder(sockets)
         conf = self.data / "flitwatch.conf"
         conf.write_text(
-            embedded_host.configuration(sockets, self.durable, {**kept_log.settings(self.folder), **self.settings})
+            embedded_host.format_settings(
+                sockets, self.durable, {**kept_log.log_settings(self.folder), **self.settings}
+            )
         )
         host.own(conf)
         if self.log_path.exists() and self.log_path.stat().st_size > LOG_LIMIT_BYTES:
@@ -274,16 +276,16 @@ class Embedded:
             "pg_ctl", "-D", str(self.data), "-l", str(self.log_path), "-w", "-t", str(START_TIMEOUT_S), "-s", "start"
         )
         if problem:
-            raise self._failed(problem)
+            raise self._start_error(problem)
 
-    def _failed(self, problem: str) -> Unavailable:
+    def _start_error(self, problem: str) -> Unavailable:
         tail = " | ".join(self.log_path.read_text(errors="replace").splitlines()[-5:])
         return Unavailable(f"the embedded database did not start: {tail or problem}", advice=f"See {self.log_path}.")
 
     def _end_orphans(self) -> None:
         """End the back ends of a server that was killed: they hold its shared memory, and a new server waits for them."""
         deadline = time.monotonic() + 10
-        while orphans := self._processes():
+        while orphans := self._list_processes():
             for pid in orphans:
                 with contextlib.suppress(ProcessLookupError):
                     # SIGQUIT is PostgreSQL's immediate stop; what ignores it for five seconds is killed.
@@ -292,17 +294,17 @@ class Embedded:
                 raise Unavailable(f"processes {orphans} still use {self.data}", advice="End them and start again.")
             time.sleep(0.05)
 
-    def _processes(self) -> list[int]:
+    def _list_processes(self) -> list[int]:
         home = self.data.resolve()
-        found = []
+        process_ids = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
                     if Path(os.readlink(entry / "cwd")) == home and b"postgres" in (entry / "cmdline").read_bytes():
-                        found.append(int(entry.name))
-        return found
+                        process_ids.append(int(entry.name))
+        return process_ids
 
-    def _admit(self, host: embedded_host.Host, rules: str) -> None:
+    def _write_access_rules(self, host: embedded_host.Host, rules: str) -> None:
         """Say who is let in, and how: at once, if the server runs."""
         file = self.data / "pg_hba.conf"
         if file.read_text() == rules:
@@ -326,7 +328,7 @@ class Embedded:
                 if "password authentication failed" not in str(problem) or time.monotonic() > deadline:
                     raise
                 # Roles came from another server's backup, with that one's passwords. The server heeds a new rule within moments.
-                self._admit(host, _BY_SOCKET)
+                self._write_access_rules(host, _BY_SOCKET)
                 time.sleep(0.05)
 
     def _set_up(self, host: embedded_host.Host) -> None:
@@ -334,15 +336,15 @@ class Embedded:
             self.url_of("postgres", "postgres"), autocommit=True, connect_timeout=START_TIMEOUT_S
         ) as conn:
             if (self.data / "pg_hba.conf").read_text() != _BY_PASSWORD:
-                logins.give(conn, logins.known(self.logins))
+                logins.grant_logins(conn, logins.load_passwords(self.logins))
                 logins.grant_ownership(conn)
-                self._admit(host, _BY_PASSWORD)
+                self._write_access_rules(host, _BY_PASSWORD)
             logins.create_database(conn)
 
     def _shut_down(self) -> None:
         if self.pid() is None:
             return
-        host = embedded_host.prepare(self.folder, self.binaries)
+        host = embedded_host.prepare_host(self.folder, self.binaries)
         for mode in ("fast", "immediate"):
             problem = host.try_run("pg_ctl", "-D", str(self.data), "-w", "-t", "30", "-m", mode, "-s", "stop")
             if not problem or self.pid() is None:
@@ -352,7 +354,7 @@ class Embedded:
     def kill(self) -> None:
         """End the server and its back ends as a crash does: for drills and tests."""
         pid = self.pid()
-        for doomed in [*([] if pid is None else [pid]), *self._processes()]:
+        for doomed in [*([] if pid is None else [pid]), *self._list_processes()]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(doomed, signal.SIGKILL)
         self._end_orphans()
@@ -363,7 +365,7 @@ class Embedded:
             self._held.close()
             self._held = None
         if self.folder.exists():
-            with self._exclusive():
+            with self._lock_start():
                 pid = self.pid()
                 if pid is not None:
                     # Its immediate stop, which still removes what it holds outside the folder: shared memory.
@@ -378,20 +380,20 @@ class Embedded:
             shutil.rmtree(sockets, ignore_errors=True)
 
 
-def sweep(place: Path | str, prefix: str) -> list[Path]:
+def sweep_abandoned(place: Path | str, prefix: str) -> list[Path]:
     """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that nobody holds; return them.
 
     A server whose last user could not say good-bye runs on; its folder's lock tells that nobody is there.
     """
     gone = []
-    for held in Path(place).glob(f"{prefix}*/users.lock"):
+    for lock_path in Path(place).glob(f"{prefix}*/users.lock"):
         try:
-            with (held.parent / "start.lock").open("ab") as starting, held.open("ab") as users:
+            with (lock_path.parent / "start.lock").open("ab") as starting, lock_path.open("ab") as users:
                 fcntl.flock(starting, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             # In use, being started, or somebody else's.
             continue
-        Embedded(held.parent).destroy()
-        gone.append(held.parent)
+        Embedded(lock_path.parent).destroy()
+        gone.append(lock_path.parent)
     return gone

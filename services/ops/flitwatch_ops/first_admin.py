@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from flitwatch_ops.home import home
+from flitwatch_ops.home import home_folder
 
 FILE = "admin-secret"
 
@@ -25,7 +25,7 @@ def ensure_admin(url: str) -> Path | None:
         if password is None:
             return None
         audit.by_command(conn, "users add", "admin", role="admin", first=True)
-    path = home() / FILE
+    path = home_folder() / FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Where the project keeps what it makes on this machine."""
+"""Folders in which the project keeps its data on this machine."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ CHECKOUT = _ABOVE if (_ABOVE / "services" / "ops" / "flitwatch_ops").is_dir() el
 LOG_BYTES = 20_000_000
 
 
-def home() -> Path:
+def home_folder() -> Path:
     """The folder of data, logs and process ids: `FLITWATCH_HOME`, or `.flitwatch` in the checkout, or `flitwatch` among the user's state."""
-    return _folder("FLITWATCH_HOME", ".flitwatch", "XDG_STATE_HOME", ".local/state")
+    return _choose_folder("FLITWATCH_HOME", ".flitwatch", "XDG_STATE_HOME", ".local/state")
 
 
-def cache() -> Path:
+def cache_folder() -> Path:
     """The folder of what is fetched or built once: `FLITWATCH_CACHE`, or `.cache` in the checkout, or `flitwatch` in the user's cache."""
-    return _folder("FLITWATCH_CACHE", ".cache", "XDG_CACHE_HOME", ".cache")
+    return _choose_folder("FLITWATCH_CACHE", ".cache", "XDG_CACHE_HOME", ".cache")
 
 
-def _folder(variable: str, in_checkout: str, of_user: str, usual: str) -> Path:
+def _choose_folder(variable: str, in_checkout: str, of_user: str, usual: str) -> Path:
     named = os.environ.get(variable)
     if named:
         return Path(named).absolute()

@@ -1,4 +1,4 @@
-"""Where the embedded database's write-ahead log is kept, and the settings by which the server keeps it."""
+"""Folder in which the embedded database's write-ahead log is kept, and the server settings that keep it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FOLDER_FILE = "backup-folder"
 
 
 def archive_folder(server_folder: Path) -> Path | None:
-    """Where the server's log goes, or None: it is not kept."""
+    """Return the folder of the server's kept log, or None if the log is not kept."""
     try:
         text = (server_folder / _FOLDER_FILE).read_text()
     except FileNotFoundError:
@@ -22,8 +22,8 @@ def archive_folder(server_folder: Path) -> Path | None:
     return Path(text.strip())
 
 
-def settings(server_folder: Path) -> dict[str, str]:
-    """What the server is started with so that its log is kept; nothing where it is not."""
+def log_settings(server_folder: Path) -> dict[str, str]:
+    """Return the settings with which the server keeps its log; empty if the log is not kept."""
     folder = archive_folder(server_folder)
     if folder is None:
         return {}
@@ -32,18 +32,18 @@ def settings(server_folder: Path) -> dict[str, str]:
         "max_wal_senders": "4",
         "archive_mode": "on",
         "archive_timeout": f"{SEGMENT_TIMEOUT_S}s",
-        "archive_command": setting(archive_command(folder)),
+        "archive_command": quote_setting(archive_command(folder)),
     }
 
 
 def archive_command(folder: Path) -> str:
     """By which the server hands over each segment of its log."""
-    wal = quoted(str(folder / "wal"))
-    kept, part = f"{wal}/%f.gz", f"{wal}/.%f.part"
+    wal = quote_path(str(folder / "wal"))
+    target, part = f"{wal}/%f.gz", f"{wal}/.%f.part"
     # A crash may come between the copy and the server's own note of it: then the same segment comes again.
     return (
-        f"if [ -e {kept} ]; then gzip -dc {kept} | cmp -s - %p;"
-        f" else gzip -1 < %p > {part} && sync {part} && mv {part} {kept}; fi"
+        f"if [ -e {target} ]; then gzip -dc {target} | cmp -s - %p;"
+        f" else gzip -1 < %p > {part} && sync {part} && mv {part} {target}; fi"
     )
 
 
@@ -66,7 +66,7 @@ def keep_log(server_folder: Path, folder: Path) -> None:
         raise BadInput(f"{folder} holds {strange[0]}, which is no backup", advice="Choose an empty folder.")
     server_folder.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
-    host = embedded_host.prepare(server_folder)
+    host = embedded_host.prepare_host(server_folder)
     if host.uid is not None:
         embedded_host.open_way(folder)
     (folder / "base").mkdir(mode=0o700, exist_ok=True)
@@ -81,11 +81,11 @@ def stop_keeping(server_folder: Path) -> Path | None:
     return folder
 
 
-def quoted(path: str) -> str:
+def quote_path(path: str) -> str:
     """A path for the shell within one of the server's commands, where % is doubled."""
     return "'" + path.replace("'", "'\\''").replace("%", "%%") + "'"
 
 
-def setting(text: str) -> str:
+def quote_setting(text: str) -> str:
     """Text as a value of postgresql.conf."""
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

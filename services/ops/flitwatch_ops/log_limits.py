@@ -1,4 +1,4 @@
-"""How much a log keeps, as it is set now: the embedded one in the database, Kafka's on each topic."""
+"""Current limits of a log's retention: of the embedded log in the database, of Kafka's on each topic."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class LogLimits:
     bytes: int | None
 
     def __str__(self) -> str:
-        kept = [] if self.hours is None else [f"{self.hours:g} h"]
-        kept += [] if self.bytes is None else [f"at most {self.bytes / 1e9:.1f} GB"]
-        return f"it keeps {', '.join(kept)}" if kept else "it keeps all: nothing bounds it"
+        limits = [] if self.hours is None else [f"{self.hours:g} h"]
+        limits += [] if self.bytes is None else [f"at most {self.bytes / 1e9:.1f} GB"]
+        return f"it keeps {', '.join(limits)}" if limits else "it keeps all: nothing bounds it"
 
 
 def log_limits(url: str, topics: Mapping[str, int]) -> LogLimits | None:
-    """What is set for `topics` (partitions by name), of Kafka for one replica; None where the log does not tell."""
+    """Return the limits for `topics` (partitions by name), of Kafka for one replica; None if the log does not report them."""
     try:
         return _of_kafka(url, topics) if url.startswith("kafka://") else _of_table(url)
     except FlitwatchError:
@@ -40,34 +40,35 @@ def _of_table(url: str) -> LogLimits:
 
     try:
         with connect(url, role="reader", autocommit=True) as conn:
-            held = log_keep.kept(conn)
+            limits = log_keep.load_limits(conn)
     except psycopg.Error as problem:
         raise Unavailable(f"the log's limits cannot be read: {problem}") from None
-    return LogLimits(held.hours, held.bytes)
+    return LogLimits(limits.hours, limits.bytes)
 
 
 def _of_kafka(url: str, topics: Mapping[str, int]) -> LogLimits:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-    from flitwatch_stream.kafka_client import brokers_of, new_client, unavailable
+    from flitwatch_stream.kafka_client import brokers_of, make_unavailable, new_client
 
     brokers = brokers_of(url)
     admin = new_client(AdminClient, brokers)
-    asked = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
     try:
-        told = admin.describe_configs(asked, request_timeout=_CALL_TIMEOUT_S) if asked else {}
+        answers = admin.describe_configs(resources, request_timeout=_CALL_TIMEOUT_S) if resources else {}
         settings = {
             resource.name: {key: entry.value for key, entry in answer.result(_CALL_TIMEOUT_S).items()}
-            for resource, answer in told.items()
+            for resource, answer in answers.items()
         }
     except (KafkaException, TimeoutError) as problem:
-        raise unavailable(brokers, problem, admin) from None
-    ages = [int(held["retention.ms"]) for held in settings.values()]
-    sizes = [int(held["retention.bytes"]) for held in settings.values()]
+        raise make_unavailable(brokers, problem, admin) from None
+    ages = [int(topic_settings["retention.ms"]) for topic_settings in settings.values()]
+    sizes = [int(topic_settings["retention.bytes"]) for topic_settings in settings.values()]
     # A segment goes as a whole, once what is left without it is still over the limit.
     whole = sum(
-        topics[name] * (int(held["retention.bytes"]) + int(held["segment.bytes"])) for name, held in settings.items()
+        topics[name] * (int(topic_settings["retention.bytes"]) + int(topic_settings["segment.bytes"]))
+        for name, topic_settings in settings.items()
     )
     return LogLimits(
         None if min(ages, default=-1) < 0 else max(ages) / 3_600_000, None if min(sizes, default=-1) < 0 else whole

@@ -1,4 +1,4 @@
-"""What a supervisor that was killed left running: its processes go on, and nobody watches or stops them."""
+"""Processes that a killed supervisor left running: they go on without being watched or stopped."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import TypedDict, cast
 
 import orjson
 
-from flitwatch_ops.supervisor import STOP_TIMEOUT_S, running
+from flitwatch_ops.supervisor import STOP_TIMEOUT_S, read_running_state
 
 
 class _Process(TypedDict, total=False):
-    """What is read of a process in the state file."""
+    """Fields of a process in the state file."""
 
     pid: object
 
 
 class KeptState(TypedDict, total=False):
-    """What is read of the state file; nothing is sure of a file that somebody else may have written."""
+    """Fields of the state file; any may be missing or wrong, since another program may have written the file."""
 
     stack: str
     twin: str
@@ -31,7 +31,7 @@ class KeptState(TypedDict, total=False):
 
 
 def state_of(home: Path) -> KeptState:
-    """What the last supervisor wrote of itself, whether it lives or not; empty where there is nothing that can be read."""
+    """Read what the last supervisor wrote about itself, whether or not it runs; empty if nothing can be read."""
     try:
         state = orjson.loads((home / "run" / "state.json").read_bytes())
     except (OSError, ValueError):
@@ -39,14 +39,14 @@ def state_of(home: Path) -> KeptState:
     return cast(KeptState, state) if isinstance(state, dict) else {}
 
 
-def forget(home: Path) -> None:
+def remove_state(home: Path) -> None:
     """Remove what it wrote."""
     (home / "run" / "state.json").unlink(missing_ok=True)
 
 
-def orphans(home: Path) -> list[int]:
+def list_orphans(home: Path) -> list[int]:
     """Process ids that the state file names and that still run, while its supervisor does not."""
-    if running(home) is not None:
+    if read_running_state(home) is not None:
         return []
     named = (process.get("pid") for process in state_of(home).get("processes", ()))
     return [pid for pid in named if isinstance(pid, int) and _is_ours(pid)]
@@ -54,21 +54,21 @@ def orphans(home: Path) -> list[int]:
 
 def end_orphans(home: Path) -> list[int]:
     """End them, by force where they do not leave in time; return their process ids once what they held (ports, locks) is free."""
-    with contextlib.ExitStack() as held:
-        found: dict[int, int] = {}
-        for pid in orphans(home):
+    with contextlib.ExitStack() as stack:
+        descriptors: dict[int, int] = {}
+        for pid in list_orphans(home):
             with contextlib.suppress(OSError):
-                found[pid] = os.pidfd_open(pid)
-                held.callback(os.close, found[pid])
+                descriptors[pid] = os.pidfd_open(pid)
+                stack.callback(os.close, descriptors[pid])
         for number in (signal.SIGTERM, signal.SIGKILL):
-            running_still = [pid for pid, end in found.items() if not _ended([end], 0.0)]
+            running_still = [pid for pid, end in descriptors.items() if not _wait_ended([end], 0.0)]
             for pid in running_still:
-                _signal(pid, number)
-            _ended([found[pid] for pid in running_still], STOP_TIMEOUT_S)
-        return list(found)
+                _signal_group(pid, number)
+            _wait_ended([descriptors[pid] for pid in running_still], STOP_TIMEOUT_S)
+        return list(descriptors)
 
 
-def _ended(ends: Iterable[int], timeout_s: float) -> bool:
+def _wait_ended(ends: Iterable[int], timeout_s: float) -> bool:
     """Wait until processes have ended. One that is ending has no command line any more, and may still hold its ports."""
     deadline = time.monotonic() + timeout_s
     for end in ends:
@@ -79,14 +79,14 @@ def _ended(ends: Iterable[int], timeout_s: float) -> bool:
     return True
 
 
-def _signal(pid: int, number: signal.Signals) -> None:
+def _signal_group(pid: int, number: signal.Signals) -> None:
     # Each was started in a session of its own.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, number)
 
 
 def _is_ours(pid: int) -> bool:
-    """Whether it runs, and is not another program that was given the number since."""
+    """Return whether the process runs and its number was not reused by another program."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

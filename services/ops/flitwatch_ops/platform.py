@@ -1,4 +1,4 @@
-"""Which database and which log a command works on."""
+"""Choice of the database and the log that a command uses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
-from flitwatch_ops.home import home
+from flitwatch_ops.home import home_folder
 
 log = logging.getLogger(__name__)
 #: Seconds between tries to reach a database that does not answer.
@@ -29,11 +29,11 @@ EPHEMERAL_FREE_BYTES = 1 << 30
 
 def embedded_folder() -> Path:
     """The folder of the project's own database."""
-    return home() / "pg"
+    return home_folder() / "pg"
 
 
 @contextlib.contextmanager
-def database(
+def open_database(
     db_url: str | None = None,
     ephemeral: bool = False,
     patience_s: float = 0.0,
@@ -66,18 +66,18 @@ def database(
         Told to stop while it waited.
     """
     from flitwatch_db.core.disk import disk_of
-    from flitwatch_db.migrations import migrate
+    from flitwatch_db.migrations import migrate_database
     from flitwatch_ops import abandoned
-    from flitwatch_ops.embedded import Embedded, sweep
+    from flitwatch_ops.embedded import Embedded, sweep_abandoned
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_in_order())
         if ephemeral:
             place = _ephemeral_place()
-            sweep(place, EPHEMERAL_PREFIX)
+            sweep_abandoned(place, EPHEMERAL_PREFIX)
             folder = Path(tempfile.mkdtemp(prefix=EPHEMERAL_PREFIX, dir=place))
             server = Embedded(folder, durable=False)
-            stack.enter_context(abandoned.watched(folder))
+            stack.enter_context(abandoned.guard_server(folder))
             stack.callback(server.destroy)
             url = server.start()
         elif db_url:
@@ -87,7 +87,7 @@ def database(
         until = time.monotonic() + patience_s
         while True:
             try:
-                migrate(url)
+                migrate_database(url)
                 break
             except Unavailable as away:
                 if time.monotonic() >= until:
@@ -108,18 +108,18 @@ def wait_until_migrated(url: str) -> None:
     Forbidden
         The user may not create schemas or roles.
     """
-    from flitwatch_db.migrations import migrate
+    from flitwatch_db.migrations import migrate_database
 
-    said = ""
+    last_reason = ""
     with _ended_in_order():
         while True:
             try:
-                migrate(url)
+                migrate_database(url)
                 return
             except (Unavailable, Conflict) as reason:
-                if str(reason) != said:
-                    said = str(reason)
-                    log.warning("waiting for the database: %s", said)
+                if str(reason) != last_reason:
+                    last_reason = str(reason)
+                    log.warning("waiting for the database: %s", last_reason)
             time.sleep(TRY_AGAIN_S)
 
 

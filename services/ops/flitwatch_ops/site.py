@@ -47,14 +47,14 @@ def check_machine(folder: Path) -> Iterator[Check]:
         ("java", "STACK=full runs Apache Kafka", "openjdk-17-jre-headless"),
         ("sacct", "collecting accounting from a running Slurm", "slurm-client"),
     ):
-        found = shutil.which(program)
-        advice = "" if found else f"Only needed for {purpose}: apt-get install {package}"
-        yield Check(program, "ok" if found else "skipped", found or "not on this machine", advice)
+        program_path = shutil.which(program)
+        advice = "" if program_path else f"Only needed for {purpose}: apt-get install {package}"
+        yield Check(program, "ok" if program_path else "skipped", program_path or "not on this machine", advice)
 
 
 def check_database(url: str) -> Iterator[Check]:
     """Reachability, version and edition, tables, and the clock of the database server."""
-    from flitwatch_db import connect, edition, migrations
+    from flitwatch_db import connect, detect_edition, migrations
     from flitwatch_db.core.connection import version_and_clock
 
     try:
@@ -62,20 +62,22 @@ def check_database(url: str) -> Iterator[Check]:
             begun = time.time()
             version, clock_s = version_and_clock(connection)
             middle = (begun + time.time()) / 2
-            yield Check("database", "ok", f"PostgreSQL {version}, {edition(connection)} edition")
-            yield _clock("database clock", clock_s - middle)
-            yield _tables(
-                migrations.pending(connection), migrations.ending_those_in_use(connection), migrations.newer(connection)
+            yield Check("database", "ok", f"PostgreSQL {version}, {detect_edition(connection)} edition")
+            yield _check_clock("database clock", clock_s - middle)
+            yield _check_tables(
+                migrations.list_pending_migrations(connection),
+                migrations.ending_those_in_use(connection),
+                migrations.list_newer_migrations(connection),
             )
     except Exception as failure:
-        yield Check("database", "failed", _line(failure), "Check the URL, the server and its pg_hba.conf")
+        yield Check("database", "failed", _format_failure(failure), "Check the URL, the server and its pg_hba.conf")
 
 
-def _tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[str, str | None]) -> Check:
+def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[str, str | None]) -> Check:
     """Of the migrations to come, those that end the versions in use, and those of a newer version."""
     from flitwatch_db import migrations
 
-    if ended := migrations.ending(newer):
+    if ended := migrations.list_ending_migrations(newer):
         return Check(
             "tables", "failed", f"of a newer version: migration {ended[0]} ended this one", "Use the newer one"
         )
@@ -98,7 +100,7 @@ def _tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[str, s
     return Check("tables", "ok", "up to date")
 
 
-def _clock(name: str, ahead_s: float) -> Check:
+def _check_clock(name: str, ahead_s: float) -> Check:
     good = abs(ahead_s) <= CLOCK_LIMIT_S
     return Check(
         name,
@@ -110,7 +112,7 @@ def _clock(name: str, ahead_s: float) -> Check:
 
 @dataclass
 class TopicRate:
-    """What came on one topic while listening."""
+    """Counts of what arrived on one topic while listening."""
 
     records: int = 0
     values: int = 0
@@ -153,16 +155,16 @@ def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions
             )
             with log.consumer(f"doctor-{time.time_ns()}", pattern=writer_pattern(), start="latest") as consumer:
                 until = time.monotonic() + listen_s
-                while (left := until - time.monotonic()) > 0:
-                    for record in consumer.poll(10_000, min(left, 0.5)):
+                while (remaining_s := until - time.monotonic()) > 0:
+                    for record in consumer.poll(10_000, min(remaining_s, 0.5)):
                         rates.setdefault(record.topic, TopicRate()).add(record.value)
     except FlitwatchError as failure:
-        yield Check("log", "failed", _line(failure), "Check the URL and that the broker listens there")
+        yield Check("log", "failed", _format_failure(failure), "Check the URL and that the broker listens there")
         return
-    yield from _arrivals(rates, listen_s)
+    yield from _check_arrivals(rates, listen_s)
 
 
-def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
+def _check_arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
     if not rates:
         yield Check(
             "records",
@@ -181,7 +183,7 @@ def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
             "Unreadable records go to the dead letters" if broken else "",
         )
         if rate.newest_s:
-            yield _clock(f"{topic} clock", rate.newest_s - time.time())
+            yield _check_clock(f"{topic} clock", rate.newest_s - time.time())
 
 
 class LogKeeps(TypedDict):
@@ -204,7 +206,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits |
     """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
-    tables = sizing.tables(sizing.Site(routers, routers * PORTS_PER_ROUTER, 0, 1.0))
+    tables = sizing.size_tables(sizing.Site(routers, routers * PORTS_PER_ROUTER, 0, 1.0))
     database = sum(table.bytes_a_day for table in tables.values())
     log = sum(rate.size_bytes for rate in rates.values()) / max(listen_s, 1e-9) * sizing.DAY_S
     return {
@@ -216,7 +218,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits |
 
 
 def check_slurm() -> Iterator[Check]:
-    """Whether `sacct` answers."""
+    """Check that `sacct` answers."""
     if shutil.which("sacct") is None:
         return
     try:
@@ -227,9 +229,9 @@ def check_slurm() -> Iterator[Check]:
         yield Check("accounting", "failed", "sacct did not answer in 20 s", "Check slurmdbd")
         return
     good = done.returncode == 0
-    detail = f"{len(done.stdout.splitlines())} jobs in the last 5 minutes" if good else _line(done.stderr)
+    detail = f"{len(done.stdout.splitlines())} jobs in the last 5 minutes" if good else _format_failure(done.stderr)
     yield Check("accounting", "ok" if good else "warning", detail, "" if good else "Check slurm.conf and slurmdbd")
 
 
-def _line(failure: object) -> str:
+def _format_failure(failure: object) -> str:
     return " ".join(str(failure).split())[:300]

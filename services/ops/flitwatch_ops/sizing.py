@@ -1,4 +1,4 @@
-"""What a site will take, before it begins: disk, cores and memory, from bytes a row and microseconds a record that were measured.
+"""Estimates of a site's disk, cores and memory, from measured bytes a row and microseconds a record.
 
 Bytes follow from how PostgreSQL lays out a row and a page; tests/db/test_sizing.py compares them with tables that were written. Processor time and
 memory come from the runs of docs/benchmarks/ingest.md.
@@ -37,7 +37,7 @@ ONE_WRITER_ROWS_S = 30_000
 
 @dataclass(frozen=True)
 class Site:
-    """What is counted, `hz` times a second."""
+    """Devices and counters of a site, sampled `hz` times a second."""
 
     routers: int
     ports: int
@@ -81,20 +81,20 @@ def site_of(text: str) -> Site:
         Something else, or a number that cannot be.
     """
     advice = "Write --size routers=2500,ports=160000,nics=44000,hz=1 [,port_counters=20,nic_counters=22]."
-    given: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
         try:
-            given[name.strip()] = float(number)
+            numbers[name.strip()] = float(number)
         except ValueError:
             raise BadInput(f"{part.strip()[:40]!r} is no name and number", advice=advice) from None
     needed = {"routers", "ports", "nics", "hz"}
-    if not needed <= given.keys() <= needed | {"port_counters", "nic_counters"}:
+    if not needed <= numbers.keys() <= needed | {"port_counters", "nic_counters"}:
         raise BadInput(f"{text[:80]!r} does not say routers, ports, nics and hz, and no more", advice=advice)
-    counts = {name: given.pop(name) for name in ("routers", "ports", "nics")}
+    counts = {name: numbers.pop(name) for name in ("routers", "ports", "nics")}
     if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
         raise BadInput("routers, ports and nics are whole numbers up to 100 million", advice=advice)
-    if not 1e-4 <= given["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in given.values()):
+    if not 1e-4 <= numbers["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in numbers.values()):
         raise BadInput("hz lies between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
     if counts["ports"] and not counts["routers"]:
         raise BadInput("ports belong to routers, and there is none", advice=advice)
@@ -102,9 +102,9 @@ def site_of(text: str) -> Site:
         int(counts["routers"]),
         int(counts["ports"]),
         int(counts["nics"]),
-        given["hz"],
-        given.get("port_counters", PORT_COUNTERS),
-        given.get("nic_counters", NIC_COUNTERS),
+        numbers["hz"],
+        numbers.get("port_counters", PORT_COUNTERS),
+        numbers.get("nic_counters", NIC_COUNTERS),
     )
 
 
@@ -146,7 +146,7 @@ def rows_per_s(hz: float, seconds: int) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """What one table takes: bytes a day, and bytes of all that it keeps (a year of what is kept for ever)."""
+    """Size of one table: bytes a day, and bytes of all that it keeps (a year of what is kept for ever)."""
 
     rows_a_day: float
     bytes_a_row: float
@@ -156,25 +156,27 @@ class Table:
     kept_bytes_compressed: float
 
 
-def tables(site: Site) -> dict[str, Table]:
+def size_tables(site: Site) -> dict[str, Table]:
     """Every table of counters."""
-    found: dict[str, Table] = {}
-    for width, kept in KEPT.items():
+    table_sizes: dict[str, Table] = {}
+    for width, retention in KEPT.items():
         if width == "10s":
             devices = {"port_10s": (site.routers, port_row_bytes(ceil(site.ports / max(1, site.routers))))}
         else:
             devices = {
-                f"router_{width}": (site.routers, device_row_bytes(len(ROUTER_COLUMNS), kept.half_full)),
-                f"endpoint_{width}": (site.nics, device_row_bytes(len(ENDPOINT_COLUMNS), kept.half_full)),
+                f"router_{width}": (site.routers, device_row_bytes(len(ROUTER_COLUMNS), retention.half_full)),
+                f"endpoint_{width}": (site.nics, device_row_bytes(len(ENDPOINT_COLUMNS), retention.half_full)),
             }
         for name, (count, size) in devices.items():
-            found[name] = _table(count * rows_per_s(site.hz, kept.seconds) * DAY_S, size, kept)
-    for width, kept in KEPT_OF_FABRIC.items():
-        found[f"fabric_{width}"] = _table(DAY_S / kept.seconds, fabric_row_bytes(site.routers), kept)
-    return found
+            table_sizes[name] = _size_table(count * rows_per_s(site.hz, retention.seconds) * DAY_S, size, retention)
+    for width, retention in KEPT_OF_FABRIC.items():
+        table_sizes[f"fabric_{width}"] = _size_table(
+            DAY_S / retention.seconds, fabric_row_bytes(site.routers), retention
+        )
+    return table_sizes
 
 
-def _table(rows_a_day: float, size: float, kept: _Kept) -> Table:
+def _size_table(rows_a_day: float, size: float, kept: _Kept) -> Table:
     days = 365.0 if kept.days is None else kept.days
     loose = min(days, kept.compressed_after_days)
     a_day = rows_a_day * size
@@ -209,7 +211,7 @@ class WriterLimit(TypedDict):
 
 
 class SiteSize(TypedDict):
-    """What a site takes; cores and gigabytes of memory by process, with their sum."""
+    """Size of a site; cores and gigabytes of memory by process, with their sum."""
 
     site: dict[str, float]
     values_per_s: int
@@ -222,13 +224,13 @@ class SiteSize(TypedDict):
     one_writer: WriterLimit
 
 
-def size(site: Site) -> SiteSize:
+def size_site(site: Site) -> SiteSize:
     """Disk in TB, cores and memory in GB that a site takes, and what of it is beyond one writer."""
-    found = tables(site)
+    table_sizes = size_tables(site)
     counters = site.ports * site.port_counters + site.nics * site.nic_counters
     values_s = counters * site.hz
     records_s = (site.routers + site.nics) * site.hz
-    rows_s = sum(table.rows_a_day for name, table in found.items() if name.endswith("s")) / DAY_S
+    rows_s = sum(table.rows_a_day for name, table in table_sizes.items() if name.endswith("s")) / DAY_S
     cores = {
         "writer": (WRITER_US_A_RECORD * records_s + WRITER_US_A_VALUE * values_s) / 1e6,
         "database": DATABASE_US_A_ROW * rows_s / 1e6,
@@ -245,9 +247,9 @@ def size(site: Site) -> SiteSize:
         "records_per_s": round(records_s, 1),
         "rows_per_s": round(rows_s, 1),
         "disk_tb": {
-            "plain": round(sum(table.kept_bytes for table in found.values()) / 1e12, 3),
-            "compressed": round(sum(table.kept_bytes_compressed for table in found.values()) / 1e12, 3),
-            "a_day": round(sum(table.bytes_a_day for table in found.values()) / 1e12, 4),
+            "plain": round(sum(table.kept_bytes for table in table_sizes.values()) / 1e12, 3),
+            "compressed": round(sum(table.kept_bytes_compressed for table in table_sizes.values()) / 1e12, 3),
+            "a_day": round(sum(table.bytes_a_day for table in table_sizes.values()) / 1e12, 4),
             "log_a_day_avro": round(values_s * AVRO_BYTES_A_VALUE * DAY_S / 1e12, 3),
             "log_a_day_json": round(values_s * JSON_BYTES_A_VALUE * DAY_S / 1e12, 3),
         },
@@ -262,7 +264,7 @@ def size(site: Site) -> SiteSize:
                 "tb": round(table.kept_bytes / 1e12, 3),
                 "tb_compressed": round(table.kept_bytes_compressed / 1e12, 3),
             }
-            for name, table in found.items()
+            for name, table in table_sizes.items()
         },
         "one_writer": {"rows_per_s": ONE_WRITER_ROWS_S, "fits": rows_s <= ONE_WRITER_ROWS_S},
     }

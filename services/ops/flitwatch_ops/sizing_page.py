@@ -53,34 +53,34 @@ A topic has one writer, and one connection carried at most about {sizing.ONE_WRI
 """
 
 
-def page() -> str:
+def render_page() -> str:
     """The whole page."""
-    return "\n".join([_HEAD, *_summary(), *(line for name in SITES for line in _tables(name))]) + "\n"
+    return "\n".join([_HEAD, *_format_summary(), *(line for name in SITES for line in _format_tables(name))]) + "\n"
 
 
-def _summary() -> Iterator[str]:
+def _format_summary() -> Iterator[str]:
     yield "| site | `--size` | values/s | rows/s | TB kept, plain | TB kept, compressed | log TB a day, Avro | cores | memory GB | one writer |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, text in SITES.items():
-        found = sizing.size(sizing.site_of(text))
-        disk = found["disk_tb"]
+        site_size = sizing.size_site(sizing.site_of(text))
+        disk = site_size["disk_tb"]
         yield (
-            f"| {name} | `{text}` | {found['values_per_s']:,} | {found['rows_per_s']:,.0f} | {disk['plain']:.1f} | {disk['compressed']:.1f}"
-            f" | {disk['log_a_day_avro']:.2f} | {found['cores']['sum']:.1f} | {found['memory_gb']['sum']:.1f} | {'yes' if found['one_writer']['fits'] else 'no'} |"
+            f"| {name} | `{text}` | {site_size['values_per_s']:,} | {site_size['rows_per_s']:,.0f} | {disk['plain']:.1f} | {disk['compressed']:.1f}"
+            f" | {disk['log_a_day_avro']:.2f} | {site_size['cores']['sum']:.1f} | {site_size['memory_gb']['sum']:.1f} | {'yes' if site_size['one_writer']['fits'] else 'no'} |"
         )
 
 
-def _tables(name: str) -> Iterator[str]:
+def _format_tables(name: str) -> Iterator[str]:
     yield f"\n## {name}\n"
     yield "| table | bytes a row | rows a day | days kept | TB | TB compressed |"
     yield "|---|---|---|---|---|---|"
-    for table, found in sizing.tables(sizing.site_of(SITES[name])).items():
-        days = "no limit" if found.days is None else f"{found.days:g}"
+    for table, table_size in sizing.size_tables(sizing.site_of(SITES[name])).items():
+        days = "no limit" if table_size.days is None else f"{table_size.days:g}"
         yield (
-            f"| `{table}` | {found.bytes_a_row:.0f} | {found.rows_a_day:,.0f} | {days} | {found.kept_bytes / 1e12:.2f}"
-            f" | {found.kept_bytes_compressed / 1e12:.2f} |"
+            f"| `{table}` | {table_size.bytes_a_row:.0f} | {table_size.rows_a_day:,.0f} | {days} | {table_size.kept_bytes / 1e12:.2f}"
+            f" | {table_size.kept_bytes_compressed / 1e12:.2f} |"
         )
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    print(render_page(), end="")

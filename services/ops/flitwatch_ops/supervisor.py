@@ -158,7 +158,7 @@ class Supervisor:
         """
         for child in self.children:
             report(f"starting {child.process.name}")
-            self._spawn(child)
+            self._spawn_child(child)
             self._write_state()
         deadline = time.monotonic() + timeout_s
         for child in self.children:
@@ -171,7 +171,7 @@ class Supervisor:
                     raise Unavailable(f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {log}")
                 for other in self.children:
                     if other.handle is None or other.handle.poll() is not None:
-                        self._revive(other)
+                        self._revive_child(other)
                         self._try_to_write_state()
                 time.sleep(0.1)
 
@@ -182,7 +182,9 @@ class Supervisor:
         self._state = "running"
         self._try_to_write_state()
         # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
-        self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
+        self._keepers = [
+            threading.Thread(target=self._keep_server, args=(server,), daemon=True) for server in self.servers
+        ]
         for keeper in self._keepers:
             keeper.start()
         at = time.monotonic()
@@ -190,30 +192,30 @@ class Supervisor:
             at, before = time.monotonic(), at
             for child in self.children:
                 # What this process itself slept through says nothing about the others.
-                _listen(child, min(at - before, MOST_SILENCE_S))
+                _check_heartbeat(child, min(at - before, MOST_SILENCE_S))
             ended = any(child.handle is None or child.handle.poll() is not None for child in self.children)
             if ended:
                 for child in self.children:
-                    self._revive(child)
+                    self._revive_child(child)
             if ended or self._state_is_due:
                 self._try_to_write_state()
         self.stop()
 
     def _heed_signals(self) -> None:
         for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, self._tell)
+            signal.signal(name, self._request_stop)
 
-    def _tell(self, *_: object) -> None:
+    def _request_stop(self, *_: object) -> None:
         # A flag, not the event: this runs in the middle of whatever holds the event's lock.
-        told, self._stop_requested = self._stop_requested, True
-        if self._breaks_off and not told:
+        was_requested, self._stop_requested = self._stop_requested, True
+        if self._breaks_off and not was_requested:
             raise _StopRequested
 
     def stop(self) -> None:
         """Stop processes in reverse order, then servers; kill what does not leave in time."""
         self._stopping.set()
         for child in reversed(self.children):
-            _terminate(child)
+            _terminate_child(child)
         for keeper in self._keepers:
             # One that is just starting its server would start it again after its stop.
             keeper.join(STOP_TIMEOUT_S)
@@ -222,14 +224,14 @@ class Supervisor:
                 server.stop()
         self.state_file.unlink(missing_ok=True)
 
-    def _keep(self, server: Server) -> None:
+    def _keep_server(self, server: Server) -> None:
         while not self._stopping.wait(KEEP_EVERY_S):
             try:
                 server.ensure()
             except Exception as failure:
-                _say(f"{server.name} is down: {failure}")
+                _log_line(f"{server.name} is down: {failure}")
 
-    def _spawn(self, child: _Child) -> None:
+    def _spawn_child(self, child: _Child) -> None:
         path = self.home / "log" / f"{child.process.name}.log"
         child.silent_s = None
         try:
@@ -253,20 +255,20 @@ class Supervisor:
             raise
         child.started_at = time.monotonic()
 
-    def _revive(self, child: _Child) -> None:
+    def _revive_child(self, child: _Child) -> None:
         now = time.monotonic()
         if child.handle is not None and child.handle.poll() is not None:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            _say(f"{child.process.name} left with {child.handle.returncode}; starting it again")
+            _log_line(f"{child.process.name} left with {child.handle.returncode}; starting it again")
             child.handle = None
             child.let_go()
         if child.handle is None and now >= child.start_after:
             try:
-                self._spawn(child)
+                self._spawn_child(child)
             except (OSError, MemoryError) as lack:
-                _say(f"{child.process.name} cannot be started now: {lack}; trying again")
+                _log_line(f"{child.process.name} cannot be started now: {lack}; trying again")
                 child.start_after = now + AGAIN_S
                 return
             child.restarts += 1
@@ -276,7 +278,7 @@ class Supervisor:
             self._write_state()
         except (OSError, MemoryError) as lack:
             if not self._state_is_due:
-                _say(f"its state cannot be written now: {lack}; trying again")
+                _log_line(f"its state cannot be written now: {lack}; trying again")
             self._state_is_due = True
         else:
             self._state_is_due = False
@@ -301,7 +303,7 @@ class Supervisor:
         temporary.replace(self.state_file)
 
 
-def _listen(child: _Child, passed_s: float) -> None:
+def _check_heartbeat(child: _Child, passed_s: float) -> None:
     """Note a child's beats; kill it if its main loop has stalled: it is started again as one that died."""
     if child.handle is None or child.heartbeat is None:
         return
@@ -313,18 +315,18 @@ def _listen(child: _Child, passed_s: float) -> None:
         return
     child.silent_s += passed_s
     if child.silent_s > child.process.hangs_after_s and child.handle.poll() is None:
-        _say(f"{child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s")
+        _log_line(f"{child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s")
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.handle.pid, signal.SIGKILL)
 
 
-def _say(line: str) -> None:
+def _log_line(line: str) -> None:
     """Say a line in the supervisor's log, if there is room for it."""
     with contextlib.suppress(OSError):
         print(f"supervisor: {line}", flush=True)
 
 
-def _terminate(child: _Child) -> None:
+def _terminate_child(child: _Child) -> None:
     handle = child.handle
     if handle is None or handle.poll() is not None:
         return
@@ -337,7 +339,7 @@ def _terminate(child: _Child) -> None:
         handle.wait()
 
 
-def running(home: Path) -> dict | None:
+def read_running_state(home: Path) -> dict | None:
     """The state of the supervisor that runs or starts for `home` (its `state` says which), or None where there is none."""
     path = home / "run" / "state.json"
     try:

@@ -23,7 +23,7 @@ from flitwatch_domain.diagnosis.trees import CongestionMap
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.taffet import congestion_of
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine, build_machine
 
 #: Mean use, by uniform traffic, of the class of links between routers that it uses most.
 LIGHT = (0.05, 0.35)
@@ -69,7 +69,7 @@ class Planter:
     """Plants roots on one machine."""
 
     def __init__(self, topology: str, routing: str) -> None:
-        self.machine = build(fabric_of(topology), routing, packet_bytes=PACKET_BYTES)
+        self.machine = build_machine(fabric_of(topology), routing, packet_bytes=PACKET_BYTES)
         self.fabric: Fabric = self.machine.fabric
         links = self.fabric.links
         self._routers = len(self.fabric.routers)
@@ -85,78 +85,86 @@ class Planter:
         rng = np.random.default_rng(seed)
         planted: list[int] = []
         flows: list[tuple[Flows, float]] = []
-        taken: set[int] = set()
+        used_ends: set[int] = set()
         while kind != "quiet" and len(planted) < roots:
-            link, pairs = self._incast(rng, taken) if kind == "incast" else self._crossing(rng, taken)
+            link, pairs = (
+                self._plant_incast(rng, used_ends) if kind == "incast" else self._plant_crossing(rng, used_ends)
+            )
             if any(self.distance(link, other) < 3 for other in planted):
                 continue
-            taken |= {end for pair in pairs for end in pair}
+            used_ends |= {end for pair in pairs for end in pair}
             planted.append(link)
-            offered = float(rng.uniform(*OVERLOAD)) * self._bundle(link)
+            offered = float(rng.uniform(*OVERLOAD)) * self._bundle_bytes_per_s(link)
             if kind == "link":
                 received = len({target for _, target in pairs}) * self.machine.terminal_bytes_per_s
                 offered = min(offered, MOST_RECEIVED * received)
             flows.append((pairs, offered))
-        result = self._run(flows, taken, seed, rng)
+        result = self._run_traffic(flows, used_ends, seed, rng)
         samples = congestion_of(self.machine, result, PLANTED if flows else LIGHTLY)
-        return World(self.machine, tuple(planted), measured(self.machine, result), self.turns, samples)
+        return World(self.machine, tuple(planted), measure_ports(self.machine, result), self.turns, samples)
 
     @cached_property
     def _most_used(self) -> float:
         """Use of the most used class of links between routers, over that of the endpoints' links, under uniform traffic."""
         everyone = np.arange(self.machine.endpoints)
         rate = PROBE * self.machine.terminal_bytes_per_s
-        made = [
+        generators = [
             packet.Generator(int(end), everyone, PACKET_BYTES, int(4 * LENGTH_S * rate), PACKET_BYTES / rate * 1e9)
             for end in everyone.tolist()
         ]
         result = self.machine.core.run(
-            packet.Workload(generators=made, default_mode=self.machine.mode), packet_bytes=PACKET_BYTES, seed=0
+            packet.Workload(generators=generators, default_mode=self.machine.mode), packet_bytes=PACKET_BYTES, seed=0
         )
-        use = measured(self.machine, result).utilisation
+        use = measure_ports(self.machine, result).utilisation
         between = self.fabric.router_links()
         classes = self.fabric.links.link_class
         mine = float(use[~between].mean())
         return max(float(use[between & (classes == code)].mean()) for code in np.unique(classes[between])) / mine
 
-    def _incast(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
+    def _plant_incast(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
         free = np.setdiff1d(np.arange(self.machine.endpoints), list(taken))
         target = int(rng.choice(free))
         away = free[self._home[free] != self._home[target]]
         senders = rng.choice(away, min(len(away), int(rng.integers(8, 17))), replace=False)
         link = int(np.flatnonzero(self._dst == self._routers + target)[0])
-        return link, [(int(one), target) for one in senders]
+        return link, [(int(sender), target) for sender in senders]
 
-    def _crossing(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
+    def _plant_crossing(self, rng: np.random.Generator, taken: set[int]) -> tuple[int, Flows]:
         """A link between routers, and pairs of endpoints whose routes cross it."""
         between = np.flatnonzero(self.fabric.router_links())
         while True:
             link = int(rng.choice(between))
-            pairs = self._static(link, rng, taken) if self._table is not None else self._minimal(link, rng, taken)
+            pairs = (
+                self._pair_static(link, rng, taken) if self._table is not None else self._pair_minimal(link, rng, taken)
+            )
             receivers = len({target for _, target in pairs})
             room = MOST_RECEIVED * receivers * self.machine.terminal_bytes_per_s
-            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and room >= OVERLOAD[0] * self._bundle(link):
+            if len({sender for sender, _ in pairs}) >= LEAST_SENDERS and room >= OVERLOAD[0] * self._bundle_bytes_per_s(
+                link
+            ):
                 return link, pairs
 
-    def _static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
+    def _pair_static(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
         """Pairs by the static routes: some receivers behind the link, senders at least one switch before it, each of them once."""
         assert self._table is not None
         behind = np.flatnonzero(self._table[:, self._src[link]] == link)
         far = rng.permutation(np.flatnonzero(self._home != self._src[link])).tolist()
         crossed = {
-            (sender, target) for target in behind.tolist() for sender in far[:MOST_SENDERS] if link in self._route(sender, target)
+            (sender, target) for target in behind.tolist() for sender in far[:MOST_SENDERS] if link in self._trace_route(sender, target)
         }  # fmt: skip
         targets = [
-            one for one in rng.permutation(behind).tolist() if one not in taken and any(t == one for _, t in crossed)
+            receiver
+            for receiver in rng.permutation(behind).tolist()
+            if receiver not in taken and any(t == receiver for _, t in crossed)
         ]
         pairs: Flows = []
         for sender in far[:MOST_SENDERS]:
-            reached = [one for one in targets[:MOST_RECEIVERS] if (sender, one) in crossed]
+            reached = [receiver for receiver in targets[:MOST_RECEIVERS] if (sender, receiver) in crossed]
             if sender not in taken and sender not in targets and reached:
                 pairs.append((sender, reached[len(pairs) % len(reached)]))
         return pairs
 
-    def _route(self, sender: int, target: int) -> list[int]:
+    def _trace_route(self, sender: int, target: int) -> list[int]:
         assert self._table is not None
         at, route = int(self._home[sender]), []
         while at < self._routers:
@@ -164,7 +172,7 @@ class Planter:
             at = int(self._dst[route[-1]])
         return route
 
-    def _minimal(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
+    def _pair_minimal(self, link: int, rng: np.random.Generator, taken: set[int]) -> Flows:
         """On a dragonfly: endpoints of the link's first router to those of its second; of two groups, all of the one to all of the other."""
         group = self.fabric.routers.group
         a, b = int(self._src[link]), int(self._dst[link])
@@ -186,17 +194,17 @@ class Planter:
             )
         return pairs
 
-    def _bundle(self, link: int) -> float:
+    def _bundle_bytes_per_s(self, link: int) -> float:
         """Bytes a second of a link and its parallel cables."""
         return float(self._capacity[(self._src == self._src[link]) & (self._dst == self._dst[link])].sum())
 
-    def _run(
+    def _run_traffic(
         self, flows: Sequence[tuple[Flows, float]], taken: set[int], seed: int, rng: np.random.Generator
     ) -> packet.Result:
         everyone = np.arange(self.machine.endpoints)
         wire = self.machine.terminal_bytes_per_s
         light = min(float(rng.uniform(*LIGHT)) / self._most_used, 0.35) * wire
-        made = [
+        generators = [
             packet.Generator(int(end), everyone, PACKET_BYTES, int(LENGTH_S * light), PACKET_BYTES / light * 1e9)
             for end in everyone.tolist()
             if end not in taken
@@ -206,7 +214,7 @@ class Planter:
             for sender, target in pairs:
                 by_sender[sender].append(target)
             rate = min(offered / len(by_sender), wire)
-            made += [
+            generators += [
                 packet.Generator(
                     sender,
                     np.array(targets),
@@ -217,7 +225,7 @@ class Planter:
                 )
                 for sender, targets in by_sender.items()
             ]
-        workload = packet.Workload(generators=made, default_mode=self.machine.mode)
+        workload = packet.Workload(generators=generators, default_mode=self.machine.mode)
         return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
@@ -234,8 +242,8 @@ class Planter:
         return steps
 
 
-def measured(machine: Machine, result: packet.Result) -> PortWindow:
-    """What a run's ports counted, in flit times: at receivers the time that packets waited, at senders the time without credit."""
+def measure_ports(machine: Machine, result: packet.Result) -> PortWindow:
+    """Compute what a run's ports counted, in flit times: at receivers the time that packets waited, at senders the time without credit."""
     links, raw = machine.fabric.links, result.raw
     wire_s = np.asarray(raw["vc_bytes"]).sum(axis=1) / (np.asarray(links.bandwidth_bps) / 8)
     receiver = machine.fabric.counted_at is CountedAt.RECEIVER
@@ -260,28 +268,32 @@ class RootScore(TypedDict):
     cannot_tell: bool
 
 
-def score(planter: Planter, world: World, findings: Findings) -> RootScore:
-    """How a world's roots were found by counters of ports."""
-    confidence = [round(one.confidence, 3) for one in findings.roots]
-    return _score(planter, world, [one.link for one in findings.roots], confidence, findings.cannot_tell is not None)
+def score_counters(planter: Planter, world: World, findings: Findings) -> RootScore:
+    """Score the roots of a world that were found using port counters."""
+    confidence = [round(root.confidence, 3) for root in findings.roots]
+    return _score_roots(
+        planter, world, [root.link for root in findings.roots], confidence, findings.cannot_tell is not None
+    )
 
 
 def score_samples(planter: Planter, world: World) -> RootScore:
-    """How they were found by packet samples; samples have no confidence of their own."""
-    made = by_samples(world.samples)
-    return _score(planter, world, [one["link"] for one in made["roots"]], [], made["verdict"] == "cannot tell")
+    """Score the roots that were found using packet samples; samples have no confidence of their own."""
+    diagnosis = by_samples(world.samples)
+    return _score_roots(
+        planter, world, [root["link"] for root in diagnosis["roots"]], [], diagnosis["verdict"] == "cannot tell"
+    )
 
 
-def _score(
+def _score_roots(
     planter: Planter, world: World, named: Sequence[int], confidence: list[float], cannot_tell: bool
 ) -> RootScore:
     """Planted roots with a named one within one link, and named ones that are none."""
-    found = [any(planter.distance(one, link) <= 1 for one in named) for link in world.planted]
-    exact = [any(planter.distance(one, link) == 0 for one in named) for link in world.planted]
-    right = [any(planter.distance(one, link) <= 1 for link in world.planted) for one in named]
+    hits = [any(planter.distance(suspect, link) <= 1 for suspect in named) for link in world.planted]
+    exact = [any(planter.distance(suspect, link) == 0 for suspect in named) for link in world.planted]
+    right = [any(planter.distance(suspect, link) <= 1 for link in world.planted) for suspect in named]
     return {
         "planted": len(world.planted),
-        "found": sum(found),
+        "found": sum(hits),
         "exact": sum(exact),
         "named": len(named),
         "wrong": len(named) - sum(right),
@@ -320,18 +332,18 @@ def run_samples(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
     return [score_samples(planter, planter.world(setting.kind, setting.roots, seed)) for seed in seeds]
 
 
-def run(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
+def score_setting(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
     """Scores of one setting, a seed each."""
     planter = Planter(setting.topology, setting.routing)
     scores = []
     for seed in seeds:
         world = planter.world(setting.kind, setting.roots, seed)
-        window = without(world.window, setting.uncounted, seed)
-        scores.append(score(planter, world, find_roots(window, world.turns)))
+        window = drop_counters(world.window, setting.uncounted, seed)
+        scores.append(score_counters(planter, world, find_roots(window, world.turns)))
     return scores
 
 
-def without(window: PortWindow, part: float, seed: int) -> PortWindow:
+def drop_counters(window: PortWindow, part: float, seed: int) -> PortWindow:
     """The window without the counters of a random part of the links."""
     lost = np.random.default_rng([seed, 1]).random(len(window.utilisation)) < part
     return PortWindow(

@@ -48,7 +48,7 @@ class BlameTruth(TypedDict):
 
 
 class BlameFigures(TypedDict):
-    """How well users with an effect come first, and who of those named has none; counts are by size of the effect."""
+    """Ranking of users with an effect, and users that were named without one; counts are by size of the effect."""
 
     average_precision: float | None
     precision_at_10: float | None
@@ -75,7 +75,7 @@ class DeviationScore(TypedDict):
     planted_found: float
 
 
-def score(
+def score_estimate(
     kind: str, scenario: str, seed: int, users: int, estimate: BlameEstimate | DeviationEstimate
 ) -> BlameScore | DeviationScore:
     """Score `estimate` in another process."""
@@ -86,12 +86,12 @@ def score_all(
     kind: str, scenario: str, seed: int, users: int, estimates: Sequence[BlameEstimate | DeviationEstimate]
 ) -> list[BlameScore | DeviationScore]:
     """Score several estimates of one scenario (of several, joined by commas, for "blame-pooled") in one other process."""
-    asked = {"kind": kind, "scenario": scenario, "seed": seed, "users": users, "estimates": estimates}
-    scorer = _scorer()
+    request = {"kind": kind, "scenario": scenario, "seed": seed, "users": users, "estimates": estimates}
+    scorer = _start_scorer()
     assert scorer.stdin is not None and scorer.stdout is not None
     answer: dict[str, Any] = {"error": "its process ended"}
     try:
-        scorer.stdin.write(orjson.dumps(asked) + b"\n")
+        scorer.stdin.write(orjson.dumps(request) + b"\n")
         scorer.stdin.flush()
         if line := scorer.stdout.readline():
             answer = orjson.loads(line)
@@ -99,40 +99,40 @@ def score_all(
         pass
     if "error" in answer:
         if scorer.poll() is not None:
-            _scorer.cache_clear()
+            _start_scorer.cache_clear()
         raise FlitwatchError(f"scoring failed: {answer['error']}")
     return list(answer["scores"])
 
 
 @cache
-def _scorer() -> subprocess.Popen[bytes]:
+def _start_scorer() -> subprocess.Popen[bytes]:
     """The process that holds truths; it ends with this one, whose end closes its standard input."""
     argv = [sys.executable, "-m", "flitwatch_research.scoring"]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
-    """How well the users who have an effect come first, over all users, and who of those named has none.
+    """Score how well users with an effect rank first among all users, and which of the named users have none.
 
     Every user with a mean effect of at least `EFFECT_SD` counts. `average_precision` weighs each by the effect: missing a strong one costs
     more. `precision_at_10` is the share of the first ten who have an effect, of at most `best_at_10`.
     """
     effect = np.asarray(truth.effect_sd, float)
     ranking = np.asarray(estimate["ranking"], int)
-    found = np.array([index for index, q in enumerate(estimate["q"]) if q is not None and q <= FOUND_Q], int)
+    named_users = np.array([index for index, q in enumerate(estimate["q"]) if q is not None and q <= FOUND_Q], int)
     counts = effect >= EFFECT_SD
     size = np.digitize(effect, EFFECT_SIZES)
-    has = [int(((size == one) & counts).sum()) for one in range(1, len(EFFECT_SIZES) + 1)]
-    named = [int((size[found] == one).sum()) for one in range(1, len(EFFECT_SIZES) + 1)]
+    has = [int(((size == size_class) & counts).sum()) for size_class in range(1, len(EFFECT_SIZES) + 1)]
+    named = [int((size[named_users] == size_class).sum()) for size_class in range(1, len(EFFECT_SIZES) + 1)]
     return {
         "average_precision": _average_precision(ranking, np.where(counts, effect, 0.0)),
         "precision_at_10": float(counts[ranking[:FIRST]].mean()) if counts.any() else None,
         "best_at_10": min(FIRST, int(counts.sum())) / FIRST,
         "with_effect": has,
         "found_by_size": named,
-        "found": len(found),
-        "false": int((~counts[found]).sum()),
-        "false_share": float((~counts[found]).mean()) if len(found) else 0.0,
+        "found": len(named_users),
+        "false": int((~counts[named_users]).sum()),
+        "false_share": float((~counts[named_users]).mean()) if len(named_users) else 0.0,
         "truth": {
             "with_effect": np.flatnonzero(counts).tolist(),
             "roles": {str(index): truth.roles[index] for index in np.flatnonzero(counts).tolist()},
@@ -150,7 +150,7 @@ def _average_precision(ranking: np.ndarray, weight: np.ndarray) -> float | None:
     return float((precision * weight[ranking]).sum() / weight.sum())
 
 
-def pooled(truths: list[Any]) -> Any:
+def pool_truths(truths: list[Any]) -> Any:
     """One truth of several sets of the same machine: the mean effect over sets."""
     effect_sd = np.mean([truth.effect_sd for truth in truths], axis=0)
     return SimpleNamespace(effect_sd=effect_sd, roles=truths[0].roles)
@@ -172,20 +172,20 @@ def score_deviation(truth: Any, estimate: DeviationEstimate) -> DeviationScore:
 def main() -> None:
     for line in sys.stdin.buffer:
         try:
-            answer: dict[str, Any] = {"scores": _scores(**orjson.loads(line))}
+            answer: dict[str, Any] = {"scores": _score_estimates(**orjson.loads(line))}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         sys.stdout.buffer.write(orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _scores(
+def _score_estimates(
     kind: str, scenario: str, seed: int, users: int, estimates: list[Any]
 ) -> Sequence[BlameScore | DeviationScore]:
     from flitwatch_twin.campaign import generate_truth
 
     truths = [generate_truth(name, seed, users) for name in scenario.split(",")]
-    truth = pooled(truths) if kind == "blame-pooled" else truths[0]
+    truth = pool_truths(truths) if kind == "blame-pooled" else truths[0]
     if kind == "deviation":
         return [score_deviation(truth, estimate) for estimate in estimates]
     return [score_blame(truth, estimate) for estimate in estimates]

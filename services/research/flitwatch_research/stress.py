@@ -48,7 +48,7 @@ HALF_NODES = 30.0
 
 @dataclass(frozen=True, eq=False)
 class StressCase:
-    """What an estimator sees: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
+    """Data that an estimator sees: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
 
     exposure: Floats
     time_s: Floats
@@ -59,7 +59,7 @@ class StressCase:
     partner: dict[int, int]
 
 
-def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
+def draw_case(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
     """One set; deterministic by its arguments."""
     if world not in WORLDS:
         raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
@@ -70,7 +70,7 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressC
     strength[STRONG : STRONG + WEAK] = rng.uniform(0.01, 0.04, WEAK)
     if world == "nobody":
         strength[:] = 0.0
-    exposure = np.column_stack([_beside(rng, world, user, start) for user in range(users)])
+    exposure = np.column_stack([_draw_exposure(rng, world, user, start) for user in range(users)])
     partner = {}
     if world == "pairs":
         for strong in range(PAIRS):
@@ -79,7 +79,7 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressC
                 exposure[:, strong] * rng.lognormal(0, 0.15, runs) * (rng.random(runs) >= 0.01)
             )
     felt = strength * exposure / (exposure + HALF_NODES)
-    time_s = _level(rng, world, start) * np.prod(1 + felt, axis=1)
+    time_s = _draw_levels(rng, world, start) * np.prod(1 + felt, axis=1)
     exposed = exposure > 0
     extra = np.where(exposed, time_s[:, None] * (1 - 1 / (1 + felt)), 0.0).sum(0) / np.maximum(exposed.sum(0), 1)
     return StressCase(
@@ -97,9 +97,9 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressC
 OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual information (the paper's)"
 
 
-def scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
+def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """(false share, recall of strong users, named) of each method on one draw; recall is NaN where nobody is strong."""
-    drawn = draw(world, seed)
+    drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
     ours = CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)
@@ -110,15 +110,15 @@ def scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
     }
     return {
         method: (
-            float(found[drawn.null].sum() / max(found.sum(), 1)),
-            float(found[drawn.strong].mean()) if len(drawn.strong) else float("nan"),
-            float(found.sum()),
+            float(flags[drawn.null].sum() / max(flags.sum(), 1)),
+            float(flags[drawn.strong].mean()) if len(drawn.strong) else float("nan"),
+            float(flags.sum()),
         )
-        for method, found in named.items()
+        for method, flags in named.items()
     }
 
 
-def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
+def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
     """Nodes of a user's jobs beside each run: jobs one after the other, with pauses, within the user's windows."""
     span = DAYS * DAY_S
     if world == "campaigns":
@@ -137,17 +137,17 @@ def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> F
         windows, duty = [(begin, begin + length)], rng.uniform(0.15, 0.8)
     job_s, nodes = 3600 * rng.lognormal(np.log(8), 0.9), rng.lognormal(np.log(60), 0.8)
     pause_s = job_s * (1 - duty) / duty
-    held = np.zeros(len(start))
+    node_counts = np.zeros(len(start))
     for begin, end in windows:
         at = begin + rng.exponential(pause_s)
         while at < end:
             length = rng.exponential(job_s)
-            held[(start >= at) & (start < at + length)] += nodes * rng.lognormal(0, 0.4)
+            node_counts[(start >= at) & (start < at + length)] += nodes * rng.lognormal(0, 0.4)
             at += length + rng.exponential(pause_s)
-    return held
+    return node_counts
 
 
-def _level(rng: np.random.Generator, world: str, start: Floats) -> Floats:
+def _draw_levels(rng: np.random.Generator, world: str, start: Floats) -> Floats:
     """Time of each run without users: the hour, what happens to all runs, and noise."""
     span = DAYS * DAY_S
     after = start >= rng.uniform(0.25, 0.75) * span

@@ -10,12 +10,12 @@ from flitwatch_domain.task_models.studies import read_study
 from flitwatch_research.studies import registry, shared
 
 
-def study(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def run_study_task(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """`sim.study {study, parameters}`."""
-    asked = read_study(args)
-    parameters = asked.parameters.given()
-    chosen = registry.find(asked.study)
+    request = read_study(args)
+    parameters = request.parameters.given()
+    chosen = registry.find_study(request.study)
     if chosen.plan is None or is_local(context.executor):
         return chosen.run(parameters, context.report, context.cancelled)
     with open_executor(context.executor) as executor:
-        return shared.run(chosen, parameters, executor, context.report, context.cancelled)
+        return shared.run_shared(chosen, parameters, executor, context.report, context.cancelled)

@@ -5,5 +5,5 @@ from __future__ import annotations
 from flitwatch_db.tasks import Handler, lazy_handler
 
 HANDLERS: dict[str, Handler] = {
-    "sim.study": lazy_handler("flitwatch_research.study_tasks:study"),
+    "sim.study": lazy_handler("flitwatch_research.study_tasks:run_study_task"),
 }

@@ -54,10 +54,10 @@ def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | N
 
     The bound is infinite where no way up and down joins leaves that communicate.
     """
-    known = demand > 0
-    if not known.any():
+    has_demand = demand > 0
+    if not has_demand.any():
         return 0.0, True
-    if np.isinf(_cheapest(tree, np.ones(len(tree.cables())))[known]).any():
+    if np.isinf(_price_cheapest_ways(tree, np.ones(len(tree.cables())))[has_demand]).any():
         return math.inf, True
     leaves = tree.shape[1]
     program = _Program()
@@ -67,11 +67,11 @@ def least_load(tree: Tree, demand: Floats, time_limit_s: float, watch: Watch | N
     if not near.all():
         _across_pods(program, tree, demand, source[~near], to[~near])
     cables = tree.cables().astype(float)
-    prices, exact = _solved(program, cables, time_limit_s, watch)
+    prices, exact = _solve_prices(program, cables, time_limit_s, watch)
     if prices is None:
         return 0.0, False
-    way = _cheapest(tree, prices)
-    return float((demand[known] * way[known]).sum() / (prices * cables).sum()), exact
+    way = _price_cheapest_ways(tree, prices)
+    return float((demand[has_demand] * way[has_demand]).sum() / (prices * cables).sum()), exact
 
 
 def _within_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to: Ints) -> None:
@@ -119,7 +119,9 @@ def _across_pods(program: _Program, tree: Tree, demand: Floats, source: Ints, to
     program.load(down[below[row, place], dest[row] % leaves], falling)
 
 
-def _solved(program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None) -> tuple[Floats | None, bool]:
+def _solve_prices(
+    program: _Program, cables: Floats, time_limit_s: float, watch: Watch | None
+) -> tuple[Floats | None, bool]:
     """Prices of links with `cables` (links,) working cables by HiGHS' interior points, without crossover: prices are wanted, not a vertex; None where there are none."""
     import highspy
     from scipy.sparse import csc_matrix
@@ -131,13 +133,13 @@ def _solved(program: _Program, cables: Floats, time_limit_s: float, watch: Watch
     parts.append((program.rows + np.arange(links), np.full(links, program.columns), -cables))
     row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
     matrix = csc_matrix((value, (row, column)), shape=(rows, program.columns + 1))
-    sent = np.concatenate(program.sent)
+    supply = np.concatenate(program.sent)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = matrix.shape[1], rows
     model.col_cost_ = np.append(np.zeros(program.columns), 1.0)
     model.col_lower_, model.col_upper_ = np.zeros(matrix.shape[1]), np.full(matrix.shape[1], highspy.kHighsInf)
-    model.row_lower_ = np.append(sent, np.full(links, -highspy.kHighsInf))
-    model.row_upper_ = np.append(sent, np.zeros(links))
+    model.row_lower_ = np.append(supply, np.full(links, -highspy.kHighsInf))
+    model.row_upper_ = np.append(supply, np.zeros(links))
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
     solver = highspy.Highs()
@@ -160,7 +162,7 @@ def _solved(program: _Program, cables: Floats, time_limit_s: float, watch: Watch
     return prices, solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
 
-def _cheapest(tree: Tree, prices: Floats) -> Floats:
+def _price_cheapest_ways(tree: Tree, prices: Floats) -> Floats:
     """Price (leaves, leaves) of the cheapest way up and down at prices (links,); infinite where there is none."""
     pods, leaves, _, spines, groups, cores = tree.shape
     count = pods * leaves
@@ -181,7 +183,7 @@ def _cheapest(tree: Tree, prices: Floats) -> Floats:
             here = slice(pod * leaves, (pod + 1) * leaves)
             landing = falls[pod, :, here].reshape(groups, 1, each, leaves)
             best = (link[:, :, pod, :, None] + landing).min(axis=2)  # (groups, cores, leaves)
-            others = [one for one in range(pods) if one != pod]
+            others = [index for index in range(pods) if index != pod]
             for other in others:
                 # (groups, each, cores, leaves) -> (spines, leaves)
                 above[other, :, here] = (crossing[other][..., None] + best[:, None]).min(axis=2).reshape(spines, leaves)

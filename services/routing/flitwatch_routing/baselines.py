@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 def ftree_tables(fabric: Fabric) -> Ints:
     """Output ports (routers, endpoints): spine = d mod spines, core = d / spines mod cores; over the next link where one failed."""
     tree = as_tree(fabric)
-    _, slots, switches = _sizes(tree)
+    _, slots, switches = _tree_sizes(tree)
     spines, cores = tree.shape[3], tree.shape[5]
     dest = np.arange(slots)
     spine = dest % spines
@@ -24,11 +24,11 @@ def ftree_tables(fabric: Fabric) -> Ints:
     leaves = tree.shape[0] * tree.shape[1]
     return tables_of(
         tree,
-        _solution(
+        _build_solution(
             tree,
             *(
-                np.broadcast_to(one, (n, slots))
-                for one, n in ((spine, leaves), (core, switches[0]), (down, switches[1]))
+                np.broadcast_to(choice, (n, slots))
+                for choice, n in ((spine, leaves), (core, switches[0]), (down, switches[1]))
             ),
         ),
         fabric,
@@ -39,24 +39,26 @@ def random_tables(fabric: Fabric, seed: int) -> Ints:
     """Output ports (routers, endpoints), every choice uniform."""
     tree = as_tree(fabric)
     rng = np.random.default_rng(seed)
-    leaves, slots, switches = _sizes(tree)
+    leaves, slots, switches = _tree_sizes(tree)
     _, _, _, spines, groups, cores = tree.shape
     choices = (spines, max(cores, 1), spines // groups if groups else 1)
     return tables_of(
         tree,
-        _solution(tree, *(rng.integers(0, c, (n, slots)) for c, n in zip(choices, (leaves, *switches), strict=True))),
+        _build_solution(
+            tree, *(rng.integers(0, c, (n, slots)) for c, n in zip(choices, (leaves, *switches), strict=True))
+        ),
         fabric,
     )
 
 
-def _sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
+def _tree_sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
     pods, leaves, hosts, spines, groups, cores = tree.shape
     return pods * leaves, pods * leaves * hosts, (pods * spines, groups * cores)
 
 
-def _solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> Solution:
+def _build_solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> Solution:
     """Every choice as the optimiser would return it."""
-    leaves, slots, _ = _sizes(tree)
+    leaves, slots, _ = _tree_sizes(tree)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     return {
         "leaf": leaf,

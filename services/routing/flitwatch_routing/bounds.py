@@ -37,7 +37,7 @@ class Bounds:
     exact: bool
 
 
-def bounds(
+def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
     """Bounds for traffic (src, dst, bytes; endpoints from 0), of which that of endpoints on no leaf is left out; without `packing`, `fixed` is by pigeonholes alone.
@@ -59,20 +59,20 @@ def whole_loads(size: NDArray, bound: float) -> float:
     return max(bound, math.ceil(bound / step * (1 - ROUNDING)) * float(step))
 
 
-def gap(load: float, bound: float) -> float | None:
-    """How far a load is above its bound, relative; None where no traffic crosses a switch, or some has no way up and down: nothing to compare."""
+def relative_gap(load: float, bound: float) -> float | None:
+    """Return the gap of a load above its bound, relative to the bound; None where no traffic crosses a switch, or some has no way up and down."""
     return load / bound - 1 if 0 < bound < math.inf else None
 
 
 def unit_of(size: NDArray) -> float:
-    """What the core counts bytes in, as it does so in single precision: a power of two, so that nothing is rounded on the way."""
+    """Return the unit in which the core counts bytes, with single precision: a power of two, so that the conversion rounds nothing."""
     return math.ldexp(1.0, math.frexp(float(size.max(initial=0)) or 1.0)[1])
 
 
 def bounds_of(
     tree: Tree, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """`bounds` of a fabric that is laid out already."""
+    """`compute_bounds` of a fabric that is laid out already."""
     started = time.monotonic()
     pack_s = min(PACKING_S, PACKING_SHARE * time_limit_s)
 
@@ -88,7 +88,7 @@ def bounds_of(
         return Bounds(even * unit, fixed * unit, exact=True)
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
     if packing:
-        fixed = least_busiest(_entries(tree, src // hosts, dst, size / unit), fixed, go_on)
+        fixed = least_busiest(_collect_entries(tree, src // hosts, dst, size / unit), fixed, go_on)
     fixed = whole_loads(size, fixed * unit) / unit
     if tree.intact():
         return Bounds(even * unit, fixed * unit, exact=True)
@@ -100,7 +100,7 @@ def bounds_of(
     return Bounds(z_ar * unit, whole_loads(size, max(fixed, z_ar) * unit), exact)
 
 
-def _entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:
+def _collect_entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tuple[NDArray, int]]:
     """Bytes of each leaf's entries and the ports that they may take: those that leave it, up, and those that come down to it."""
     hosts, leaves = tree.shape[2], tree.shape[0] * tree.shape[1]
     flat = np.zeros((leaves, leaves * hosts))
@@ -108,7 +108,7 @@ def _entries(tree: Tree, leaf: NDArray, dst: NDArray, size: NDArray) -> list[tup
     bytes_to = flat.reshape(leaves, leaves, hosts)
     bytes_to[np.arange(leaves), np.arange(leaves)] = 0.0
     ups, downs = tree.working_ports()
-    both = [(bytes_to[one], ups[one]) for one in range(leaves)] + [
-        (bytes_to[:, one], downs[one]) for one in range(leaves)
+    both = [(bytes_to[index], ups[index]) for index in range(leaves)] + [
+        (bytes_to[:, index], downs[index]) for index in range(leaves)
     ]
     return [(entries[entries > 0], int(ports)) for entries, ports in both if entries.any()]

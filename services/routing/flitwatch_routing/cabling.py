@@ -1,4 +1,4 @@
-"""Which of several cables between two switches an entry of a forwarding table takes.
+"""Choice of a cable for each entry of a forwarding table, among several cables between two switches.
 
 A table names a port. Which switch follows decides what every switch sends on; which cable leads there does not. So the optimiser chooses switches for links
 that stand for all their cables, and the entries of each link are then shared out among its cables.
@@ -22,7 +22,7 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 
 @dataclass(frozen=True)
 class Cabling:
-    """How entries share cables: by the traffic of each time slot (source, destination, bytes; columns of the tables).
+    """Settings for sharing cables among entries: the traffic of each time slot (source, destination, bytes; columns of the tables).
 
     held (routers, destinations) : ports that entries keep where no cable of the link then carries more than `limit`, in bytes, a number a slot
     """
@@ -46,19 +46,19 @@ def ports_of(tree: Tree, link: Ints, cabling: Cabling) -> Ints:
     of = link.reshape(-1)[entry]
     links, first = np.unique(of, return_index=True)
     slots = cabling.slots or ((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)),)
-    bytes_ = np.stack([_entry_bytes(tree, link, entry, one) for one in slots], axis=1)
+    bytes_ = np.stack([_entry_bytes(tree, link, entry, slot_traffic) for slot_traffic in slots], axis=1)
     cable = routes.share_cables(
         np.append(first, len(entry)).astype(np.int64),
         cables[links].astype(np.int32),
         bytes_.reshape(-1),
-        _held(tree, ports[of], entry, link.shape[1], cabling.held),
+        _find_held_cables(tree, ports[of], entry, link.shape[1], cabling.held),
         np.asarray(cabling.limit or np.zeros(len(slots)), float),
     )
     result.reshape(-1)[entry] = ports[of, cable]
     return result
 
 
-def _held(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) -> NDArray[np.int32]:
+def _find_held_cables(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) -> NDArray[np.int32]:
     """The cable of its link's `ports` (entries, cables) that each entry holds; -1 for none."""
     if held is None:
         return np.full(len(entry), -1, np.int32)
@@ -77,22 +77,22 @@ def _entry_bytes(tree: Tree, link: Ints, entry: Ints, traffic: Traffic) -> Float
     src, dst = (tree.slot_of_endpoint[np.asarray(ends, np.int64)] for ends in traffic[:2])
     size = np.asarray(traffic[2], float)
     crosses = src // hosts != dst // hosts
-    at, bytes_ = _merged((src // hosts * places + dst)[crosses], size[crosses])
+    at, bytes_ = _sum_by_key((src // hosts * places + dst)[crosses], size[crosses])
     head, order = tree.heads(), np.argsort(entry)
-    known = entry[order]
+    sorted_entry = entry[order]
     result = np.zeros(len(entry))
     while len(at):
-        place = np.minimum(np.searchsorted(known, at), len(known) - 1)
-        found = known[place] == at
-        result[order[place[found]]] += bytes_[found]
-        taken = link.reshape(-1)[at]
-        following = np.where(taken >= 0, head[taken], -1)
+        place = np.minimum(np.searchsorted(sorted_entry, at), len(sorted_entry) - 1)
+        matches = sorted_entry[place] == at
+        result[order[place[matches]]] += bytes_[matches]
+        next_link = link.reshape(-1)[at]
+        following = np.where(next_link >= 0, head[next_link], -1)
         going = following >= leaves  # at a leaf it has arrived
-        at, bytes_ = _merged((following * places + at % places)[going], bytes_[going])
+        at, bytes_ = _sum_by_key((following * places + at % places)[going], bytes_[going])
     return result
 
 
-def _merged(key: Ints, bytes_: Floats) -> tuple[Ints, Floats]:
+def _sum_by_key(key: Ints, bytes_: Floats) -> tuple[Ints, Floats]:
     keys, of = np.unique(key, return_inverse=True)
     total: Floats = np.bincount(of, bytes_, len(keys)).astype(float)
     return keys, total

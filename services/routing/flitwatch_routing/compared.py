@@ -1,4 +1,4 @@
-"""What the tables that others make would carry, each scored by the same check."""
+"""Loads of the tables that other routings would make, each scored by the same check."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.greedy import greedy_tables
 from flitwatch_routing.minhop import minhop_tables
-from flitwatch_routing.switch_lids import completed, towards_switches
+from flitwatch_routing.switch_lids import complete_tables, towards_switches
 from flitwatch_routing.tree import on_leaves
 
 Traffic = tuple[NDArray, NDArray, NDArray]
@@ -26,7 +26,7 @@ BASELINES: dict[str, Callable[[Fabric, Traffic, int], NDArray[np.int64]]] = {
 }
 
 
-def busiest(
+def compare_baselines(
     fabric: Fabric, slots: Sequence[Traffic], seed: int, stopped: Callable[[], bool] = lambda: False
 ) -> dict[str, float | None]:
     """Bytes of the busiest link between switches, added up over time slots, by each baseline of a fat tree, one LID an endpoint.
@@ -35,7 +35,7 @@ def busiest(
     """
     between = fabric.router_links()
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
-    found: dict[str, float | None] = dict.fromkeys(BASELINES)
+    peak_bytes: dict[str, float | None] = dict.fromkeys(BASELINES)
     placed = on_leaves(fabric)
     towards = None if placed.all() else towards_switches(fabric)
     for name, tables in BASELINES.items():
@@ -43,8 +43,8 @@ def busiest(
             break
         ports = tables(fabric, (src, dst, size), seed)
         if towards is not None:
-            ports = np.where(placed, ports, completed(fabric, ports, towards))
-        checked = [check(fabric, ports, one) for one in slots]
-        lost = any(one.lost for one in checked)
-        found[name] = None if lost else sum(float(one.load[between].max(initial=0.0)) for one in checked)
-    return found
+            ports = np.where(placed, ports, complete_tables(fabric, ports, towards))
+        checked = [check_routes(fabric, ports, item) for item in slots]
+        lost = any(item.lost for item in checked)
+        peak_bytes[name] = None if lost else sum(float(item.load[between].max(initial=0.0)) for item in checked)
+    return peak_bytes

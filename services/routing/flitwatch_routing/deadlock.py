@@ -23,19 +23,19 @@ class Dependencies:
     def named(self, fabric: Fabric) -> str:
         """The cycle's switches, the first one again at the end."""
         names, links = fabric.routers.name, fabric.links
-        return " -> ".join(str(names[links.src[one]]) for one in (*self.cycle, *self.cycle[:1]))
+        return " -> ".join(str(names[links.src[link]]) for link in (*self.cycle, *self.cycle[:1]))
 
 
-def dependencies(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None = None) -> Dependencies:
+def find_dependencies(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None = None) -> Dependencies:
     """Dependencies of links between switches under `ports` (routers, destinations), over the ways from all endpoints to all but the `unknown` (endpoints,).
 
     Entries that no way from an endpoint uses count for nothing; a way that ends early or goes in a circle counts as far as it goes.
     """
-    first, second = _pairs(fabric, ports, unknown)
-    return Dependencies(_cycle(first, second), len(first))
+    first, second = _collect_link_pairs(fabric, ports, unknown)
+    return Dependencies(_find_cycle(first, second), len(first))
 
 
-def _pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None) -> tuple[Ints, Ints]:
+def _collect_link_pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None) -> tuple[Ints, Ints]:
     routers, columns = ports.shape
     dst, links = fabric.links.dst.astype(np.int64), len(fabric.links.src)
     way = way_of(fabric, ports)
@@ -43,7 +43,7 @@ def _pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None) -> tu
     sources = np.unique(fabric.endpoints.router).astype(np.int64)
     ends = np.arange(columns) if unknown is None else np.flatnonzero(~np.repeat(unknown, columns // len(unknown)))
     at, to = np.repeat(sources, len(ends)), np.tile(ends, len(sources))
-    found = np.zeros(0, np.int64)
+    pair_keys = np.zeros(0, np.int64)
     while len(at):
         reached[at, to] = True
         link = way[at, to]
@@ -52,13 +52,13 @@ def _pairs(fabric: Fabric, ports: Ints, unknown: NDArray[np.bool_] | None) -> tu
         at = dst[link]
         following = way[at, to]
         waits = (following >= 0) & (dst[following] < routers)
-        found = np.union1d(found, link[waits] * links + following[waits])
+        pair_keys = np.union1d(pair_keys, link[waits] * links + following[waits])
         new = np.unique((at * columns + to)[~reached[at, to]])
         at, to = np.divmod(new, columns)
-    return np.divmod(found, links)
+    return np.divmod(pair_keys, links)
 
 
-def _cycle(first: Ints, second: Ints) -> tuple[int, ...]:
+def _find_cycle(first: Ints, second: Ints) -> tuple[int, ...]:
     """A cycle of the graph with these edges, a shortest one through one of its vertices; empty where there is none."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import breadth_first_order, connected_components
@@ -76,7 +76,7 @@ def _cycle(first: Ints, second: Ints) -> tuple[int, ...]:
     graph = coo_matrix((np.ones(len(from_)), (from_, to)), size).tocsr()
     order, before = breadth_first_order(graph, start)
     back = set(from_[to == start].tolist())
-    at = next(int(one) for one in order if int(one) in back)
+    at = next(int(vertex) for vertex in order if int(vertex) in back)
     cycle = [at]
     while at != start:
         at = int(before[at])

@@ -1,4 +1,4 @@
-"""What loading other tables would change: entries, switches and destinations."""
+"""Effects of loading other tables: changed entries, switches and destinations."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ class Difference:
     most: tuple[tuple[str, int], ...]
 
 
-def difference(fabric: Fabric, before: Dump, after: Dump) -> Difference:
-    """How `after` differs from `before`."""
-    known = ~(before.unknown | after.unknown)
-    old, new = (one.ports.reshape(len(fabric.routers), len(known), -1)[:, known] for one in (before, after))
+def compare_tables(fabric: Fabric, before: Dump, after: Dump) -> Difference:
+    """Compare the tables `after` with the tables `before`."""
+    known_endpoints = ~(before.unknown | after.unknown)
+    old, new = (
+        item.ports.reshape(len(fabric.routers), len(known_endpoints), -1)[:, known_endpoints]
+        for item in (before, after)
+    )
     destinations = int((old != new).any(axis=(0, 2)).sum())
-    old, new = (one.reshape(len(fabric.routers), -1) for one in (old, new))
+    old, new = (item.reshape(len(fabric.routers), -1) for item in (old, new))
     if before.switch_ports is not None and after.switch_ports is not None:
         destinations += int((before.switch_ports != after.switch_ports).any(axis=0).sum())
         old, new = np.hstack([old, before.switch_ports]), np.hstack([new, after.switch_ports])
@@ -50,6 +53,8 @@ def difference(fabric: Fabric, before: Dump, after: Dump) -> Difference:
         removed=int((other & (new < 0)).sum()),
         switches=int((by_switch > 0).sum()),
         destinations=destinations,
-        unknown_endpoints=int((~known).sum()),
-        most=tuple((str(fabric.routers.name[one]), int(by_switch[one])) for one in first.tolist() if by_switch[one]),
+        unknown_endpoints=int((~known_endpoints).sum()),
+        most=tuple(
+            (str(fabric.routers.name[item]), int(by_switch[item])) for item in first.tolist() if by_switch[item]
+        ),
     )

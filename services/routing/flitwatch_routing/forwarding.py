@@ -68,7 +68,7 @@ Choices = tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]
 
 
 def choices_of(tree: Tree, ports: Ints) -> Choices:
-    """What ports (routers, endpoints) choose where there is a choice; -1 where they have no entry, or one over a link that is not there."""
+    """Return the choices that ports (routers, endpoints) make where there is a choice; -1 where they have no entry, or one over a missing link."""
     pods, leaves, hosts, spines, groups, _ = tree.shape
     slots = pods * leaves * hosts
     by_slot = np.full((len(ports), slots), -1)
@@ -78,35 +78,35 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
         tree.down_port_core[:, np.arange(slots) // (leaves * hosts)] if groups else np.zeros((0, slots, 1, 1), np.int64)
     )
     return (
-        _choice(
+        _find_choice(
             tree.leaf,
             by_slot,
             np.broadcast_to(tree.up_port_leaf[:, None], (pods * leaves, slots, *tree.up_port_leaf.shape[1:])),
         ),
-        _choice(
+        _find_choice(
             tree.spine,
             by_slot,
             np.broadcast_to(tree.up_port_spine[:, None], (pods * spines, slots, *tree.up_port_spine.shape[1:])),
         ),
-        _choice(tree.core, by_slot, below),
+        _find_choice(tree.core, by_slot, below),
     )
 
 
-def _choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
+def _find_choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
     """The first of links (routers, slots, choices, cables) with the port that a router's table names."""
-    found = np.full(links.shape[:2], -1, np.int16)
+    choice = np.full(links.shape[:2], -1, np.int16)
     for at, router in enumerate(routers.tolist()):
         if router >= 0 and links.shape[2]:
             same = (links[at] == ports[router][:, None, None]).any(axis=2) & (ports[router] >= 0)[:, None]
-            found[at] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
-    return found.reshape(-1)
+            choice[at] = np.where(same.any(axis=1), same.argmax(axis=1), -1)
+    return choice.reshape(-1)
 
 
-def kept(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
+def keep_loaded_choices(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
     """The solution with loaded choices wherever it carries no traffic."""
     leaves = tree.shape[0] * tree.shape[1]
     slots = leaves * tree.shape[2]
-    spine, core, down = (one.astype(np.int64) for one in loaded)
+    spine, core, down = (choice.astype(np.int64) for choice in loaded)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)
     spine[solution["leaf"] * slots + solution["dest"]] = solution["spine_of"]
     return {
@@ -120,7 +120,7 @@ def kept(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
     }
 
 
-def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
+def _fill_choices(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
     """The wanted choice (n, slots) where usable (n, slots, choices) allows it, else the next that is usable; -1 for none."""
     choices = usable.shape[2]
     first = np.where(wanted >= 0, wanted, np.arange(usable.shape[1]) % choices)
@@ -132,9 +132,9 @@ def _filled(wanted: Ints, usable: NDArray[np.bool_]) -> Ints:
     return result
 
 
-def _chosen(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
-    """The link of `links` (n, slots, choices) that `_filled` chooses; -1 for none."""
-    chosen = _filled(wanted, usable)
+def _select_links(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
+    """The link of `links` (n, slots, choices) that `_fill_choices` chooses; -1 for none."""
+    chosen = _fill_choices(wanted, usable)
     link = np.take_along_axis(links, np.maximum(chosen, 0)[:, :, None], axis=2)[:, :, 0]
     return np.where(chosen >= 0, link, -1)
 
@@ -147,13 +147,13 @@ def _core_links(
     slots = len(pod_of)
     result = np.full((groups * cores, slots), -1)
     used = solution["down_used"].reshape(groups * cores, slots).astype(bool)
-    wanted = np.where(used, solution["down_of"].reshape(groups * cores, slots), -1)
+    preference = np.where(used, solution["down_of"].reshape(groups * cores, slots), -1)
     for group in range(groups):
         here = slice(group * cores, (group + 1) * cores)
         spine_at = pod_of[:, None] * spines + group * per_group + np.arange(per_group)  # (slots, q)
         links = down_core[here][:, pod_of, :]  # (cores, slots, q)
         usable = (links >= 0) & arrives[spine_at, np.arange(slots)[:, None]]
-        result[here] = _chosen(wanted[here], links, usable)
+        result[here] = _select_links(preference[here], links, usable)
     return result
 
 
@@ -172,11 +172,11 @@ def _spine_links(
         return np.where(arrives, fall, -1)
     slots = fall.shape[1]
     used = solution["core_used"].reshape(-1, slots).astype(bool)
-    wanted = np.where(used, solution["core_of"].reshape(-1, slots), -1)
+    preference = np.where(used, solution["core_of"].reshape(-1, slots), -1)
     group_of = np.arange(len(fall)) % spines // per_group
     above = core_ok.reshape(groups, cores, slots).transpose(0, 2, 1)[group_of]  # (spines, slots, cores)
     links = np.broadcast_to(up_spine[:, None, :], above.shape)
-    up = _chosen(wanted, links, (links >= 0) & above)
+    up = _select_links(preference, links, (links >= 0) & above)
     own_pod = np.arange(len(fall))[:, None] // spines == np.arange(slots) // (slots // tree.shape[0])
     return np.where(own_pod, np.where(arrives, fall, -1), up)
 
@@ -185,13 +185,13 @@ def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray
     """The link (leaves, slots) up from each leaf; -1 where none leads to the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)
-    wanted = np.full((pods * leaves, slots), -1)
-    wanted[solution["leaf"], solution["dest"]] = solution["spine_of"]
+    preference = np.full((pods * leaves, slots), -1)
+    preference[solution["leaf"], solution["dest"]] = solution["spine_of"]
     reach = spine_ok.reshape(pods, spines, slots).transpose(0, 2, 1)
     result = np.full((pods * leaves, slots), -1)
     for leaf in range(pods * leaves):
         links = np.broadcast_to(up_leaf[leaf], (1, slots, spines))
-        result[leaf] = _chosen(wanted[leaf : leaf + 1], links, (links >= 0) & reach[leaf // leaves][None])[0]
+        result[leaf] = _select_links(preference[leaf : leaf + 1], links, (links >= 0) & reach[leaf // leaves][None])[0]
     result[leaf_of, np.arange(slots)] = -1
     return result
 
@@ -210,7 +210,7 @@ class RouteCheck:
     where: tuple[str, ...] = ()
 
 
-def check(
+def check_routes(
     fabric: Fabric,
     ports: Ints,
     traffic: tuple[NDArray, NDArray, NDArray] | None = None,
@@ -242,20 +242,22 @@ def check(
     for _ in range(routers + 1):
         port = ports[at, to]
         link = np.where(port >= 0, link_of[at, np.maximum(port, 0)], -1)
-        known = link >= 0
-        np.add.at(load, link[known], bytes_[known])
-        following = np.where(known, links.dst[np.maximum(link, 0)].astype(np.int64), -1)
-        lost = ~known | ((following >= routers) & (following != routers + to // each))
+        has_link = link >= 0
+        np.add.at(load, link[has_link], bytes_[has_link])
+        following = np.where(has_link, links.dst[np.maximum(link, 0)].astype(np.int64), -1)
+        lost = ~has_link | ((following >= routers) & (following != routers + to // each))
         if lost.any() and not where:
             first = int(np.argmax(lost))
-            where = (_hole(fabric, int(at[first]), int(to[first]), int(port[first]), int(following[first]), each),)
+            where = (
+                _describe_hole(fabric, int(at[first]), int(to[first]), int(port[first]), int(following[first]), each),
+            )
         holes += int(lost.sum())
         lost_bytes += float(bytes_[lost].sum())
-        going = known & (following < routers)
+        going = has_link & (following < routers)
         if not going.any():
             return RouteCheck(holes == 0, 0, holes, load, lost_bytes, where)
         at, to, bytes_ = following[going], to[going], bytes_[going]
-    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_endpoint(fabric, int(to[0]), each)}"
+    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_describe_endpoint(fabric, int(to[0]), each)}"
     return RouteCheck(False, len(at), holes, load, lost_bytes + float(bytes_.sum()), (*where, loop))
 
 
@@ -274,8 +276,8 @@ def way_of(fabric: Fabric, ports: Ints) -> Ints:
     return np.where(ports >= 0, np.take_along_axis(link_of, np.maximum(ports, 0), axis=1), -1)
 
 
-def _hole(fabric: Fabric, router: int, column: int, port: int, reached: int, each: int) -> str:
-    name, to = fabric.routers.name[router], _endpoint(fabric, column, each)
+def _describe_hole(fabric: Fabric, router: int, column: int, port: int, reached: int, each: int) -> str:
+    name, to = fabric.routers.name[router], _describe_endpoint(fabric, column, each)
     if port < 0:
         return f"{name} has no entry for {to}"
     if reached < 0:
@@ -283,7 +285,7 @@ def _hole(fabric: Fabric, router: int, column: int, port: int, reached: int, eac
     return f"{name} sends {to} to port {port}, where {fabric.vertex_name(reached)} is"
 
 
-def _endpoint(fabric: Fabric, column: int, each: int) -> str:
+def _describe_endpoint(fabric: Fabric, column: int, each: int) -> str:
     endpoint, offset = divmod(column, each)
     return f"endpoint {endpoint} ({fabric.endpoints.node[endpoint]})" + (f" at its LID + {offset}" if offset else "")
 

@@ -37,16 +37,16 @@ def greedy_tables(fabric: Fabric, traffic: Traffic) -> Ints:
         Where the fabric is no fat tree.
     """
     state = _Flows(fabric, ftree_tables(fabric), traffic)
-    left, moved = MOST_LOOKS, True
-    while moved and left > 0:
+    looks_left, moved = MOST_LOOKS, True
+    while moved and looks_left > 0:
         moved, stuck = False, ~fabric.router_links()
         passed = 0
-        while passed < PATIENCE and left > 0:
+        while passed < PATIENCE and looks_left > 0:
             busiest = int(np.argmax(np.where(stuck, -1.0, state.load)))
             if stuck[busiest] or state.load[busiest] <= state.least:
                 break
             move, looks = state.relief(busiest)
-            left -= looks
+            looks_left -= looks
             if move is None:
                 stuck[busiest] = True
                 passed += 1
@@ -101,33 +101,33 @@ class _Flows:
         rows = np.full(len(ends), at), ends
         looks = 0
         while len(rows[0]):
-            move, seen = self._best(link, *rows)
-            looks += seen
+            move, new_looks = self._find_best_move(link, *rows)
+            looks += new_looks
             if move is not None:
                 return move, looks
-            rows = self._before(*rows)
+            rows = self._find_upstream_entries(*rows)
         return None, looks + 1
 
-    def _before(self, router: Ints, end: Ints) -> tuple[Ints, Ints]:
+    def _find_upstream_entries(self, router: Ints, end: Ints) -> tuple[Ints, Ints]:
         """Entries (router, endpoint) that lead to these, and have traffic."""
-        found: list[tuple[Ints, Ints]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        entries: list[tuple[Ints, Ints]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for at in np.unique(router).tolist():
             into, ends = self._into[at], end[router == at]
             from_ = self._src[into]
             leads = (self.next[from_[:, None], ends] == into[:, None]) & (self.flow[from_[:, None], ends] > self.least)
             which, column = np.nonzero(leads)
-            found.append((from_[which], ends[column]))
-        return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
+            entries.append((from_[which], ends[column]))
+        return np.concatenate([entry[0] for entry in entries]), np.concatenate([entry[1] for entry in entries])
 
-    def _best(self, link: int, router: Ints, end: Ints) -> tuple[tuple[int, int, int] | None, int]:
+    def _find_best_move(self, link: int, router: Ints, end: Ints) -> tuple[tuple[int, int, int] | None, int]:
         out = self._out[router]
         usable = self._usable[router, self._leaf[end]] & (out != self.next[router, end][:, None])
         row, port = np.nonzero(usable)
         if not len(row):
             return None, 0
         other, to, moved = out[row, port], end[row], self.flow[router[row], end[row]]
-        old = self._way(self.next[router, end], end)[row]
-        new = self._way(other, to)
+        old = self._trace_ways(self.next[router, end], end)[row]
+        new = self._trace_ways(other, to)
         added = (new >= 0) & ~(new[:, :, None] == old[:, None, :]).any(axis=2)
         most = np.where(added, self.load[np.maximum(new, 0)] + moved[:, None], 0.0).max(axis=1)
         avoids = ~(new == link).any(axis=1)
@@ -137,7 +137,7 @@ class _Flows:
             return None, len(row)
         return (int(router[row[best]]), int(to[best]), int(other[best])), len(row)
 
-    def _way(self, first: Ints, end: Ints) -> Ints:
+    def _trace_ways(self, first: Ints, end: Ints) -> Ints:
         """Links between switches from a first one on to endpoints: (ways, hops), -1 after the last."""
         hops = [first]
         while True:
@@ -153,7 +153,7 @@ class _Flows:
         """Let the entry take another link."""
         moved = self.flow[router, end]
         for first, sign in ((int(self.next[router, end]), -1.0), (link, 1.0)):
-            way = self._way(np.array([first]), np.array([end]))[0]
+            way = self._trace_ways(np.array([first]), np.array([end]))[0]
             self.load[way] += sign * moved
             self.flow[self._dst[way], end] += sign * moved
         self.next[router, end] = link

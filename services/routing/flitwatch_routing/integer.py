@@ -18,7 +18,7 @@ GAP = 1e-6
 
 @dataclass(frozen=True)
 class Found:
-    """Where the search ended.
+    """Result of a search.
 
     Attributes
     ----------
@@ -72,21 +72,21 @@ class Program:
         if stopped is not None:
             solver.cbMipInterrupt += lambda event: event.interrupt(stopped())
         if offered is not None:
-            taken = [False]
+            offer_taken = [False]
 
             def hand(event: highspy.HighsCallbackEvent) -> None:
-                if not taken[0] and event.data_in is not None and (solution := offered()) is not None:
-                    taken[0] = True
+                if not offer_taken[0] and event.data_in is not None and (solution := offered()) is not None:
+                    offer_taken[0] = True
                     event.data_in.setSolution(solution)
 
             solver.cbMipUserSolution += hand
         solver.passModel(self._model())
         solver.run()
         info = solver.getInfo()
-        known = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        is_feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
         return Found(
-            np.asarray(solver.getSolution().col_value) if known else None,
-            info.objective_function_value if known else math.inf,
+            np.asarray(solver.getSolution().col_value) if is_feasible else None,
+            info.objective_function_value if is_feasible else math.inf,
             info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else -math.inf,
             max(int(info.mip_node_count), 0),
             tuple(progress),
@@ -105,5 +105,5 @@ class Program:
             matrix.data,
         )
         kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
-        model.integrality_ = [kinds[int(one)] for one in self.whole]
+        model.integrality_ = [kinds[int(flag)] for flag in self.whole]
         return model

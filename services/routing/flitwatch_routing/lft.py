@@ -25,27 +25,29 @@ FIRST_SWITCH_GUID, FIRST_ADAPTER_GUID, ADAPTER_STEP = 0x0002C90000100000, 0x0002
 MOST_LIDS = 2**16
 
 
-def guids(fabric: Fabric) -> tuple[list[int], list[int]]:
+def list_guids(fabric: Fabric) -> tuple[list[int], list[int]]:
     """GUIDs of switches and port GUIDs of endpoints: the fabric's own, or those given to generated fabrics."""
-    switches = [_guid(text, FIRST_SWITCH_GUID + i) for i, text in enumerate(fabric.routers.guid)]
-    ports = [_guid(text, FIRST_ADAPTER_GUID + ADAPTER_STEP * i + 1) for i, text in enumerate(fabric.endpoints.guid)]
+    switches = [_parse_guid(text, FIRST_SWITCH_GUID + i) for i, text in enumerate(fabric.routers.guid)]
+    ports = [
+        _parse_guid(text, FIRST_ADAPTER_GUID + ADAPTER_STEP * i + 1) for i, text in enumerate(fabric.endpoints.guid)
+    ]
     return switches, ports
 
 
-def _guid(text: object, otherwise: int) -> int:
+def _parse_guid(text: object, otherwise: int) -> int:
     digits = str(text or "").lower().removeprefix("s-").removeprefix("h-").removeprefix("0x")
     number = numerals.whole_or_hexadecimal(f"0x{digits}")
     return otherwise if number is None else number
 
 
-def dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
+def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
     """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
 
     The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no path.
     LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has the
     same last `lmc` bits. BadInput where there are not enough LIDs.
     """
-    switches, ends = guids(fabric)
+    switches, ends = list_guids(fabric)
     between = towards_switches(fabric) if switch_ports is None else switch_ports
     first, each = first_lid(fabric, lmc), lids_each(lmc)
     last = first + len(ends) * each - 1
@@ -60,15 +62,15 @@ def dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = 
         yield f"{int((ports[router] >= 0).sum() + (between[router] >= 0).sum())} lids dumped "
 
 
-def write(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> None:
-    """Write the dump; the file appears whole or not at all. Raises as `dump`."""
+def write_dump(path: Path, fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> None:
+    """Write the dump; the file appears whole or not at all. Raises as `format_dump`."""
     temporary = path.with_name(path.name + ".part")
     with open(temporary, "w") as file:
-        file.writelines(line + "\n" for line in dump(fabric, ports, lmc, switch_ports))
+        file.writelines(line + "\n" for line in format_dump(fabric, ports, lmc, switch_ports))
     temporary.replace(path)
 
 
-def digest(ports: Ints) -> str:
+def digest_ports(ports: Ints) -> str:
     """Tells tables (routers, endpoints * 2^lmc) of output ports apart: SHA-256 of their shape and entries."""
     return hashlib.sha256(repr(ports.shape).encode() + ports.astype("<i2").tobytes()).hexdigest()
 
@@ -85,7 +87,7 @@ class Dump:
     switch_ports: Ints | None = None
 
 
-def read(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
+def read_ports(path: Path, fabric: Fabric, lmc: int = 0) -> Ints:
     """Output ports (routers, endpoints * 2^lmc) of a dump, -1 where it has no entry; raises as `read_dump`."""
     return read_dump(path, fabric, lmc).ports
 
@@ -102,16 +104,16 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
         destinations of which none is known; with `lmc`, for LIDs that are not those of such an LMC.
     """
     try:
-        found, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))
+        switch_guids, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))
     except UnicodeDecodeError:
         read_utf8(path)  # says what it is instead
         raise
     except ValueError as bad:
         raise BadInput(str(bad), where=str(path)) from bad
-    switches, ends = guids(fabric)
-    router = _routers(path, found, names, switches, fabric)[at_switch]
-    owners = _owners(fabric)
-    endpoint = np.where(destination > 0, _named(destination, fabric, ends), owners[lid])
+    switches, ends = list_guids(fabric)
+    router = _match_switches(path, switch_guids, names, switches, fabric)[at_switch]
+    owners = _find_lid_owners(fabric)
+    endpoint = np.where(destination > 0, _match_endpoints(destination, fabric, ends), owners[lid])
     base = np.full(len(ends), len(owners))
     np.minimum.at(base, endpoint[endpoint >= 0], lid[endpoint >= 0])
     unknown = np.zeros(len(ends), bool)
@@ -140,17 +142,17 @@ def _switch_ports(
 ) -> Ints | None:
     """Ports (routers, routers) of the entries for switches; None where there are none but `unowned` entries, which may be theirs."""
     column = {guid: at for at, guid in enumerate(switches)}
-    asked, of = np.unique(destination, return_inverse=True)
+    unique_guids, of = np.unique(destination, return_inverse=True)
     to = (
-        np.array([column.get(guid, -1) for guid in asked.tolist()], np.int64)[of]
-        if len(asked)
+        np.array([column.get(guid, -1) for guid in unique_guids.tolist()], np.int64)[of]
+        if len(unique_guids)
         else np.zeros(0, np.int64)
     )
-    known = to >= 0
-    if unowned and not known.any():
+    is_switch = to >= 0
+    if unowned and not is_switch.any():
         return None
     result = np.full((len(switches), len(switches)), -1)
-    result[router[known], to[known]] = port[known]
+    result[router[is_switch], to[is_switch]] = port[is_switch]
     return result
 
 
@@ -160,21 +162,21 @@ def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints,
     highest = np.full(len(lowest), -1)
     np.maximum.at(highest, endpoint, lid)
     block = lowest & -each
-    known = np.flatnonzero(highest >= 0)
-    _, of, owners = np.unique(block[known], return_inverse=True, return_counts=True)
-    wrong = (highest[known] - block[known] >= each) | (owners[of] > 1)
-    if not wrong.any() and (highest > lowest)[known].any():
+    endpoints = np.flatnonzero(highest >= 0)
+    _, of, owners = np.unique(block[endpoints], return_inverse=True, return_counts=True)
+    wrong = (highest[endpoints] - block[endpoints] >= each) | (owners[of] > 1)
+    if not wrong.any() and (highest > lowest)[endpoints].any():
         return
-    one = int(known[np.argmax(wrong)]) if len(known) else 0
+    first_wrong = int(endpoints[np.argmax(wrong)]) if len(endpoints) else 0
     raise BadInput(
-        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {one} ({fabric.endpoints.node[one]}) has "
-        f"0x{lowest[one]:04x} to 0x{highest[one]:04x}",
+        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {first_wrong} ({fabric.endpoints.node[first_wrong]}) has "
+        f"0x{lowest[first_wrong]:04x} to 0x{highest[first_wrong]:04x}",
         where=str(path),
         advice="Give the LMC that OpenSM ran with (`opensm --lmc`)",
     )
 
 
-def _routers(path: Path, found: Ints, names: list[bytes], switches: list[int], fabric: Fabric) -> Ints:
+def _match_switches(path: Path, found: Ints, names: list[bytes], switches: list[int], fabric: Fabric) -> Ints:
     router_of = {guid: router for router, guid in enumerate(switches)}
     for guid, name in zip(found.tolist(), names, strict=True):
         if guid not in router_of:
@@ -190,23 +192,23 @@ def _routers(path: Path, found: Ints, names: list[bytes], switches: list[int], f
     return np.array([router_of[guid] for guid in found.tolist()], np.int64)
 
 
-def _named(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
+def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
     """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its number."""
     links, routers = fabric.links, len(fabric.routers)
     number = np.ones(len(ends), np.int64)
     hosts = np.flatnonzero(links.src >= routers)
     number[links.src[hosts] - routers] = np.maximum(links.src_port[hosts], 1)
-    asked, of = np.unique(destination, return_inverse=True)
-    best = np.full(len(asked), -1)
+    unique_guids, of = np.unique(destination, return_inverse=True)
+    best = np.full(len(unique_guids), -1)
     for candidates in (ends, [guid + port for guid, port in zip(ends, number.tolist(), strict=True)]):
         owner_of = {guid: endpoint for endpoint, guid in enumerate(candidates)}
-        found = np.array([owner_of.get(guid, -1) for guid in asked.tolist()], np.int64)
-        if (found >= 0).sum() > (best >= 0).sum():
-            best = found
+        owners = np.array([owner_of.get(guid, -1) for guid in unique_guids.tolist()], np.int64)
+        if (owners >= 0).sum() > (best >= 0).sum():
+            best = owners
     return best[of]
 
 
-def _owners(fabric: Fabric) -> Ints:
+def _find_lid_owners(fabric: Fabric) -> Ints:
     """The endpoint of each LID as the topology's file gave them, LMC counted in; -1 where none is known, or several claim it."""
     owners = np.full(MOST_LIDS, -1)
     endpoints = len(fabric.endpoints)
@@ -215,7 +217,7 @@ def _owners(fabric: Fabric) -> Ints:
         return owners
     lmc = np.asarray(fabric.attributes.get("lmc", [0] * endpoints), np.int64)
     claims = np.concatenate(
-        [np.arange(one, one + 2**bits) for one, bits in zip(lids.tolist(), lmc.tolist(), strict=True)]
+        [np.arange(lid, lid + 2**bits) for lid, bits in zip(lids.tolist(), lmc.tolist(), strict=True)]
     )
     whose = np.repeat(np.arange(endpoints), 2**lmc)
     valid = (np.repeat(lids, 2**lmc) > 0) & (claims < MOST_LIDS)

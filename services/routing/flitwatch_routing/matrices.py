@@ -21,12 +21,12 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def is_matrix(path: Path) -> bool:
-    """Whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
+    """Return whether a file begins as a measured matrix does: with a line of dashes or with `a , b = bytes`."""
     first = first_line(path)
     return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
 
 
-def beginning(path: Path) -> str:
+def read_beginning(path: Path) -> str:
     """Read the first 64 KiB of a text, which may be compressed."""
     with open_plain(path) as file:
         return file.read(1 << 16).decode("utf-8-sig", errors="replace")
@@ -34,7 +34,7 @@ def beginning(path: Path) -> str:
 
 def first_line(path: Path) -> str:
     """The first line that is neither empty nor a comment, without blanks around it."""
-    lines = (line.strip() for line in beginning(path).splitlines())
+    lines = (line.strip() for line in read_beginning(path).splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
@@ -51,11 +51,11 @@ def read_matrix(path: Path) -> tuple[int, Pairs]:
     for number, line in enumerate(read_utf8(path).splitlines(), 1):
         if not line.strip() or line.startswith("---"):
             continue
-        if found := _MATRIX_LINE.fullmatch(line):
-            all_bytes += float(found[3])
+        if fields := _MATRIX_LINE.fullmatch(line):
+            all_bytes += float(fields[3])
             if all_bytes > MOST_BYTES:
                 raise BadInput("the bytes up to here are more than 2^60", where=f"{path}:{number}")
-            rows.append((int(found[1]), int(found[2]), float(found[3])))
+            rows.append((int(fields[1]), int(fields[2]), float(fields[3])))
         elif "=" in line and "," in line.split("=")[0]:
             raise BadInput(f"{line.strip()!r} is no line of the form `a , b = bytes`", where=f"{path}:{number}")
     if not rows:

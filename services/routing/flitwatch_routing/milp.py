@@ -26,11 +26,11 @@ from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing import partitioned
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import ROUNDING, bounds, gap
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.bounds import ROUNDING, compute_bounds, relative_gap
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.integer import GAP, Program
 from flitwatch_routing.optimise import Progress, Routes, Slot, Traffic
-from flitwatch_routing.switch_lids import completed, towards_switches
+from flitwatch_routing.switch_lids import complete_tables, towards_switches
 
 Ints = NDArray[np.int64]
 FORMULATIONS = ("basic", "partitioned", "combined")
@@ -61,10 +61,10 @@ class _Program:
     def solution(self, fabric: Fabric, ports: Ints) -> NDArray[np.float64]:
         """Tables as values of the program's variables: flows, binaries, largest load."""
         chosen = ports[self.at, self.to] == np.asarray(fabric.links.src_port)[self.link]
-        left, flow = self.injected / self.unit, np.zeros(len(self.at))
+        flow_left, flow = self.injected / self.unit, np.zeros(len(self.at))
         for k in np.flatnonzero(chosen):  # of a destination, those further away come first
-            flow[k] = left[self.at[k], self.to[k]]
-            left[self.into[k], self.to[k]] += flow[k]
+            flow[k] = flow_left[self.at[k], self.to[k]]
+            flow_left[self.into[k], self.to[k]] += flow[k]
         return np.concatenate([flow, chosen, [np.bincount(self.link, flow).max()]])
 
 
@@ -76,7 +76,9 @@ class _Offer:
     found: Progress
 
 
-def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic") -> Routes:
+def optimise_with_highs(
+    fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic"
+) -> Routes:
     """The best tables that HiGHS finds within the limit, with its proven bound; `moves` counts its branch-and-bound nodes.
 
     Parameters
@@ -98,17 +100,17 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
         raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
     if formulation not in FORMULATIONS:
         raise BadRequest(f"unknown formulation {formulation!r}", advice=f"Use {', '.join(FORMULATIONS)}.")
-    least, between = bounds(fabric, traffic), fabric.router_links()
+    least, between = compute_bounds(fabric, traffic), fabric.router_links()
     ended = Event()
 
     def offer() -> _Offer:
-        made = partitioned.tables(fabric, traffic, time_limit_s, ended.is_set)
-        z = float(check(fabric, made, traffic).load[between].max(initial=0.0))
-        return _Offer(made, Progress(time.monotonic() - started, z))
+        tables = partitioned.partitioned_tables(fabric, traffic, time_limit_s, ended.is_set)
+        z = float(check_routes(fabric, tables, traffic).load[between].max(initial=0.0))
+        return _Offer(tables, Progress(time.monotonic() - started, z))
 
     nodes, proven, progress = 0, least.fixed, []
     ports = ftree_tables(fabric).copy()
-    program = None if formulation == "partitioned" else _program(fabric, traffic)
+    program = None if formulation == "partitioned" else _build_program(fabric, traffic)
     if program is None:
         best = offer()
         ports, progress = best.ports, [best.found]
@@ -116,14 +118,16 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
         with ThreadPoolExecutor(1) as beside:
             coming = beside.submit(offer) if formulation == "combined" else None
             began = time.monotonic()
-            chosen, nodes, dual, seen = _solved(fabric, program, time_limit_s - (began - started), coming, proven)
+            chosen, nodes, dual, improvements = _solve_program(
+                fabric, program, time_limit_s - (began - started), coming, proven
+            )
             proven = max(proven, dual)
-            if seen and seen[-1].z <= proven * (1 + 2 * GAP):
+            if improvements and improvements[-1].z <= proven * (1 + 2 * GAP):
                 ended.set()
-        progress = [Progress(began - started + one.seconds, one.z) for one in seen]
+        progress = [Progress(began - started + step.seconds, step.z) for step in improvements]
         if chosen is not None:
             ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
-        late = None if coming is None else _made(coming)
+        late = None if coming is None else _await_offer(coming)
         if late is not None and (not progress or late.found.z < progress[-1].z * (1 - GAP)):
             ports, progress = late.ports, [*progress, Progress(time.monotonic() - started, late.found.z)]
         if not progress:
@@ -131,8 +135,8 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
                 "HiGHS found no routes within the limit",
                 advice="Give it more time, a smaller tree, or --engine search.",
             )
-    ports = completed(fabric, ports, towards_switches(fabric))
-    load = check(fabric, ports, traffic).load[between]
+    ports = complete_tables(fabric, ports, towards_switches(fabric))
+    load = check_routes(fabric, ports, traffic).load[between]
     z = float(load.max(initial=0.0))
     fixed = min(proven, z)
     return Routes(
@@ -140,8 +144,8 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
         z_ar=least.z_ar,
         z_ar_exact=least.exact,
         fixed_bound=fixed,
-        ar_gap=gap(z, least.z_ar),
-        bound_gap=gap(z, fixed),
+        ar_gap=relative_gap(z, least.z_ar),
+        bound_gap=relative_gap(z, fixed),
         proven=z <= fixed * (1 + 2 * GAP),
         worst_links=int((load >= z * (1 - ROUNDING)).sum()) if z else 0,
         slots=(Slot(z, least.z_ar, fixed),),
@@ -152,7 +156,7 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
     )
 
 
-def _made(coming: Future[_Offer]) -> _Offer | None:
+def _await_offer(coming: Future[_Offer]) -> _Offer | None:
     """Partitioned Binary's tables; None if it was cancelled or had too little time."""
     try:
         return coming.result()
@@ -160,7 +164,7 @@ def _made(coming: Future[_Offer]) -> _Offer | None:
         return None
 
 
-def _program(fabric: Fabric, traffic: Traffic) -> _Program:
+def _build_program(fabric: Fabric, traffic: Traffic) -> _Program:
     """Valid ports lead one hop closer to the destination's leaf switch; those that no traffic can reach are left out."""
     routers, links = len(fabric.routers), fabric.links
     leaf = np.asarray(fabric.endpoints.router).astype(np.int64)
@@ -177,13 +181,13 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
         # Bytes that can come to each switch: each leaf's, once.
         comes = np.diag(injected[:, end])
         for distance in range(int(hops[injected[:, end] > 0, leaf[end]].max()), 0, -1):
-            for one in np.flatnonzero(closer & (hops[from_, leaf[end]] == distance)):
-                if comes[:, from_[one]].any():
-                    comes[:, into[one]] = np.maximum(comes[:, into[one]], comes[:, from_[one]])
-                    at.append(from_[one])
-                    link.append(between[one])
+            for index in np.flatnonzero(closer & (hops[from_, leaf[end]] == distance)):
+                if comes[:, from_[index]].any():
+                    comes[:, into[index]] = np.maximum(comes[:, into[index]], comes[:, from_[index]])
+                    at.append(from_[index])
+                    link.append(between[index])
                     to.append(end)
-                    most.append(comes[:, from_[one]].sum())
+                    most.append(comes[:, from_[index]].sum())
         if len(at) > MOST_BINARIES:
             raise TooCostly(
                 f"the integer program has more than {MOST_BINARIES:,} binaries",
@@ -194,7 +198,7 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
     return _Program(np.array(at, np.int64), link_of, np.array(to, np.int64), np.array(most), injected, into_of)
 
 
-def _solved(
+def _solve_program(
     fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None, least: float
 ) -> tuple[Ints | None, int, float, list[Progress]]:
     """Numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
@@ -203,22 +207,22 @@ def _solved(
     if coming is not None:
 
         def offered() -> NDArray[np.float64] | None:
-            ready = _made(coming) if coming.done() else None
+            ready = _await_offer(coming) if coming.done() else None
             return None if ready is None else program.solution(fabric, ready.ports)
 
     # Routes at a bound that is known cannot be better, which HiGHS would need long to see by itself.
     enough = least / unit * (1 + GAP)
-    found = _model(program).minimise(max(limit_s, 0.01), offered=offered, enough=enough)
-    chosen = None if found.x is None else np.flatnonzero(found.x[count : 2 * count] > 0.5)
+    result = _build_model(program).minimise(max(limit_s, 0.01), offered=offered, enough=enough)
+    chosen = None if result.x is None else np.flatnonzero(result.x[count : 2 * count] > 0.5)
     return (
         chosen,
-        found.nodes,
-        max(found.bound, 0.0) * unit,
-        [Progress(s, value * unit) for s, value in found.progress],
+        result.nodes,
+        max(result.bound, 0.0) * unit,
+        [Progress(s, value * unit) for s, value in result.progress],
     )
 
 
-def _model(program: _Program) -> Program:
+def _build_model(program: _Program) -> Program:
     """Equations 3.3.1 to 3.3.4 in units: flows, binaries and the largest load."""
     count, unit = len(program.at), program.unit
     endpoints = program.injected.shape[1]
@@ -236,7 +240,7 @@ def _model(program: _Program) -> Program:
         ),
         shape=(keys.size, 2 * count + 1),
     )
-    sent = program.injected[keys // endpoints, keys % endpoints] / unit
+    supply = program.injected[keys // endpoints, keys % endpoints] / unit
     used, row = np.unique(program.link, return_inverse=True)
     load = coo_array(
         (
@@ -245,7 +249,7 @@ def _model(program: _Program) -> Program:
         ),
         shape=(used.size, 2 * count + 1),
     )
-    one = coo_array((np.ones(count), (choice, count + each)), shape=(keys.size, 2 * count + 1))
+    single_choice = coo_array((np.ones(count), (choice, count + each)), shape=(keys.size, 2 * count + 1))
     big = coo_array(
         (
             np.concatenate([np.ones(count), -program.most / unit]),
@@ -254,7 +258,7 @@ def _model(program: _Program) -> Program:
         shape=(count, 2 * count + 1),
     )
     cost = np.append(np.zeros(2 * count), 1.0)
-    lower = np.concatenate([sent, np.full(used.size, -np.inf), np.ones(keys.size), np.full(count, -np.inf)])
-    upper = np.concatenate([sent, np.zeros(used.size), np.ones(keys.size), np.zeros(count)])
+    lower = np.concatenate([supply, np.full(used.size, -np.inf), np.ones(keys.size), np.full(count, -np.inf)])
+    upper = np.concatenate([supply, np.zeros(used.size), np.ones(keys.size), np.zeros(count)])
     whole = np.repeat([False, True, False], [count, count, 1])
-    return Program(cost, vstack([flow, load, one, big]), lower, upper, np.where(whole, 1.0, np.inf), whole)
+    return Program(cost, vstack([flow, load, single_choice, big]), lower, upper, np.where(whole, 1.0, np.inf), whole)

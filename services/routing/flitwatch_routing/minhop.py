@@ -31,14 +31,14 @@ def minhop_tables(fabric: Fabric) -> Ints:
     host_port = np.full(len(leaf_of), -1)
     hosts = np.flatnonzero((links.src < routers) & (links.dst >= routers))
     host_port[links.dst[hosts].astype(np.int64) - routers] = links.src_port[hosts]
-    ports, sent = np.full((routers, len(leaf_of)), -1), np.zeros(out.shape)
+    ports, endpoint_counts = np.full((routers, len(leaf_of)), -1), np.zeros(out.shape)
     every = np.arange(routers)
     for leaf in np.unique(leaf_of).tolist():
         nearer = inside & (hops[np.where(inside, head, 0), leaf] == hops[:, leaf, None] - 1)
         reach = nearer.any(axis=1)
         for end in np.flatnonzero(leaf_of == leaf).tolist():
-            port = np.argmin(np.where(nearer, sent, np.inf), axis=1)
+            port = np.argmin(np.where(nearer, endpoint_counts, np.inf), axis=1)
             ports[reach, end] = port[reach]
-            sent[every[reach], port[reach]] += 1
+            endpoint_counts[every[reach], port[reach]] += 1
             ports[leaf, end] = host_port[end]
     return ports

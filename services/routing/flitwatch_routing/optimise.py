@@ -14,11 +14,11 @@ from flitwatch_core import routes
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import ROUNDING, Bounds, bounds_of, gap, unit_of
+from flitwatch_routing.bounds import ROUNDING, Bounds, bounds_of, relative_gap, unit_of
 from flitwatch_routing.cabling import Cabling
-from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
+from flitwatch_routing.forwarding import check_routes, choices_of, keep_loaded_choices, tables_of
 from flitwatch_routing.lmc import per_lid
-from flitwatch_routing.switch_lids import completed, towards_switches
+from flitwatch_routing.switch_lids import complete_tables, towards_switches
 from flitwatch_routing.tree import Tree, as_tree, of_leaves, on_leaves
 
 Traffic = tuple[NDArray, NDArray, NDArray]
@@ -30,7 +30,7 @@ BOUND_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Slot:
-    """What is known of one time slot: fields as of `Routes`."""
+    """Results for one time slot: fields as of `Routes`."""
 
     z: float
     z_ar: float
@@ -38,11 +38,11 @@ class Slot:
 
     @property
     def ar_gap(self) -> float | None:
-        return gap(self.z, self.z_ar)
+        return relative_gap(self.z, self.z_ar)
 
     @property
     def bound_gap(self) -> float | None:
-        return gap(self.z, self.fixed_bound)
+        return relative_gap(self.z, self.fixed_bound)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Routes:
     detours: int = 0
 
 
-def optimise(
+def optimise_routes(
     fabric: Fabric,
     traffic: Traffic,
     time_limit_s: float = 60.0,
@@ -123,21 +123,21 @@ def optimise(
         raise BadRequest(f"routes within {within:g} of the bound are wanted; expected a finite number from 0")
     tree = as_tree(fabric, lmc)
     choices = None if loaded is None else choices_of(tree, loaded)
-    slots = [_sound(one, len(fabric.endpoints)) for one in (traffic, *later)]
+    slots = [_validate_traffic(item, len(fabric.endpoints)) for item in (traffic, *later)]
     towards = towards_switches(fabric)
-    laid, detours = [of_leaves(fabric, one) for one in slots], 0
+    laid, detours = [of_leaves(fabric, item) for item in slots], 0
     if not tree.intact():
-        apart = _apart(fabric, ftree_tables(fabric), towards)
-        laid, detours = [_joined(fabric, one, apart) for one in laid], int(apart.sum())
-    sent = [per_lid(fabric, one, lmc) for one in laid] if lmc else laid
-    least = [bounds_of(tree, one, time_limit_s * BOUND_SHARE / len(sent), watch) for one in sent]
+        apart = _find_parted_pairs(fabric, ftree_tables(fabric), towards)
+        laid, detours = [_drop_parted_traffic(fabric, item, apart) for item in laid], int(apart.sum())
+    lid_traffic = [per_lid(fabric, item, lmc) for item in laid] if lmc else laid
+    least = [bounds_of(tree, item, time_limit_s * BOUND_SHARE / len(lid_traffic), watch) for item in lid_traffic]
     # Slots in which nothing crosses a switch say nothing about routes.
-    crossing = [number for number, one in enumerate(least) if one.fixed > 0] or [0]
+    crossing = [number for number, item in enumerate(least) if item.fixed > 0] or [0]
     goals = np.array([least[number].fixed for number in crossing])
-    src, dst, size, slot = _rows(tree, [sent[number] for number in crossing])
+    src, dst, size, slot = _collect_rows(tree, [lid_traffic[number] for number in crossing])
     unit = unit_of(size)
     try:
-        found = routes.optimise(
+        solution = routes.optimise(
             tree.shape,
             src,
             dst,
@@ -155,40 +155,42 @@ def optimise(
     except ValueError as bad:
         raise BadInput(str(bad)) from bad
     reached = np.zeros(len(slots))
-    reached[crossing] = found["largest"] * unit
-    cabling = Cabling(sent, loaded, np.maximum(reached, [one.fixed * (1 + within) for one in least]).tolist())
-    tables = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric, cabling)
-    ports = completed(fabric, tables, towards)
+    reached[crossing] = solution["largest"] * unit
+    cabling = Cabling(lid_traffic, loaded, np.maximum(reached, [item.fixed * (1 + within) for item in least]).tolist())
+    tables = tables_of(
+        tree, solution if choices is None else keep_loaded_choices(tree, solution, choices), fabric, cabling
+    )
+    ports = complete_tables(fabric, tables, towards)
     between = fabric.router_links()
-    loads = [check(fabric, ports, one, lmc=lmc).load[between] for one in slots]
-    measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
-    if loaded is None and not lmc and not _proven(measured):
+    loads = [check_routes(fabric, ports, item, lmc=lmc).load[between] for item in slots]
+    measured = [_measure_slot(load, bound) for load, bound in zip(loads, least, strict=True)]
+    if loaded is None and not lmc and not _is_proven(measured):
         # A search that had no time to move anything ends above what needs no search.
-        plain = completed(fabric, ftree_tables(fabric), towards)
-        instead = [check(fabric, plain, one).load[between] for one in slots]
+        plain = complete_tables(fabric, ftree_tables(fabric), towards)
+        instead = [check_routes(fabric, plain, item).load[between] for item in slots]
         if sum(load.max(initial=0.0) for load in instead) < sum(load.max(initial=0.0) for load in loads):
             ports, loads = plain, instead
-            measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
-    z, z_ar, fixed = (sum(getattr(one, name) for one in measured) for name in ("z", "z_ar", "fixed_bound"))
+            measured = [_measure_slot(load, bound) for load, bound in zip(loads, least, strict=True)]
+    z, z_ar, fixed = (sum(getattr(item, name) for item in measured) for name in ("z", "z_ar", "fixed_bound"))
     return Routes(
         z=z,
         z_ar=z_ar,
-        z_ar_exact=all(one.exact for one in least),
+        z_ar_exact=all(item.exact for item in least),
         fixed_bound=fixed,
-        ar_gap=gap(z, z_ar),
-        bound_gap=gap(z, fixed),
-        proven=_proven(measured),
-        worst_links=sum(_busiest(load) for load in loads),
+        ar_gap=relative_gap(z, z_ar),
+        bound_gap=relative_gap(z, fixed),
+        proven=_is_proven(measured),
+        worst_links=sum(_count_busiest_links(load) for load in loads),
         slots=tuple(measured),
         wall_s=time.monotonic() - started,
-        moves=found["moves"],
+        moves=solution["moves"],
         ports=ports,
         lmc=lmc,
         detours=detours,
     )
 
 
-def _sound(traffic: Traffic, endpoints: int) -> Traffic:
+def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
     """Traffic with bytes as floats, or BadInput."""
     src, dst, size = traffic[0], traffic[1], np.asarray(traffic[2], float)
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
@@ -198,7 +200,7 @@ def _sound(traffic: Traffic, endpoints: int) -> Traffic:
     return src, dst, size
 
 
-def _rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+def _collect_rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Sources and destinations by their places in the tree, bytes, and the slot of each."""
     place = tree.slot_of_endpoint.astype(np.int32)
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
@@ -206,27 +208,27 @@ def _rows(tree: Tree, slots: Sequence[Traffic]) -> tuple[NDArray, NDArray, NDArr
         place[src],
         place[dst],
         size,
-        np.repeat(np.arange(len(slots), dtype=np.int32), [len(one[2]) for one in slots]),
+        np.repeat(np.arange(len(slots), dtype=np.int32), [len(slot_traffic[2]) for slot_traffic in slots]),
     )
 
 
-def _measured(load: NDArray, least: Bounds) -> Slot:
+def _measure_slot(load: NDArray, least: Bounds) -> Slot:
     z = float(load.max(initial=0.0))
     # A bound that is met is above z by the core's single precision alone.
     return Slot(z, least.z_ar, min(least.fixed, z) if z <= least.fixed * (1 + ROUNDING) else least.fixed)
 
 
-def _proven(measured: Sequence[Slot]) -> bool:
-    return all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured)
+def _is_proven(measured: Sequence[Slot]) -> bool:
+    return all(slot.z <= slot.fixed_bound * (1 + ROUNDING) for slot in measured)
 
 
-def _busiest(load: NDArray) -> int:
+def _count_busiest_links(load: NDArray) -> int:
     """Links that carry as much as the busiest."""
     return int((load >= load.max() * (1 - ROUNDING)).sum()) if load.max(initial=0.0) > 0 else 0
 
 
-def _apart(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at all."""
+def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at all."""
     placed = on_leaves(fabric)
     router = fabric.endpoints.router
     leaves = np.unique(router[placed])
@@ -242,8 +244,8 @@ def _apart(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64])
     return result
 
 
-def _joined(fabric: Fabric, traffic: Traffic, apart: NDArray[np.bool_]) -> Traffic:
+def _drop_parted_traffic(fabric: Fabric, traffic: Traffic, apart: NDArray[np.bool_]) -> Traffic:
     """Traffic (src, dst, bytes) without that of pairs (router, endpoint) that are `apart`."""
     src, dst, size = traffic
-    kept = ~apart[fabric.endpoints.router[src], dst]
-    return src[kept], dst[kept], size[kept]
+    mask = ~apart[fabric.endpoints.router[src], dst]
+    return src[mask], dst[mask], size[mask]

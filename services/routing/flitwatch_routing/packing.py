@@ -1,4 +1,4 @@
-"""How little the busiest port of a leaf can carry, when each entry of the leaf takes one port: a bound by packing entries into ports.
+"""Lower bound on the load of a leaf's busiest port when each entry of the leaf takes one port, from packing entries into ports.
 
 Entries fit ports of a capacity only if the linear program of cutting stock (Gilmore and Gomory 1961) needs no more ports than there are: columns are sets of
 entries that one port may carry. What is believed is not the solver's answer but its prices: if no set within the capacity is worth more than one, then as many
@@ -40,7 +40,7 @@ def least_busiest(leaves: Iterable[tuple[Floats, int]], known: float, go_on: GoO
             continue
         enough = longest_first(sizes, ports)
         if enough > best * (1 + CLOSE):
-            best = _bound(sizes, ports, best, enough, go_on)
+            best = _search_bound(sizes, ports, best, enough, go_on)
     return best
 
 
@@ -52,23 +52,23 @@ def longest_first(sizes: Floats, ports: int) -> float:
     return max(loads)
 
 
-def _bound(sizes: Floats, ports: int, known: float, enough: float, go_on: GoOn) -> float:
+def _search_bound(sizes: Floats, ports: int, known: float, enough: float, go_on: GoOn) -> float:
     """The largest capacity between `known` and `enough` that is shown to be too little."""
     different, counts = np.unique(sizes, return_counts=True)
-    if len(different) > MOST_SIZES or _fits(different, counts, ports, known, go_on):
+    if len(different) > MOST_SIZES or _may_fit(different, counts, ports, known, go_on):
         return known
     low, high = known, enough
     while high > low * (1 + CLOSE):
         middle = (low + high) / 2
-        if _fits(different, counts, ports, middle, go_on):
+        if _may_fit(different, counts, ports, middle, go_on):
             high = middle
         else:
             low = middle
     return low
 
 
-def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn) -> bool:
-    """Whether it is not shown that entries of these sizes need more ports of this capacity."""
+def _may_fit(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn) -> bool:
+    """Return False only where entries of these sizes are shown to need more ports of this capacity."""
     from scipy.optimize import linprog
 
     if sizes[-1] > capacity:
@@ -85,7 +85,7 @@ def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn)
         if program.status != 0 or program.fun <= ports:
             return True
         prices = np.maximum(-program.ineqlin.marginals, 0.0)
-        worth, best = _worthiest(steps, counts, prices, grid)
+        worth, best = _find_worthiest_set(steps, counts, prices, grid)
         if prices @ counts > ports * max(worth, 1.0) * (1 + 1e-9):
             return False
         if worth <= 1 + 1e-9:
@@ -94,24 +94,24 @@ def _fits(sizes: Floats, counts: Ints, ports: int, capacity: float, go_on: GoOn)
     return True
 
 
-def _worthiest(steps: Ints, counts: Ints, prices: Floats, grid: int) -> tuple[float, Floats]:
+def _find_worthiest_set(steps: Ints, counts: Ints, prices: Floats, grid: int) -> tuple[float, Floats]:
     """The set of entries within `grid` steps that is worth most, and its worth: a knapsack by dynamic programming."""
     worth = np.zeros(grid + 1)
-    taken: list[tuple[int, int, NDArray[np.bool_]]] = []
+    decisions: list[tuple[int, int, NDArray[np.bool_]]] = []
     for size in np.flatnonzero(prices > 0).tolist():
-        left, part = int(counts[size]), 1
-        while left > 0 and part * steps[size] <= grid:
-            part = min(part, left)
+        copies_left, part = int(counts[size]), 1
+        while copies_left > 0 and part * steps[size] <= grid:
+            part = min(part, copies_left)
             step = int(part * steps[size])
             with_it = worth[:-step] + part * prices[size]
             better = np.zeros(grid + 1, bool)
             better[step:] = with_it > worth[step:]
             worth[step:] = np.maximum(worth[step:], with_it)
-            taken.append((size, part, better))
-            left, part = left - part, part * 2
+            decisions.append((size, part, better))
+            copies_left, part = copies_left - part, part * 2
     best, at = np.zeros(len(steps)), int(worth.argmax())
     most = float(worth[at])
-    for size, part, better in reversed(taken):
+    for size, part, better in reversed(decisions):
         if better[at]:
             best[size] += part
             at -= int(part * steps[size])

@@ -96,8 +96,11 @@ class Step:
                 bounds.setdefault((objective, self.shared_by[objective][row]), self.binaries + len(bounds))
         width = self.binaries + len(bounds)
         places = self._one_place(width)
-        held, most = self._bounded(bounds, width)
-        matrix, lower = vstack([places, held]), np.concatenate([np.ones(len(self.flows)), np.full(len(most), -np.inf)])
+        load_rows, most = self._build_load_rows(bounds, width)
+        matrix, lower = (
+            vstack([places, load_rows]),
+            np.concatenate([np.ones(len(self.flows)), np.full(len(most), -np.inf)]),
+        )
         upper = np.concatenate([np.ones(len(self.flows)), most])
         binary = np.arange(width) < self.binaries
         chosen = None
@@ -107,14 +110,14 @@ class Step:
             if not goal.any():
                 continue
             program = Program(goal, matrix, lower, upper, np.where(binary, 1.0, np.inf), binary)
-            found = program.minimise(max(limit_s / len(self.objectives), 0.05), stopped)
+            result = program.minimise(max(limit_s / len(self.objectives), 0.05), stopped)
             if stopped():
                 raise Cancelled
-            if found.x is None:
+            if result.x is None:
                 break
-            chosen = found.x
+            chosen = result.x
             matrix = vstack([matrix, coo_array(goal[None, :])])
-            lower, upper = np.append(lower, -np.inf), np.append(upper, found.value * (1 + _HELD) + _HELD)
+            lower, upper = np.append(lower, -np.inf), np.append(upper, result.value * (1 + _HELD) + _HELD)
         if chosen is None:
             raise NoRoutes(
                 "HiGHS found no routes of a step within its limit",
@@ -123,15 +126,17 @@ class Step:
         return np.flatnonzero(chosen[: self.binaries] > 0.5)
 
     def _one_place(self, width: int) -> coo_array:
-        row = np.repeat(np.arange(len(self.flows)), [len(one) for one in self.flows.values()])
-        column = np.concatenate([np.array(one) for one in self.flows.values()])
+        row = np.repeat(np.arange(len(self.flows)), [len(binaries) for binaries in self.flows.values()])
+        column = np.concatenate([np.array(binaries) for binaries in self.flows.values()])
         return coo_array((np.ones(row.size), (row, column)), (len(self.flows), width))
 
-    def _bounded(self, bounds: Mapping[tuple[str, Hashable], int], width: int) -> tuple[coo_array, NDArray[np.float64]]:
+    def _build_load_rows(
+        self, bounds: Mapping[tuple[str, Hashable], int], width: int
+    ) -> tuple[coo_array, NDArray[np.float64]]:
         most: list[float] = []
         rows, columns, values = [], [], []
-        for objective, held in self.rows.items():
-            for row, parts in held.items():
+        for objective, objective_rows in self.rows.items():
+            for row, parts in objective_rows.items():
                 at = len(most)
                 rows += [at] * (len(parts) + 1)
                 columns += [binary for binary, _ in parts] + [bounds[objective, self.shared_by[objective][row]]]
@@ -168,10 +173,10 @@ class _Tree:
         ]
 
 
-def _tree(fabric: Fabric) -> _Tree:
+def _build_tree(fabric: Fabric) -> _Tree:
     level = np.asarray(fabric.routers.level, np.int64)
     between = np.flatnonzero(fabric.router_links())
-    src, dst = (np.asarray(one)[between].astype(np.int64) for one in (fabric.links.src, fabric.links.dst))
+    src, dst = (np.asarray(ends)[between].astype(np.int64) for ends in (fabric.links.src, fabric.links.dst))
     single = np.unique(src * len(level) + dst).size == src.size and np.all(np.asarray(fabric.links.multiplicity) == 1)
     if (
         level.size == 0
@@ -187,8 +192,8 @@ def _tree(fabric: Fabric) -> _Tree:
 
     def parts(low: int) -> Ints:
         """Number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
-        kept = (level[src] >= low) & (level[src] <= low + 1) & (level[dst] >= low) & (level[dst] <= low + 1)
-        joined = csr_array((np.ones(kept.sum()), (src[kept], dst[kept])), (level.size, level.size))
+        inside = (level[src] >= low) & (level[src] <= low + 1) & (level[dst] >= low) & (level[dst] <= low + 1)
+        joined = csr_array((np.ones(inside.sum()), (src[inside], dst[inside])), (level.size, level.size))
         _, number = connected_components(joined, directed=False)
         return np.where((level >= low) & (level <= low + 1), number, -1)
 
@@ -198,7 +203,7 @@ def _tree(fabric: Fabric) -> _Tree:
     return _Tree(level, parts(0), parts(1), np.asarray(fabric.endpoints.router).astype(np.int64), out)
 
 
-def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopped = lambda: False) -> Ints:
+def partitioned_tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopped = lambda: False) -> Ints:
     """Output ports (routers, endpoints): those that Partitioned Binary chooses where there is traffic, ftree's elsewhere.
 
     stopped : asked again and again whether nobody wants them any more
@@ -212,17 +217,17 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopp
     Cancelled
         Where `stopped` said so.
     """
-    tree = _tree(fabric)
-    left: dict[tuple[int, int], float] = defaultdict(float)
-    for src, dst, size in zip(*(np.asarray(one).tolist() for one in traffic[:3]), strict=True):
+    tree = _build_tree(fabric)
+    demand: dict[tuple[int, int], float] = defaultdict(float)
+    for src, dst, size in zip(*(np.asarray(column).tolist() for column in traffic[:3]), strict=True):
         if tree.leaf_of[src] != tree.leaf_of[dst] and size > 0:
-            left[int(tree.leaf_of[src]), int(dst)] += size
+            demand[int(tree.leaf_of[src]), int(dst)] += size
     ports = ftree_tables(fabric).copy()
-    if not left:
+    if not demand:
         return ports
-    unit = max(left.values()) / _ROUNDED_TO
-    flows = {flow: max(1.0, round(size / unit)) for flow, size in left.items()}
-    chosen = _laid(tree, flows, time_limit_s, stopped)
+    unit = max(demand.values()) / _ROUNDED_TO
+    flows = {flow: max(1.0, round(size / unit)) for flow, size in demand.items()}
+    chosen = _lay_flows(tree, flows, time_limit_s, stopped)
     for (switch, end), link in chosen.items():
         ports[switch, end] = fabric.links.src_port[link]
     return ports
@@ -231,7 +236,7 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopp
 Flows = dict[tuple[int, int], float]
 
 
-def _laid(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
+def _lay_flows(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
     """(switch, endpoint) -> link of all steps."""
     started = time.monotonic()
     group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"], stopped)
@@ -257,16 +262,16 @@ def _laid(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[t
             chosen[spine, end] = link
             at_core[core, end] += own[spine, end]
     rest_s = max(limit_s * _SHARES["down"], limit_s - (time.monotonic() - started))
-    chosen |= _down(tree, at_core, near, rest_s, stopped)
+    chosen |= _lay_down_links(tree, at_core, near, rest_s, stopped)
     return chosen
 
 
 def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
     """The core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
     step, what = Step(("maxval", "imbalance")), []
-    sent: dict[int, float] = defaultdict(float)
+    leaf_units: dict[int, float] = defaultdict(float)
     for (leaf, _), units in flows.items():
-        sent[leaf] += units
+        leaf_units[leaf] += units
     for (leaf, end), units in flows.items():
         goal = int(tree.leaf_of[end])
         for group in sorted({int(tree.group[spine]) for _, spine in tree.up(leaf)}):
@@ -277,14 +282,14 @@ def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) ->
                 rows += [("pod up", int(tree.pod[leaf]), group), ("pod down", int(tree.pod[goal]), group)]
             for row in rows:
                 step.add("maxval", row, binary, units)
-                step.scale["maxval", row] = _merged(tree, row)
+                step.scale["maxval", row] = _count_merged_links(tree, row)
             step.add("imbalance", (leaf, group), binary, units)
-            step.scale["imbalance", (leaf, group)] = sent[leaf]
+            step.scale["imbalance", (leaf, group)] = leaf_units[leaf]
     return {(leaf, end): group for leaf, end, group in (what[k] for k in step.solve(limit_s, stopped))}
 
 
-def _merged(tree: _Tree, row: tuple[str, int, int]) -> float:
-    """How many links are one in the merged tree: C of equation 3.3.6."""
+def _count_merged_links(tree: _Tree, row: tuple[str, int, int]) -> float:
+    """Count the links that are one in the merged tree: C of equation 3.3.6."""
     kind, number, group = row
     if kind in ("up", "leaf"):
         return float(len(tree.up(number, group)))
@@ -323,7 +328,9 @@ def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
     return dict(what[k] for k in step.solve(limit_s, stopped))
 
 
-def _down(tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
+def _lay_down_links(
+    tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped
+) -> dict[tuple[int, int], int]:
     """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, beside what stays within a pod."""
     step, what = Step(("maxval",)), []
     last = {

@@ -16,8 +16,8 @@ from flitwatch_domain.importers.packed import open_text
 from flitwatch_domain.local_text import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import is_trace, read_trace
-from flitwatch_routing.traces.read import matrix as trace_matrix
-from flitwatch_routing.weighting import mixed
+from flitwatch_routing.traces.read import trace_matrix as trace_matrix
+from flitwatch_routing.weighting import weighted_bytes
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ _STEPS_7 = [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)]
 _STEPS_27 = [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1) if (a, b, c) != (0, 0, 0)]
 
 
-def _made(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
+def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
     keep = src != dst
     return (
         src[keep].astype(np.int32),
@@ -49,14 +49,14 @@ def _made(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
     )
 
 
-def _added(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
+def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
     """One row a pair."""
-    src, dst, size = _made(src, dst, size)
+    src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
 
 
-def stencil(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes: list[float]) -> Traffic:
+def stencil_traffic(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes: list[float]) -> Traffic:
     """Exchange with neighbours on a non-periodic grid, x fastest."""
     x, y, z = np.meshgrid(*(np.arange(n) for n in dims), indexing="ij")
     x, y, z = (axis.transpose(2, 1, 0).reshape(-1) for axis in (x, y, z))
@@ -67,10 +67,10 @@ def stencil(dims: tuple[int, int, int], steps: list[tuple[int, int, int]], sizes
         src = np.flatnonzero(inside)
         dst = (to[0] + dims[0] * (to[1] + dims[1] * to[2]))[inside]
         parts.append((src, dst, np.full(len(src), size)))
-    return _made(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return _build_traffic(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _grid(endpoints: int) -> tuple[int, int, int]:
+def _factor_grid(endpoints: int) -> tuple[int, int, int]:
     """The most even x >= y >= z with x y z = endpoints."""
     best = (endpoints, 1, 1)
     for z in range(1, round(endpoints ** (1 / 3)) + 1):
@@ -80,59 +80,61 @@ def _grid(endpoints: int) -> tuple[int, int, int]:
     return best
 
 
-def _stencil3d(n: int, rng: np.random.Generator) -> Traffic:
-    return stencil(_grid(n), _STEPS_7, [1.0] * 6)
+def _stencil3d_traffic(n: int, rng: np.random.Generator) -> Traffic:
+    return stencil_traffic(_factor_grid(n), _STEPS_7, [1.0] * 6)
 
 
-def _bisection(n: int, rng: np.random.Generator) -> Traffic:
+def _bisection_traffic(n: int, rng: np.random.Generator) -> Traffic:
     at = np.arange(n - n % 2)
-    return _made(at, (at + len(at) // 2) % len(at), np.ones(1))
+    return _build_traffic(at, (at + len(at) // 2) % len(at), np.ones(1))
 
 
-def _shuffle(n: int, rng: np.random.Generator) -> Traffic:
+def _shuffle_traffic(n: int, rng: np.random.Generator) -> Traffic:
     half = n // 2
     partner = half + rng.permutation(half)
-    return _made(np.concatenate([np.arange(half), partner]), np.concatenate([partner, np.arange(half)]), np.ones(1))
+    return _build_traffic(
+        np.concatenate([np.arange(half), partner]), np.concatenate([partner, np.arange(half)]), np.ones(1)
+    )
 
 
 def _noisy_shuffle(n: int, rng: np.random.Generator) -> Traffic:
-    src, dst, _ = _shuffle(n, rng)
+    src, dst, _ = _shuffle_traffic(n, rng)
     return src, dst, 1 + 0.05 * rng.uniform(-1, 1, len(src))
 
 
-def _alltoall(n: int, rng: np.random.Generator) -> Traffic:
+def _alltoall_traffic(n: int, rng: np.random.Generator) -> Traffic:
     src, dst = np.divmod(np.arange(n * n), n)
-    return _made(src, dst, np.ones(1))
+    return _build_traffic(src, dst, np.ones(1))
 
 
-def _shift(n: int, rng: np.random.Generator) -> Traffic:
+def _shift_traffic(n: int, rng: np.random.Generator) -> Traffic:
     at = np.arange(n)
-    return _made(at, (at + n // 2) % n, np.ones(1))
+    return _build_traffic(at, (at + n // 2) % n, np.ones(1))
 
 
-def _lulesh(n: int, rng: np.random.Generator) -> Traffic:
+def _lulesh_traffic(n: int, rng: np.random.Generator) -> Traffic:
     if n < 512:
         raise BadRequest(f"lulesh-512 needs 512 endpoints, the topology has {n}")
-    return stencil((8, 8, 8), _STEPS_27, [_LULESH[abs(a) + abs(b) + abs(c)] for a, b, c in _STEPS_27])
+    return stencil_traffic((8, 8, 8), _STEPS_27, [_LULESH[abs(a) + abs(b) + abs(c)] for a, b, c in _STEPS_27])
 
 
-def _partisn(n: int, rng: np.random.Generator) -> Traffic:
+def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """Four neighbours on 14 x 12, and little between every rank and rank 0, which sends twice what it gets.
 
     The published counts of non-zeros (table 4.1) need what rank 0 sends to differ from what it gets; the amounts themselves are not published.
     """
     if n < 168:
         raise BadRequest(f"partisn-168 needs 168 endpoints, the topology has {n}")
-    src, dst, size = stencil((14, 12, 1), _STEPS_7[:4], [1.0] * 4)
+    src, dst, size = stencil_traffic((14, 12, 1), _STEPS_7[:4], [1.0] * 4)
     others, root = np.arange(1, 168), np.zeros(167, int)
-    return _added(
+    return _sum_pairs(
         np.concatenate([src, others, root]),
         np.concatenate([dst, root, others]),
         np.concatenate([size, np.full(167, 0.01), np.full(167, 0.02)]),
     )
 
 
-def _amg(n: int, rng: np.random.Generator) -> Traffic:
+def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everybody within two ranks.
 
     A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and a
@@ -143,7 +145,7 @@ def _amg(n: int, rng: np.random.Generator) -> Traffic:
     reach = (-2, -1, 0, 1, 2)
     wide = [(a, b, c) for a in reach for b in reach for c in reach if (a, b, c) != (0, 0, 0)]
     sizes = [(1.0 if sum(map(abs, step)) == 1 else 0.0) + 4.0**-4 for step in wide]
-    return stencil((12, 12, 12), wide, sizes)
+    return stencil_traffic((12, 12, 12), wide, sizes)
 
 
 def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
@@ -154,12 +156,12 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
     if n < 1024:
         raise BadRequest(f"boxlib-mg-1024 needs 1,024 endpoints, the topology has {n}")
     sizes = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
-    src, dst, size = stencil((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
-    curve = morton((16, 8, 8))
+    src, dst, size = stencil_traffic((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
+    curve = morton_places((16, 8, 8))
     return curve[src], curve[dst], size
 
 
-def _multigrid(n: int, rng: np.random.Generator) -> Traffic:
+def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the coarse one above it.
 
     In kind: the finest level is the published six partners a rank, how the coarse grids are dealt out is not described.
@@ -176,14 +178,14 @@ def _multigrid(n: int, rng: np.random.Generator) -> Traffic:
             parts.append((here, np.ravel_multi_index(tuple(to), (10, 10, 10), order="F"), 4.0**-level))
         above = np.ravel_multi_index(tuple(at[:, here] // (2 * stride) * 2 * stride), (10, 10, 10), order="F")
         parts += [(here, above, 8.0**-level / 8), (above, here, 8.0**-level / 8)]
-    return _added(
+    return _sum_pairs(
         np.concatenate([src for src, _, _ in parts]),
         np.concatenate([dst for _, dst, _ in parts]),
         np.concatenate([np.full(len(src), size) for src, _, size in parts]),
     )
 
 
-def _nekbone(n: int, rng: np.random.Generator) -> Traffic:
+def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points a side), and reductions by recursive doubling.
 
     In kind: the description has a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal part.
@@ -191,10 +193,10 @@ def _nekbone(n: int, rng: np.random.Generator) -> Traffic:
     if n < 1024:
         raise BadRequest(f"nekbone-1024 needs 1,024 endpoints, the topology has {n}")
     sizes = {1: 64.0, 2: 8.0, 3: 1.0}
-    src, dst, size = stencil((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
+    src, dst, size = stencil_traffic((16, 8, 8), _STEPS_27, [sizes[sum(map(abs, step))] for step in _STEPS_27])
     ranks = np.tile(np.arange(1024), 10)
     other = ranks ^ np.repeat(1 << np.arange(10), 1024)
-    return _added(
+    return _sum_pairs(
         np.concatenate([src, ranks]), np.concatenate([dst, other]), np.concatenate([size, np.full(len(ranks), 2.0)])
     )
 
@@ -210,18 +212,18 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
     coarse, fine = (16, 8, 8), (32, 16, 16)
     sizes = {1: 64.0 * 64.0, 2: 64.0, 3: 1.0}
     weights = [sizes[sum(map(abs, step))] for step in _STEPS_27]
-    src, dst, size = stencil(coarse, _STEPS_27, weights)
-    curve = morton(coarse)
+    src, dst, size = stencil_traffic(coarse, _STEPS_27, weights)
+    curve = morton_places(coarse)
     parts = [(curve[src], curve[dst], size)]
     refined = np.zeros(fine, bool)
     for _ in range(6):
         low = [int(rng.integers(0, side * 3 // 4)) for side in fine]
         refined[tuple(slice(a, a + side // 3) for a, side in zip(low, fine, strict=True))] = True
     inside = refined.reshape(-1, order="F")
-    along = np.argsort(morton(fine)[inside], kind="stable")
+    along = np.argsort(morton_places(fine)[inside], kind="stable")
     owner = np.full(inside.size, -1)
     owner[np.flatnonzero(inside)[along]] = np.arange(int(inside.sum())) * 1024 // int(inside.sum())
-    src, dst, size = stencil(fine, _STEPS_27, weights)
+    src, dst, size = stencil_traffic(fine, _STEPS_27, weights)
     both = inside[src] & inside[dst]
     parts.append((owner[src[both]], owner[dst[both]], size[both]))
     cells = np.flatnonzero(inside)
@@ -232,10 +234,10 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
         (curve[above], owner[cells], np.full(len(cells), 512.0)),
         (owner[cells], curve[above], np.full(len(cells), 512.0)),
     ]
-    return _added(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _sum_pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def morton(dims: tuple[int, int, int]) -> Ints:
+def morton_places(dims: tuple[int, int, int]) -> Ints:
     """Place of each cell of a lattice (sides powers of two, x fastest) along its Morton curve."""
     at = np.array(np.unravel_index(np.arange(int(np.prod(dims))), dims, order="F"))
     place, bit = np.zeros(at.shape[1], np.int64), 0
@@ -247,30 +249,30 @@ def morton(dims: tuple[int, int, int]) -> Ints:
     return place.astype(np.int32)
 
 
-def _irregular(n: int, rng: np.random.Generator) -> Traffic:
+def _irregular_traffic(n: int, rng: np.random.Generator) -> Traffic:
     src = np.repeat(np.arange(n), 70)
-    return _made(src, rng.integers(0, n, len(src)), rng.lognormal(0, 1.5, len(src)))
+    return _build_traffic(src, rng.integers(0, n, len(src)), rng.lognormal(0, 1.5, len(src)))
 
 
 PATTERNS: dict[str, Callable[[int, np.random.Generator], Traffic]] = {
-    "stencil3d": _stencil3d,
-    "bisection": _bisection,
-    "bisection-shuffle": _shuffle,
+    "stencil3d": _stencil3d_traffic,
+    "bisection": _bisection_traffic,
+    "bisection-shuffle": _shuffle_traffic,
     "noisy-shuffle": _noisy_shuffle,
-    "alltoall": _alltoall,
-    "shift": _shift,
-    "lulesh-512": _lulesh,
-    "partisn-168": _partisn,
-    "amg-1728": _amg,
+    "alltoall": _alltoall_traffic,
+    "shift": _shift_traffic,
+    "lulesh-512": _lulesh_traffic,
+    "partisn-168": _partisn_traffic,
+    "amg-1728": _amg_traffic,
     "boxlib-mg-1024": _boxlib_mg,
     "boxlib-cns-1024": _boxlib_cns,
-    "multigrid-1000": _multigrid,
-    "nekbone-1024": _nekbone,
-    "irregular-70": _irregular,
+    "multigrid-1000": _multigrid_traffic,
+    "nekbone-1024": _nekbone_traffic,
+    "irregular-70": _irregular_traffic,
 }
 
 
-def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
+def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find: Find | None = None) -> Traffic:
     """(src int32, dst int32, bytes float64) of a pattern's name, a CSV file `src,dst,bytes[,packets]` or a measured matrix (lines `a , b = bytes`).
 
     With `mtu`, bytes are weighted: MTU/2 x packets + bytes/2 (`weighting.mixed`). `find` lets a CSV file name endpoints; without it they are numbers.
@@ -280,19 +282,21 @@ def traffic(name: str, endpoints: int, seed: int, mtu: float | None = None, find
     BadRequest, BadInput
         For a name that is neither, or a file that does not fit: with file and line. With `mtu` also for traffic whose packets are not known.
     """
-    found, packets = counted(name, endpoints, seed, find)
+    matrix, packets = load_counted_traffic(name, endpoints, seed, find)
     if mtu is None:
-        return found
+        return matrix
     if packets is None:
         raise BadRequest(
             f"mixed weighting needs packets, and {name} holds bytes alone",
             advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
         )
-    return found[0], found[1], mixed(found[2], packets, mtu)
+    return matrix[0], matrix[1], weighted_bytes(matrix[2], packets, mtu)
 
 
-def counted(name: str, endpoints: int, seed: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `traffic`."""
+def load_counted_traffic(
+    name: str, endpoints: int, seed: int, find: Find | None = None
+) -> tuple[Traffic, Floats | None]:
+    """Traffic in bytes, and its packets (rows,) where a file tells them; raises as `load_traffic`."""
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
     path = local_path(name)
@@ -305,13 +309,13 @@ def counted(name: str, endpoints: int, seed: int, find: Find | None = None) -> t
 
 
 def by_rank(name: str) -> bool:
-    """Whether traffic of that name counts ranks of one job, as patterns, measured matrices and traces do; a CSV file names endpoints."""
+    """Return whether traffic of that name counts ranks of one job, as patterns, measured matrices and traces do; a CSV file names endpoints."""
     path = local_path(name)
     return name in PATTERNS or (path is not None and path.exists() and (is_trace(path) or is_matrix(path)))
 
 
 def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `traffic`.
+    """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `load_traffic`.
 
     Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `traces.read.accounts`.
     """
@@ -326,7 +330,7 @@ def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Tra
     ranks, (src, dst, size) = read_matrix(path)
     if ranks > endpoints:
         raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
-    return _made(src, dst, size), None
+    return _build_traffic(src, dst, size), None
 
 
 def _of_trace(path: Path, endpoints: int) -> tuple[Traffic, Floats]:
@@ -357,34 +361,34 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
                             where=f"{path}:{reader.line_num}",
                         )
                 elif header and row:
-                    a, b, amount, sent = _row(row, header, find, f"{path}:{reader.line_num}")
+                    a, b, amount, packet_count = _parse_row(row, header, find, f"{path}:{reader.line_num}")
                     src.append(a)
                     dst.append(b)
                     size.append(amount)
-                    packets.append(sent)
+                    packets.append(packet_count)
     except csv.Error as failure:
         raise BadInput(f"is not CSV text: {failure}", where=str(path)) from failure
     if not header:
         raise BadInput("is empty; the header must be src,dst,bytes or src,dst,bytes,packets", where=f"{path}:1")
-    found = np.array(src, np.int32), np.array(dst, np.int32), np.array(size, float)
-    if not ((found[2] > 0) & (found[0] != found[1])).any():
+    matrix = np.array(src, np.int32), np.array(dst, np.int32), np.array(size, float)
+    if not ((matrix[2] > 0) & (matrix[0] != matrix[1])).any():
         nothing = "no rows" if not src else "no bytes from one endpoint to another"
         raise BadInput(f"holds no traffic: {nothing}, so there is nothing to route", where=str(path))
-    return found, np.array(packets, float) if header == _COUNTED else None
+    return matrix, np.array(packets, float) if header == _COUNTED else None
 
 
-def _amount(text: str) -> float | None:
+def _parse_amount(text: str) -> float | None:
     # What is not finite is refused by name.
-    return float("inf") if numerals.is_infinite_or_nan(text) else numerals.real(text.strip())
+    return float("inf") if numerals.is_infinite_or_nan(text) else numerals.parse_real(text.strip())
 
 
-def _row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
+def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
     """Source, destination, bytes and packets, which are 0 where the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row
     a, b = find(row[0], where), find(row[1], where)
-    amount, packets = _amount(row[2]), _amount(row[3]) if row[3:] else 0.0
+    amount, packets = _parse_amount(row[2]), _parse_amount(row[3]) if row[3:] else 0.0
     if amount is None or packets is None:
         numbers = "a number" if len(row) == 3 else "two numbers"
         raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.forwarding import links_by_port, way_of
-from flitwatch_routing.lft import guids
+from flitwatch_routing.lft import list_guids
 from flitwatch_routing.lmc import first_lid, lids_each
 
 Ints = NDArray[np.int64]
@@ -36,16 +36,16 @@ class PortGroups:
 
     def sizes(self) -> Ints:
         """Ports of each group."""
-        return np.unique(self._group(), return_counts=True)[1]
+        return np.unique(self._group_keys(), return_counts=True)[1]
 
-    def _group(self) -> Ints:
+    def _group_keys(self) -> Ints:
         return self.switch * (int(self.endpoint.max(initial=0)) + 1) + self.endpoint
 
 
 def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGroups:
     """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; where there is none, evenly over the ways."""
     routers, ends, each = len(fabric.routers), len(fabric.endpoints), lids_each(lmc)
-    carried = _carried(fabric, ports, traffic, each)
+    carried = _forwarded_bytes(fabric, ports, traffic, each)
     used = np.flatnonzero(ports.reshape(-1) >= 0)
     at, column = np.divmod(used, ends * each)
     port = ports.reshape(-1)[used]
@@ -58,15 +58,15 @@ def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGr
     ways = np.bincount(of, minlength=len(rows)).astype(float)
     even = ways / np.bincount(entry, ways, routers * ends)[entry]
     share = np.where(total > 0, size / np.where(total > 0, total, 1.0), even)
-    kept = share > 0
-    rows, entry = rows[kept], entry[kept]
-    return PortGroups(entry // ends, entry % ends, rows % width, share[kept])
+    has_share = share > 0
+    rows, entry = rows[has_share], entry[has_share]
+    return PortGroups(entry // ends, entry % ends, rows % width, share[has_share])
 
 
-def loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats, float]:
+def port_group_loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats, float]:
     """Bytes (links,) where each switch splits as its groups say, and bytes that do not arrive: without a group, or on a way that goes in a circle."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
-    src, dst, size = (np.asarray(one) for one in traffic)
+    src, dst, size = (np.asarray(column) for column in traffic)
     flow = np.bincount(fabric.endpoints.router[src] * ends + dst, np.where(src == dst, 0.0, size), routers * ends)
     link = links_by_port(fabric, int(groups.port.max(initial=0)))[groups.switch, groups.port]
     entry, to = groups.switch * ends + groups.endpoint, fabric.links.dst.astype(np.int64)
@@ -75,25 +75,25 @@ def loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats,
     led[entry[link >= 0]] = True
     for _ in range(routers + 1):
         lost += float(flow[~led].sum())
-        sent = np.where(link >= 0, flow[entry] * groups.share, 0.0)
-        np.add.at(load, link[sent > 0], sent[sent > 0])
-        on = (sent > 0) & (to[link] < routers)
-        astray = (sent > 0) & (to[link] >= routers) & (to[link] != routers + groups.endpoint)
-        lost += float(sent[astray].sum())
+        moved_bytes = np.where(link >= 0, flow[entry] * groups.share, 0.0)
+        np.add.at(load, link[moved_bytes > 0], moved_bytes[moved_bytes > 0])
+        on = (moved_bytes > 0) & (to[link] < routers)
+        astray = (moved_bytes > 0) & (to[link] >= routers) & (to[link] != routers + groups.endpoint)
+        lost += float(moved_bytes[astray].sum())
         if not on.any():
             return load, lost
-        flow = np.bincount(to[link[on]] * ends + groups.endpoint[on], sent[on], routers * ends)
+        flow = np.bincount(to[link[on]] * ends + groups.endpoint[on], moved_bytes[on], routers * ends)
     return load, lost + float(flow.sum())
 
 
-def lines(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> Iterator[str]:
+def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> Iterator[str]:
     """The file (docs/contracts/files.md): `said` as comments at its head, then of each switch its groups and which destination has which.
 
     static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
     """
     yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, which Debian has, has no manager of adaptive routing."
     yield from (f"# {line}" for line in said)
-    switches, ports = guids(fabric)
+    switches, ports = list_guids(fabric)
     first = first_lid(fabric, 0)
     starts = np.searchsorted(groups.switch, np.arange(len(fabric.routers) + 1))
     for router, guid in enumerate(switches):
@@ -103,25 +103,28 @@ def lines(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> 
         numbers: dict[tuple[tuple[int, str], ...], int] = {}
         entries = []
         for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            group = tuple((int(one), f"{part:.4f}") for one, part in zip(port[low:high], share[low:high], strict=True))
+            group = tuple(
+                (int(port_number), f"{part:.4f}")
+                for port_number, part in zip(port[low:high], share[low:high], strict=True)
+            )
             to, alone = int(endpoint[low]), int(static[router, endpoint[low]])
             if alone not in port[low:high]:
                 alone = int(port[low + int(np.argmax(share[low:high]))])
             entries.append((to, alone, numbers.setdefault(group, len(numbers) + 1)))
         yield f"switch 0x{guid:016x} '{fabric.routers.name[router]}'"
         for group, number in numbers.items():
-            yield f"group {number} " + " ".join(f"{one}:{part}" for one, part in group)
+            yield f"group {number} " + " ".join(f"{port_number}:{part}" for port_number, part in group)
         for to, alone, number in entries:
             yield f"lid 0x{first + to:04x} {alone:03d} group {number} # Channel Adapter portguid 0x{ports[to]:016x}: '{fabric.endpoints.node[to] or ''}'"
 
 
-def _carried(fabric: Fabric, ports: Ints, traffic: Traffic, each: int) -> Floats:
+def _forwarded_bytes(fabric: Fabric, ports: Ints, traffic: Traffic, each: int) -> Floats:
     """Bytes that each entry of tables (routers, endpoints * each) forwards."""
     routers, columns = ports.shape
-    src, dst, size = (np.asarray(one) for one in traffic)
+    src, dst, size = (np.asarray(part) for part in traffic)
     way, to = way_of(fabric, ports), fabric.links.dst.astype(np.int64)
-    sent = np.bincount(fabric.endpoints.router[src] * (columns // each) + dst, np.where(src == dst, 0.0, size), routers * (columns // each))  # fmt: skip
-    flow: Floats = np.repeat(sent.reshape(routers, -1) / each, each, axis=1)
+    leaf_bytes = np.bincount(fabric.endpoints.router[src] * (columns // each) + dst, np.where(src == dst, 0.0, size), routers * (columns // each))  # fmt: skip
+    flow: Floats = np.repeat(leaf_bytes.reshape(routers, -1) / each, each, axis=1)
     carried = np.zeros(ports.shape)
     for _ in range(routers + 1):
         carried += flow

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.lft import guids
+from flitwatch_routing.lft import list_guids
 
 Ints = NDArray[np.int64]
 #: InfiniBand's field has four bits.
@@ -43,7 +43,7 @@ class Levels:
         return [level % self.vls for level in range(MOST_LEVELS)]
 
     def settings(self, policy: str) -> dict[str, str]:
-        """What opensm.conf says for them; `policy` is the path of the policy file."""
+        """Return the settings of opensm.conf for the levels; `format_policy` is the path of the policy file."""
         lanes = ",".join(map(str, self.lanes()))
         by_kind = {f"{kind}_{name}": value for kind in KINDS for name, value in (("max_vls", str(self.vls)), ("sl2vl", lanes))}  # fmt: skip
         return {"qos": "TRUE", "qos_policy_file": policy, **by_kind}
@@ -60,31 +60,31 @@ def levels_of(fabric: Fabric, levels: int, vls: int, seed: int) -> Levels:
     return Levels(np.random.default_rng(seed).permutation(classes), levels, vls)
 
 
-def policy(fabric: Fabric, levels: Levels) -> Iterator[str]:
+def format_policy(fabric: Fabric, levels: Levels) -> Iterator[str]:
     """The lines of OpenSM's QoS policy file: a port group a class, and a rule for each two classes."""
-    ports = np.array(guids(fabric)[1], np.uint64)
+    ports = np.array(list_guids(fabric)[1], np.uint64)
     yield "# Service levels by pair, so that counters by level tell pairs apart. Made by flitwatch."
     yield "port-groups"
-    for one in range(levels.levels):
-        yield from ("  port-group", f"    name: class{one}")
-        held = ports[levels.classes == one].tolist()
-        for first in range(0, len(held), _A_LINE):
-            yield "    port-guid: " + ",".join(f"0x{guid:016x}" for guid in held[first : first + _A_LINE])
+    for level in range(levels.levels):
+        yield from ("  port-group", f"    name: class{level}")
+        class_ports = ports[levels.classes == level].tolist()
+        for first in range(0, len(class_ports), _A_LINE):
+            yield "    port-guid: " + ",".join(f"0x{guid:016x}" for guid in class_ports[first : first + _A_LINE])
         yield "  end-port-group"
     yield from ("end-port-groups", "qos-levels")
-    for one in range(levels.levels):
+    for level in range(levels.levels):
         # OpenSM gives the level of this name to paths that no rule is for.
-        name = "DEFAULT" if one == 0 else f"level{one}"
-        yield from ("  qos-level", f"    name: {name}", f"    sl: {one}", "  end-qos-level")
+        name = "DEFAULT" if level == 0 else f"level{level}"
+        yield from ("  qos-level", f"    name: {name}", f"    sl: {level}", "  end-qos-level")
     yield from ("end-qos-levels", "qos-match-rules")
     for src in range(levels.levels):
         for dst in range(levels.levels):
-            one = (src + dst) % levels.levels
+            level = (src + dst) % levels.levels
             yield from (
                 "  qos-match-rule",
                 f"    source: class{src}",
                 f"    destination: class{dst}",
-                f"    qos-level-name: {'DEFAULT' if one == 0 else f'level{one}'}",
+                f"    qos-level-name: {'DEFAULT' if level == 0 else f'level{level}'}",
                 "  end-qos-match-rule",
             )
     yield "end-qos-match-rules"
@@ -92,7 +92,7 @@ def policy(fabric: Fabric, levels: Levels) -> Iterator[str]:
 
 def loaded_lanes(text: str, where: str) -> dict[tuple[int, int, int], tuple[int, ...]]:
     """Lanes of the 16 service levels by (GUID of the switch or port, in port, out port) from OpenSM's opensm-sl2vl.dump; BadInput with its line."""
-    found: dict[tuple[int, int, int], tuple[int, ...]] = {}
+    lanes: dict[tuple[int, int, int], tuple[int, ...]] = {}
     device: int | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if head := re.match(r"(?:Switch|Channel Adapter|Router|\S+) .*?0x([0-9a-fA-F]{16})", line):
@@ -100,7 +100,7 @@ def loaded_lanes(text: str, where: str) -> dict[tuple[int, int, int], tuple[int,
         elif row := re.fullmatch(r"([0-9]+)\s+([0-9]+)\s*:((?:\s+[0-9]+){16})\s*", line):
             if device is None:
                 raise BadInput("has lanes before the switch or port that they are of", where=f"{where}:{number}")
-            found[device, int(row[1]), int(row[2])] = tuple(map(int, row[3].split()))
+            lanes[device, int(row[1]), int(row[2])] = tuple(map(int, row[3].split()))
         elif line.strip() and not line.startswith("#"):
             raise BadInput("is not a table of lanes as OpenSM dumps them", where=f"{where}:{number}")
-    return found
+    return lanes

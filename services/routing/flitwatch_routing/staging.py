@@ -32,7 +32,7 @@ MOST_CONFIGURATION_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Change:
-    """What is staged: tables for 2^lmc LIDs an adapter, and service levels with their policy file; none where `levels` is None."""
+    """Staged change: tables for 2^lmc LIDs an adapter, and service levels with their policy file; no service levels where `levels` is None."""
 
     tables: bytes
     lmc: int = 0
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """What staging would change: the configuration's lines that go and come, and its new text; `policy` is None where service levels stay as they are."""
+    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they are."""
 
     tables: Path
     policy: Path | None
@@ -52,7 +52,7 @@ class Plan:
 
 
 class _Noted(TypedDict):
-    """What is noted of every change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
+    """Record of a change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
     was none) and after it and of the tables.
     """
 
@@ -80,28 +80,28 @@ class OpensmFolder:
 
     def __init__(self, path: Path) -> None:
         try:
-            found = path.lstat()
+            status = path.lstat()
         except OSError as failure:
             raise BadInput(f"cannot be used: {failure.strerror}", where=str(path)) from None
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             raise BadInput("is a link", where=str(path), advice=f"Name the folder itself: {path.resolve()}.")
-        if not stat.S_ISDIR(found.st_mode):
+        if not stat.S_ISDIR(status.st_mode):
             raise BadInput("is not a folder", where=str(path))
         self.path = path.absolute()
         for name in (CONFIGURATION, LOADED, LANES):
-            _regular(self.path / name)
+            _regular_file_status(self.path / name)
 
     @property
     def loaded(self) -> Path:
         """OpenSM's dump of the tables that are loaded; BadInput where there is none."""
-        return self._dumped(LOADED)
+        return self._find_dump(LOADED)
 
     @property
     def lanes(self) -> Path:
         """OpenSM's dump of the lanes by service level; BadInput where there is none."""
-        return self._dumped(LANES)
+        return self._find_dump(LANES)
 
-    def _dumped(self, name: str) -> Path:
+    def _find_dump(self, name: str) -> Path:
         at = self.path / name
         if not at.exists():
             raise BadInput(
@@ -119,11 +119,11 @@ class OpensmFolder:
         BadInput
             It cannot be named in a configuration, or the site has service levels of its own that the recommendation's would replace.
         """
-        tables, policy = self._tables(number), self._policy(number)
+        tables, policy = self._tables_path(number), self._policy_path(number)
         settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
         if len(str(self.path).split()) != 1:
             raise BadInput("has blanks in its path, which OpenSM's configuration cannot name", where=str(self.path))
-        there_now = _lines(self.path / CONFIGURATION)
+        there_now = _read_lines(self.path / CONFIGURATION)
         if change.levels is not None:
             self._own_levels(there_now)
             settings |= change.levels.settings(str(policy))
@@ -164,45 +164,49 @@ class OpensmFolder:
         BadInput, Forbidden
             The folder cannot be written, or does not keep what is written.
         """
-        with self._locked():
-            kept = self._kept(number)
-            earlier = self._journal(number)
-            if earlier is not None and earlier["state"] != "rolled back" and self._digest() == earlier["after"]:
+        with self._lock_folder():
+            backup = self._backup_folder(number)
+            earlier = self._read_journal(number)
+            if (
+                earlier is not None
+                and earlier["state"] != "rolled back"
+                and self._configuration_digest() == earlier["after"]
+            ):
                 if earlier["state"] == "staged":
                     raise Conflict(f"recommendation {number} is staged in {self.path} already")
                 # Broken off behind the rename: what was before is kept already, and must stay.
-                self._note(number, {**earlier, "state": "staged"})
+                self._write_journal(number, {**earlier, "state": "staged"})
                 return
             plan = self.plan(number, change)
             after = plan.text.encode()
-            if _regular(kept) is not None:
-                raise BadInput("is a file where a folder belongs", where=str(kept), advice="Move it away.")
-            kept.mkdir(mode=0o700, exist_ok=True)
+            if _regular_file_status(backup) is not None:
+                raise BadInput("is a file where a folder belongs", where=str(backup), advice="Move it away.")
+            backup.mkdir(mode=0o700, exist_ok=True)
             before = self.path / CONFIGURATION
-            held = before.read_bytes() if before.exists() else None
-            _write(kept / _BEFORE, held or b"", 0o600)
+            old_bytes = before.read_bytes() if before.exists() else None
+            _write_whole(backup / _BEFORE, old_bytes or b"", 0o600)
             journal: _Journal = {
                 "recommendation": number,
                 "state": "begun",
-                "before": None if held is None else _sha(held),
-                "after": _sha(after),
-                "tables": _sha(change.tables),
+                "before": None if old_bytes is None else _sha256_hex(old_bytes),
+                "after": _sha256_hex(after),
+                "tables": _sha256_hex(change.tables),
             }
             if plan.policy is not None:
-                journal["policy"] = _sha(change.policy)
-            self._note(number, journal)
+                journal["policy"] = _sha256_hex(change.policy)
+            self._write_journal(number, journal)
             for path, content in ((plan.tables, change.tables), (plan.policy, change.policy)):
                 if path is None:
                     continue
-                _write(path, content, 0o644)
+                _write_whole(path, content, 0o644)
                 if path.read_bytes() != content:
                     path.unlink()
                     raise BadInput("does not hold what was written", where=str(path))
-            _write(before, after, _mode(before), like=before)
-            if self._digest() != journal["after"]:
-                self._restore(number, journal)
+            _write_whole(before, after, _file_mode(before), like=before)
+            if self._configuration_digest() != journal["after"]:
+                self._restore_configuration(number, journal)
                 raise BadInput("does not hold what was written: the old one was restored", where=str(before))
-            self._note(number, {**journal, "state": "staged"})
+            self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
         """Restore the configuration as it was before, byte for byte, and remove what was staged; False where none of it was staged here.
@@ -214,81 +218,87 @@ class OpensmFolder:
         BadInput
             What was kept of the configuration before is damaged.
         """
-        with self._locked():
-            journal = self._journal(number)
+        with self._lock_folder():
+            journal = self._read_journal(number)
             if journal is None or journal["state"] == "rolled back":
                 return False
-            if self._digest() not in (journal["before"], journal["after"]):
+            if self._configuration_digest() not in (journal["before"], journal["after"]):
                 raise Conflict(
                     f"{self.path / CONFIGURATION} was changed since recommendation {number} was staged",
-                    advice=f"Compare it with {self._kept(number) / _BEFORE} and restore by hand what you want.",
+                    advice=f"Compare it with {self._backup_folder(number) / _BEFORE} and restore by hand what you want.",
                 )
-            self._restore(number, journal)
+            self._restore_configuration(number, journal)
             return True
 
     def staged(self, number: int) -> bool:
-        """Whether the configuration is the one that loads this recommendation, and the files that it names are whole."""
-        journal = self._journal(number)
-        if journal is None or self._digest() != journal["after"]:
+        """Return whether the configuration loads this recommendation and the files that it names are whole."""
+        journal = self._read_journal(number)
+        if journal is None or self._configuration_digest() != journal["after"]:
             return False
-        files = {self._tables(number): journal["tables"], self._policy(number): journal.get("policy")}
-        return all(wanted is None or (at.exists() and _sha(at.read_bytes()) == wanted) for at, wanted in files.items())
+        files = {self._tables_path(number): journal["tables"], self._policy_path(number): journal.get("policy")}
+        return all(
+            digest is None or (at.exists() and _sha256_hex(at.read_bytes()) == digest) for at, digest in files.items()
+        )
 
-    def _restore(self, number: int, journal: _Journal) -> None:
-        at, kept = self.path / CONFIGURATION, self._kept(number) / _BEFORE
-        if self._digest() != journal["before"]:
+    def _restore_configuration(self, number: int, journal: _Journal) -> None:
+        at, backup = self.path / CONFIGURATION, self._backup_folder(number) / _BEFORE
+        if self._configuration_digest() != journal["before"]:
             if journal["before"] is None:
                 at.unlink()
-                _sync(self.path)
+                _sync_folder(self.path)
             else:
-                held = kept.read_bytes() if kept.exists() else b""
-                if _sha(held) != journal["before"]:
-                    raise BadInput("is damaged: it is not what was kept", where=str(kept))
-                _write(at, held, _mode(at), like=at)
-        for at in (self._tables(number), self._policy(number)):
+                old_bytes = backup.read_bytes() if backup.exists() else b""
+                if _sha256_hex(old_bytes) != journal["before"]:
+                    raise BadInput("is damaged: it is not what was kept", where=str(backup))
+                _write_whole(at, old_bytes, _file_mode(at), like=at)
+        for at in (self._tables_path(number), self._policy_path(number)):
             with suppress(FileNotFoundError):
                 at.unlink()
-        self._note(number, {**journal, "state": "rolled back"})
+        self._write_journal(number, {**journal, "state": "rolled back"})
 
-    def _tables(self, number: int) -> Path:
+    def _tables_path(self, number: int) -> Path:
         return self.path / f"flitwatch-{number}.lfts"
 
-    def _policy(self, number: int) -> Path:
+    def _policy_path(self, number: int) -> Path:
         return self.path / f"flitwatch-{number}.qos-policy"
 
-    def _kept(self, number: int) -> Path:
+    def _backup_folder(self, number: int) -> Path:
         return self.path / f"flitwatch-{number}"
 
-    def _journal(self, number: int) -> _Journal | None:
-        at = self._kept(number) / _JOURNAL
+    def _read_journal(self, number: int) -> _Journal | None:
+        at = self._backup_folder(number) / _JOURNAL
         try:
-            found = json.loads(at.read_bytes())
+            journal = json.loads(at.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError):
-            found = None
-        needed, known = _Journal.__required_keys__, _Journal.__required_keys__ | _Journal.__optional_keys__
-        if not isinstance(found, dict) or not needed <= set(found) <= known or found["recommendation"] != number:
+            journal = None
+        needed, all_keys = _Journal.__required_keys__, _Journal.__required_keys__ | _Journal.__optional_keys__
+        if (
+            not isinstance(journal, dict)
+            or not needed <= set(journal) <= all_keys
+            or journal["recommendation"] != number
+        ):
             raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} holds the configuration before.")
-        return cast(_Journal, found)
+        return cast(_Journal, journal)
 
-    def _note(self, number: int, journal: _Journal) -> None:
-        _write(self._kept(number) / _JOURNAL, json.dumps(journal, indent=1).encode() + b"\n", 0o600)
+    def _write_journal(self, number: int, journal: _Journal) -> None:
+        _write_whole(self._backup_folder(number) / _JOURNAL, json.dumps(journal, indent=1).encode() + b"\n", 0o600)
 
-    def _digest(self) -> str | None:
+    def _configuration_digest(self) -> str | None:
         at = self.path / CONFIGURATION
-        return _sha(at.read_bytes()) if at.exists() else None
+        return _sha256_hex(at.read_bytes()) if at.exists() else None
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_folder(self) -> Iterator[None]:
         try:
-            held = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as failure:
             raise Forbidden(
                 f"{self.path} cannot be written: {failure.strerror}", advice="Use the account that OpenSM runs as."
             ) from None
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
             raise Conflict(f"another command is at work in {self.path}") from None
@@ -298,23 +308,23 @@ class OpensmFolder:
                 advice="Use the account that OpenSM runs as.",
             ) from None
         finally:
-            os.close(held)
+            os.close(descriptor)
 
 
-def _regular(path: Path) -> os.stat_result | None:
+def _regular_file_status(path: Path) -> os.stat_result | None:
     """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no file."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if stat.S_ISDIR(found.st_mode) and path.name not in (CONFIGURATION, LOADED, LANES):
+    if stat.S_ISDIR(status.st_mode) and path.name not in (CONFIGURATION, LOADED, LANES):
         return None
-    if not stat.S_ISREG(found.st_mode):
-        raise BadInput("is a link" if stat.S_ISLNK(found.st_mode) else "is no regular file", where=str(path))
-    return found
+    if not stat.S_ISREG(status.st_mode):
+        raise BadInput("is a link" if stat.S_ISLNK(status.st_mode) else "is no regular file", where=str(path))
+    return status
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     if not path.exists():
         return []
     raw = path.read_bytes()
@@ -329,11 +339,11 @@ def _lines(path: Path) -> list[str]:
     return text.splitlines()
 
 
-def _mode(path: Path) -> int:
+def _file_mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
 
 
-def _write(path: Path, content: bytes, mode: int, like: Path | None = None) -> None:
+def _write_whole(path: Path, content: bytes, mode: int, like: Path | None = None) -> None:
     """A file that is there whole or not at all, also after a power cut: written aside, synced, renamed."""
     aside = path.with_name(f".{path.name}.part")
     with suppress(FileNotFoundError):
@@ -348,16 +358,16 @@ def _write(path: Path, content: bytes, mode: int, like: Path | None = None) -> N
         file.flush()
         os.fsync(out)
     aside.replace(path)
-    _sync(path.parent)
+    _sync_folder(path.parent)
 
 
-def _sync(folder: Path) -> None:
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(held)
+        os.fsync(descriptor)
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
-def _sha(content: bytes) -> str:
+def _sha256_hex(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()

@@ -29,17 +29,17 @@ def towards_switches(fabric: Fabric) -> Ints:
     out = links_by_port(fabric)
     head = np.where(out >= 0, fabric.links.dst[out], routers).astype(np.int64)
     head[head >= routers] = -1
-    hops = _hops(head)
-    rank = _rank(fabric, hops)
+    hops = _count_hops(head)
+    rank = _rank_switches(fabric, hops)
     down, up_down = np.full((routers, routers), np.inf), np.full((routers, routers), np.inf)
     order = np.argsort(rank)
     for at in order.tolist():
-        there = _neighbours(head[at])
+        there = _distinct_neighbours(head[at])
         below = there[rank[there] < rank[at]]
         down[at] = down[below].min(axis=0, initial=np.inf) + 1
         down[at, at] = 0
     for at in order[::-1].tolist():
-        there = _neighbours(head[at])
+        there = _distinct_neighbours(head[at])
         above = there[rank[there] > rank[at]]
         climb = up_down[above].min(axis=0, initial=np.inf) + 1
         up_down[at] = np.where(np.isfinite(down[at]), down[at], climb)
@@ -56,12 +56,12 @@ def towards_switches(fabric: Fabric) -> Ints:
             np.where(climbs, upper & (up_down[there] == up_down[at] - 1), hops[there] == hops[at] - 1),
         )
         leads &= np.isfinite(hops[at])
-        result[at] = _spread(leads, port)
+        result[at] = _spread_ports(leads, port)
         result[at, at] = OWN_PORT
     return result
 
 
-def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
+def complete_tables(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
     """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch where there is one.
 
     No way from one endpoint of a leaf to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there, or
@@ -74,20 +74,20 @@ def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
     return np.where(ports >= 0, ports, detour)
 
 
-def repaired(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
+def repair_tables(fabric: Fabric, loaded: Ints, towards: Ints) -> Ints:
     """Loaded entries for switches (routers, routers), with those of `towards` in every column in which a loaded entry is missing, loops or leads astray."""
-    bad = np.logical_and(towards >= 0, np.logical_not(_arrive(fabric, loaded))).any(axis=0)
+    bad = np.logical_and(towards >= 0, np.logical_not(_find_arrivals(fabric, loaded))).any(axis=0)
     return np.where(bad, towards, loaded)
 
 
-def unreached(fabric: Fabric, ports: Ints) -> Ints:
+def find_unreached(fabric: Fabric, ports: Ints) -> Ints:
     """Pairs (switch, destination switch) that `ports` (routers, routers) do not join although cables do: (pairs, 2)."""
     joined = towards_switches(fabric) >= 0
-    return np.argwhere(joined & ~_arrive(fabric, ports))
+    return np.argwhere(joined & ~_find_arrivals(fabric, ports))
 
 
-def _arrive(fabric: Fabric, ports: Ints) -> Bools:
-    """Whether following `ports` from each switch (row) ends at each (column)."""
+def _find_arrivals(fabric: Fabric, ports: Ints) -> Bools:
+    """Mark where following `ports` from each switch (row) ends at each (column)."""
     routers = len(ports)
     links, every = fabric.links, np.arange(routers)
     way = way_of(fabric, ports)
@@ -103,11 +103,11 @@ def _arrive(fabric: Fabric, ports: Ints) -> Bools:
     return arrived
 
 
-def _neighbours(heads: Ints) -> Ints:
+def _distinct_neighbours(heads: Ints) -> Ints:
     return np.unique(heads[heads >= 0])
 
 
-def _spread(leads: Bools, port: Ints) -> Ints:
+def _spread_ports(leads: Bools, port: Ints) -> Ints:
     """One of the ports that lead on, (destinations,): destinations take turns; -1 where none does."""
     if not len(port):
         return np.full(leads.shape[1], -1)
@@ -117,7 +117,7 @@ def _spread(leads: Bools, port: Ints) -> Ints:
     return np.where(count > 0, port[chosen], -1)
 
 
-def _hops(head: Ints) -> Floats:
+def _count_hops(head: Ints) -> Floats:
     """Hops (routers, routers) over cables, infinite where none join."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import shortest_path
@@ -127,7 +127,7 @@ def _hops(head: Ints) -> Floats:
     return shortest_path(graph, unweighted=True)
 
 
-def _rank(fabric: Fabric, hops: Floats) -> Ints:
+def _rank_switches(fabric: Fabric, hops: Floats) -> Ints:
     """A place in one order of all switches (routers,): by hops from the nearest leaf, so that up and down have a meaning on any fabric."""
     leaves = np.unique(fabric.endpoints.router[on_leaves(fabric)])
     height = hops[leaves].min(axis=0) if len(leaves) else np.zeros(len(hops))

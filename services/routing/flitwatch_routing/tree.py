@@ -46,13 +46,13 @@ class Tree:
     down_port_core: Ints
     host_port: Ints
 
-    def _levels(self) -> tuple[Ints, Ints, Ints, Ints]:
+    def _level_ports(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Ports in the optimiser's numbering of directed links: leaf to spine, spine to core, core to spine, spine to leaf."""
         return self.up_port_leaf, self.up_port_spine, self.down_port_core, self.down_port_spine
 
     def link_ports(self) -> Ints:
         """The ports (links, cables) of every directed link, those that work first."""
-        order = self._levels()
+        order = self._level_ports()
         most = max(ports.shape[-1] for ports in order)
         result = np.full((sum(ports[..., 0].size for ports in order), most), -1)
         first = 0
@@ -63,14 +63,14 @@ class Tree:
         return result
 
     def cables(self) -> NDArray[np.uint8]:
-        """How many cables of each link work, (links,) in the order of `link_ports`."""
+        """Return the number of working cables of each link, (links,) in the order of `link_ports`."""
         return (self.link_ports() >= 0).sum(axis=1).astype(np.uint8)
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of the
         group), down from spines (spines, leaves of the pod); -1 where no cable works."""
         first, result = 0, []
-        for works in ((ports >= 0).any(axis=-1) for ports in self._levels()):
+        for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
             result.append(np.where(works, first + np.arange(works.size).reshape(works.shape), -1))
             first += works.size
         return result[0], result[1], result[2], result[3]
@@ -83,7 +83,7 @@ class Tree:
         """The switch (its place in `switches`) that each link leads to, (links,)."""
         pods, leaves, _, spines, groups, cores = self.shape
         spine, core = pods * leaves, pods * leaves + pods * spines
-        up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._levels())
+        up_leaf, up_spine, down_core, down_spine = (np.indices(ports.shape[:-1]) for ports in self._level_ports())
         each = spines // groups if groups else 1
         return np.concatenate(
             [
@@ -95,13 +95,13 @@ class Tree:
         )
 
     def working_ports(self) -> tuple[Ints, Ints]:
-        """How many cables up from each leaf, and down to it, work: (leaves,) each."""
+        """Return the numbers of working cables up from each leaf, and down to it: (leaves,) each."""
         pods, leaves, _, spines, _, _ = self.shape
         downs = (self.down_port_spine >= 0).sum(axis=2).reshape(pods, spines, leaves)
         return (self.up_port_leaf >= 0).sum(axis=(1, 2)), downs.sum(axis=1).reshape(-1)
 
     def intact(self) -> bool:
-        """Whether every leaf that is there has all its cables, and every spine and core all those to leaves, spines and cores that are there."""
+        """Return whether every leaf that exists has all its cables, and every spine and core all those to leaves, spines and cores that exist."""
         pods, leaves, _, spines, _, _ = self.shape
         there = self.leaf >= 0
         below = np.repeat(there.reshape(pods, 1, leaves), spines, axis=1).reshape(pods * spines, leaves)
@@ -171,9 +171,9 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
             advice="Give a fat tree of two or three levels",
         )
     edges = np.stack([src, dst], axis=1)
-    pod = _components(routers, edges[is_leaf[src] | is_leaf[dst]], is_leaf | is_spine)
+    pod = _label_components(routers, edges[is_leaf[src] | is_leaf[dst]], is_leaf | is_spine)
     group = (
-        _components(routers, edges[is_core[src] | is_core[dst]], is_spine | is_core)
+        _label_components(routers, edges[is_core[src] | is_core[dst]], is_spine | is_core)
         if is_core.any()
         else np.zeros(routers, np.int64)
     )
@@ -181,7 +181,10 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
 
 
 def on_leaves(fabric: Fabric) -> Bools:
-    """Whether each endpoint is on a leaf (endpoints,). A switch with service endpoints alone is none for that: spines and cores have aggregation units too."""
+    """Return whether each endpoint is on a leaf (endpoints,).
+
+    A switch with service endpoints alone is not a leaf: spines and cores have aggregation units too.
+    """
     router = fabric.endpoints.router
     has_hosts = np.zeros(len(fabric.routers), bool)
     has_hosts[router[fabric.endpoints.role != ROLES.index(NodeRole.SERVICE)]] = True
@@ -192,13 +195,13 @@ def on_leaves(fabric: Fabric) -> Bools:
 def of_leaves(fabric: Fabric, traffic: Traffic) -> Traffic:
     """Traffic (src, dst, bytes) without that from or to endpoints that are on no leaf."""
     placed = on_leaves(fabric)
-    kept = placed[traffic[0]] & placed[traffic[1]]
-    return traffic if kept.all() else (traffic[0][kept], traffic[1][kept], traffic[2][kept])
+    mask = placed[traffic[0]] & placed[traffic[1]]
+    return traffic if mask.all() else (traffic[0][mask], traffic[1][mask], traffic[2][mask])
 
 
 def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
     """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join themselves."""
-    pod = _components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
+    pod = _label_components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
     both = np.concatenate([edges, edges[:, ::-1]])  # of a cable one direction may be lost
     up = both[is_spine[both[:, 0]] & is_core[both[:, 1]]]
     low, high = np.full(routers, routers), np.full(routers, -1)
@@ -227,7 +230,7 @@ def _with_lids(tree: Tree, each: int) -> Tree:
     )
 
 
-def _components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
+def _label_components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
     """Dense component numbers (-1 for others), in order of the smallest member."""
     label = np.arange(vertices)
     while len(edges):
@@ -267,15 +270,15 @@ def _laid_out(
     if not has_cores and pods > 1:
         raise BadInput(f"the leaves fall into {pods} parts that nothing joins")
     place = np.full(routers, -1)
-    leaves = _place(place, is_leaf, pod)
+    leaves = _number_members(place, is_leaf, pod)
     if has_cores:
         cell = pod * max(groups, 1) + group
-        per_group = _place(place, is_spine, np.where(is_spine, cell, -1))
+        per_group = _number_members(place, is_spine, np.where(is_spine, cell, -1))
         place[is_spine] += group[is_spine] * per_group
-        cores = _place(place, is_core, group)
+        cores = _number_members(place, is_core, group)
         spines = per_group * groups
     else:
-        spines, cores = _place(place, is_spine, pod), 0
+        spines, cores = _number_members(place, is_spine, pod), 0
         per_group = 0
     router = fabric.endpoints.router.astype(np.int64)
     placed = is_leaf[router]
@@ -307,9 +310,9 @@ def _laid_out(
     return Tree(
         shape,
         np.where(placed, leaf_at[router] * hosts + rank, -1),
-        _inverse(leaf_at, pods * leaves),
-        _inverse(spine_at, pods * spines),
-        _inverse(core_at, groups * cores),
+        _invert_index(leaf_at, pods * leaves),
+        _invert_index(spine_at, pods * spines),
+        _invert_index(core_at, groups * cores),
         up_leaf,
         down_spine,
         up_spine,
@@ -318,7 +321,7 @@ def _laid_out(
     )
 
 
-def _place(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:
+def _number_members(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:
     """Number the members within their cell, in router order; return the largest cell's size."""
     index = np.flatnonzero(members)
     order = index[np.argsort(cell[index], kind="stable")]
@@ -328,8 +331,8 @@ def _place(place: Ints, members: NDArray[np.bool_], cell: Ints) -> int:
     return int(sizes.max())
 
 
-def _inverse(at: Ints, size: int) -> Ints:
+def _invert_index(at: Ints, size: int) -> Ints:
     result = np.full(size, -1)
-    known = np.flatnonzero(at >= 0)
-    result[at[known]] = known
+    positions = np.flatnonzero(at >= 0)
+    result[at[positions]] = positions
     return result

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 def next_links(fabric: Fabric, tree: Tree, out: Ints) -> NDArray[np.bool_]:
-    """Whether the link `out` (routers, ports), -1 for none, leads on by a shortest way up and then down: (routers, routers as leaves, ports)."""
+    """Mark where the link `out` (routers, ports), -1 for none, leads on by a shortest way up and then down: (routers, routers as leaves, ports)."""
     routers = len(fabric.routers)
     level = np.full(fabric.vertices, -1)
     for height, there in enumerate((tree.leaf, tree.spine, tree.core)):

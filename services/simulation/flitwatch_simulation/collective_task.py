@@ -9,13 +9,13 @@ from flitwatch_domain.task_models.simulations import Collective
 from flitwatch_simulation import collectives, routings, topologies
 
 
-def collective(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:
+def run_collective_task(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:
     """`sim.collective`: the options of `flitwatch sim collective`."""
-    asked = Collective.of(args)
+    request = Collective.of(args)
 
     def watch(done: int, total: int) -> bool:
         context.report(done, total, "runs")
         return not context.cancelled()
 
-    named = topologies.parse(asked.topology)
-    return collectives.collective(asked, named, routings.routes_of(named, asked.routing), watch)
+    named = topologies.parse_topology(request.topology)
+    return collectives.run_collective(request, named, routings.routes_of(named, request.routing), watch)

@@ -45,7 +45,7 @@ class CollectiveReport(TypedDict):
 
 
 class CollectiveResult(CollectiveReport):
-    """What `flitwatch sim collective --json` prints: the run's options, and its report."""
+    """Answer of `flitwatch sim collective --json`: the run's options, and its report."""
 
     topology: str
     routing: str
@@ -97,7 +97,7 @@ def split_endpoints(endpoints: int, ratio: float) -> tuple[int, int]:
     return endpoints - perturbing, perturbing
 
 
-def simulate(
+def simulate_collective(
     routes: flow.Routes,
     pattern: str,
     ratio: float,
@@ -177,7 +177,7 @@ def simulate_all(
     return results
 
 
-def report(result: flow.Collective) -> CollectiveReport:
+def report_collective(result: flow.Collective) -> CollectiveReport:
     """Means with confidence intervals, and what the runs cost."""
     return {
         "slowdown": mean_with_ci95(result.slowdown).as_json(),
@@ -190,11 +190,11 @@ def report(result: flow.Collective) -> CollectiveReport:
     }
 
 
-def collective(
+def run_collective(
     asked: CollectiveOptions, named: topologies.NamedTopology, routes: flow.Routes, watch: Watch | None = None
 ) -> CollectiveResult:
     """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
-    result = simulate(
+    result = simulate_collective(
         routes,
         asked.pattern,
         asked.ratio,
@@ -219,5 +219,5 @@ def collective(
         "perturbing": perturbing,
         "seed": asked.seed,
         "simulated": True,
-        **report(result),
+        **report_collective(result),
     }

@@ -68,7 +68,7 @@ def _first_that_fits(named: NamedTopology) -> flow.Routes:
     return routes_of(named, last)
 
 
-def _algorithmic(kind: str) -> Callable[[NamedTopology], flow.Routes]:
+def _algorithmic_maker(kind: str) -> Callable[[NamedTopology], flow.Routes]:
     def make(named: NamedTopology) -> flow.Routes:
         if named.kind != kind:
             raise ValueError(f"needs a topology of kind {kind}")
@@ -77,39 +77,39 @@ def _algorithmic(kind: str) -> Callable[[NamedTopology], flow.Routes]:
     return make
 
 
-def _table(named: NamedTopology, table: topology.RouteTable, name: str, valiant: bool = False) -> flow.Routes:
+def _table_routes(named: NamedTopology, table: topology.RouteTable, name: str, valiant: bool = False) -> flow.Routes:
     return flow.table_routes(named.core, table, name, valiant)
 
 
-def _minhop(named: NamedTopology) -> flow.Routes:
+def _minhop_routes(named: NamedTopology) -> flow.Routes:
     table = topology.cheapest_routes(named.core, [1] * len(named.core.class_names))
-    return _table(named, table, "minhop")
+    return _table_routes(named, table, "minhop")
 
 
 def _dragonfly_table(named: NamedTopology) -> topology.RouteTable:
     if not len(named.core.group):
         raise ValueError("needs a dragonfly")
-    cost = [_GLOBAL_LINK_COST if one == "blue" else 1 for one in named.core.class_names]
+    cost = [_GLOBAL_LINK_COST if class_name == "blue" else 1 for class_name in named.core.class_names]
     return topology.cheapest_routes(named.core, cost)
 
 
-def _minimal(named: NamedTopology) -> flow.Routes:
-    return _table(named, _dragonfly_table(named), "minimal")
+def _minimal_routes(named: NamedTopology) -> flow.Routes:
+    return _table_routes(named, _dragonfly_table(named), "minimal")
 
 
-def _valiant(named: NamedTopology) -> flow.Routes:
-    return _table(named, _dragonfly_table(named), "valiant", valiant=True)
+def _valiant_routes(named: NamedTopology) -> flow.Routes:
+    return _table_routes(named, _dragonfly_table(named), "valiant", valiant=True)
 
 
 def _up_down(named: NamedTopology) -> flow.Routes:
     level = np.empty(0, np.uint32)
     if named.fabric is not None and (named.fabric.routers.level >= 0).all():
         level = named.fabric.routers.level.astype(np.uint32)
-    return _table(named, topology.up_down_routes(named.core, level), "updn")
+    return _table_routes(named, topology.up_down_routes(named.core, level), "updn")
 
 
-def _ftree(named: NamedTopology) -> flow.Routes:
-    return _table(named, topology.ftree_routes(named.core, opensm_order(named)), "ftree")
+def _ftree_routes(named: NamedTopology) -> flow.Routes:
+    return _table_routes(named, topology.ftree_routes(named.core, opensm_order(named)), "ftree")
 
 
 def opensm_order(named: NamedTopology) -> np.ndarray:
@@ -119,14 +119,14 @@ def opensm_order(named: NamedTopology) -> np.ndarray:
     -------
     uint32[routers], or empty where the fabric has no GUIDs.
     """
-    guids = _guids(named.fabric.routers.guid) if named.fabric is not None else []
+    guids = _parse_guids(named.fabric.routers.guid) if named.fabric is not None else []
     if not guids or 0 in guids:
         return np.empty(0, np.uint32)
     swapped = [int.from_bytes(guid.to_bytes(8, "big"), "little") for guid in guids]
     return np.argsort(np.argsort(np.array(swapped, np.uint64), kind="stable"), kind="stable").astype(np.uint32)
 
 
-def _guids(texts: np.ndarray) -> list[int]:
+def _parse_guids(texts: np.ndarray) -> list[int]:
     return [int(text, 16) if text else 0 for text in texts]
 
 
@@ -135,19 +135,19 @@ def _from_dump(named: NamedTopology, path: Path) -> flow.Routes:
         raise BadRequest("forwarding tables name switches by GUID", advice="Use them with --topology file:PATH.")
     text = read_bytes(path)
     try:
-        guids = _guids(named.fabric.routers.guid), _guids(named.fabric.endpoints.guid)
+        guids = _parse_guids(named.fabric.routers.guid), _parse_guids(named.fabric.endpoints.guid)
         table, _ = topology.table_from_dump(named.core, text, *guids)
-        return _table(named, table, "lft")
+        return _table_routes(named, table, "lft")
     except ValueError as bad:
         raise BadInput(str(bad), where=str(path)) from bad
 
 
 _MAKERS: dict[str, Callable[[NamedTopology], flow.Routes]] = {
-    "dmodk": _algorithmic("xgft"),
-    "dor": _algorithmic("torus"),
-    "minhop": _minhop,
+    "dmodk": _algorithmic_maker("xgft"),
+    "dor": _algorithmic_maker("torus"),
+    "minhop": _minhop_routes,
     "updn": _up_down,
-    "ftree": _ftree,
-    "minimal": _minimal,
-    "valiant": _valiant,
+    "ftree": _ftree_routes,
+    "minimal": _minimal_routes,
+    "valiant": _valiant_routes,
 }

@@ -1,4 +1,4 @@
-"""What a simulation worker can do; engines are imported when a task runs."""
+"""Tasks that a simulation worker can run; engines are imported when a task runs."""
 
 from __future__ import annotations
 

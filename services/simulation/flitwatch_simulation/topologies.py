@@ -16,7 +16,7 @@ from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.local_text import local_path
-from flitwatch_domain.topology_spec import GENERATED, MACHINES, integers, tree_sizes
+from flitwatch_domain.topology_spec import GENERATED, MACHINES, parse_integers, tree_sizes
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | planes:PLANES;h;m1,..;w1,..[;p1,..] | dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] | theta | edison | cori | slingshot | quartz1 | file:PATH"
 
@@ -47,7 +47,7 @@ class NamedTopology:
     fabric: Fabric | None = None
 
 
-def parse(spec: str) -> NamedTopology:
+def parse_topology(spec: str) -> NamedTopology:
     """Build the topology that `spec` names; `file:PATH` is known in a `LocalText` alone.
 
     Raises
@@ -61,7 +61,7 @@ def parse(spec: str) -> NamedTopology:
     """
     file = local_path(spec, "file:")
     if file is not None:
-        return _file(spec, file)
+        return _read_file(spec, file)
     spec = spec.strip()
     kind, colon, rest = spec.partition(":")
     maker = _MAKERS.get(kind + colon)
@@ -87,7 +87,9 @@ def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
     ends = np.where(links.src >= routers, links.src - routers, links.dst - routers + len(fabric.endpoints))
     _, first = np.unique(np.where(terminal, ends, -1), return_index=True)
     keep[first] = True  # a NIC behind several processor tiles is one endpoint with one link
-    _numbered(spec or fabric.name, int(max(links.src_port[keep].max(initial=0), links.dst_port[keep].max(initial=0))))
+    _check_port_count(
+        spec or fabric.name, int(max(links.src_port[keep].max(initial=0), links.dst_port[keep].max(initial=0)))
+    )
     ports = [np.maximum(side[keep], 0).astype(np.uint16) for side in (links.src_port, links.dst_port)]
     grouped = fabric.kind is FabricKind.DRAGONFLY and bool((fabric.routers.group >= 0).all())
     try:
@@ -100,7 +102,7 @@ def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
             links.link_class[keep],
             links.multiplicity[keep].astype(np.uint16),
             np.nan_to_num(links.bandwidth_bps[keep], nan=0.0),
-            [str(one) for one in links.classes],
+            [str(link_class) for link_class in links.classes],
             fabric.routers.group.tolist() if grouped else [],
         )
     except ValueError as bad:
@@ -109,27 +111,29 @@ def of_fabric(fabric: Fabric, spec: str | None = None) -> NamedTopology:
     return NamedTopology(spec or fabric.name, str(fabric.kind), core, routing.get(fabric.kind, ("minhop",)), fabric)
 
 
-def _xgft(spec: str, rest: str) -> NamedTopology:
+def _build_xgft(spec: str, rest: str) -> NamedTopology:
     height, m, w, p = tree_sizes(rest)
     below = [math.prod(w[:level]) * math.prod(m[level:]) for level in range(height)]
     cables = sum(count * up * copies for count, up, copies in zip(below, w, p or [1.0] * height, strict=True))
-    _affordable(spec, 2 * cables)
-    cables_of_pair = [math.ceil(one) for one in p or [1.0] * height]
+    _check_link_count(spec, 2 * cables)
+    cables_of_pair = [math.ceil(multiplicity) for multiplicity in p or [1.0] * height]
     up = [count * copies for count, copies in zip(w, cables_of_pair, strict=True)]
     down = [count * copies for count, copies in zip(m, cables_of_pair, strict=True)]
-    _numbered(spec, max(below_ports + up_ports for below_ports, up_ports in zip(down, [*up[1:], 0], strict=True)))
-    even = all(one.is_integer() for one in p)
+    _check_port_count(
+        spec, max(below_ports + up_ports for below_ports, up_ports in zip(down, [*up[1:], 0], strict=True))
+    )
+    even = all(multiplicity.is_integer() for multiplicity in p)
     return NamedTopology(spec, "xgft", topology.xgft(m, w, p), ("dmodk",) if even else ("ftree",))
 
 
-def _torus(spec: str, rest: str) -> NamedTopology:
-    dims = integers(rest)
-    _affordable(spec, math.prod(dims) * (2 * len(dims) + 2))
+def _build_torus(spec: str, rest: str) -> NamedTopology:
+    dims = parse_integers(rest)
+    _check_link_count(spec, math.prod(dims) * (2 * len(dims) + 2))
     # The last extent varies fastest, as in the domain's fabrics.
     return NamedTopology(spec, "torus", topology.torus(dims[::-1]), ("dor",))
 
 
-def _affordable(spec: str, links: float) -> None:
+def _check_link_count(spec: str, links: float) -> None:
     """Refuse before any memory is taken."""
     if links > MOST_LINKS:
         raise TooCostly(
@@ -138,7 +142,7 @@ def _affordable(spec: str, links: float) -> None:
         )
 
 
-def _numbered(spec: str, ports: int) -> None:
+def _check_port_count(spec: str, ports: int) -> None:
     """Refuse a switch whose ports the core cannot number in 16 bits."""
     if ports > MOST_PORTS:
         raise BadRequest(
@@ -147,25 +151,25 @@ def _numbered(spec: str, ports: int) -> None:
         )
 
 
-def _file(spec: str, path: Path) -> NamedTopology:
+def _read_file(spec: str, path: Path) -> NamedTopology:
     if spec == "file:":
         raise BadRequest("file: names no file", advice="Use file:PATH.")
     return of_fabric(importers.read_fabric(path), spec)
 
 
-def _generated(name: str, spec: str, rest: str) -> NamedTopology:
+def _build_generated(name: str, spec: str, rest: str) -> NamedTopology:
     return of_fabric(GENERATED[name](rest), spec)
 
 
-def _machine(name: str, spec: str, _: str) -> NamedTopology:
+def _build_machine(name: str, spec: str, _: str) -> NamedTopology:
     return of_fabric(MACHINES[name](), spec)
 
 
 _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
-    "xgft:": _xgft,
-    "torus:": _torus,
-    **{f"{name}:": partial(_generated, name) for name in GENERATED},
-    **{name: partial(_machine, name) for name in MACHINES},
+    "xgft:": _build_xgft,
+    "torus:": _build_torus,
+    **{f"{name}:": partial(_build_generated, name) for name in GENERATED},
+    **{name: partial(_build_machine, name) for name in MACHINES},
 }
 
 
@@ -184,7 +188,7 @@ class TopologySummary(TypedDict):
     warnings: list[str]
 
 
-def describe(named: NamedTopology) -> TopologySummary:
+def describe_topology(named: NamedTopology) -> TopologySummary:
     """Sizes and distances: hops are links from endpoint to endpoint, both terminal links included."""
     mean, diameter, unreachable = topology.hop_summary(named.core)
     return {

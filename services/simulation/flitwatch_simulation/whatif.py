@@ -33,12 +33,12 @@ from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
-from flitwatch_simulation.packet.machine import Machine, build, routings_of
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import Machine, build_machine, routings_of
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
 from flitwatch_simulation.packet.workload import total_bytes
 from flitwatch_simulation.workloads import messages, patterns
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Messages of the other jobs.
 BESIDE_BYTES = 16384
@@ -85,7 +85,7 @@ class RouterStalls(TypedDict):
 
 
 class AlternativesResult(TypedDict):
-    """What a job's time would have been elsewhere or with another routing mode.
+    """Times that a job would have had elsewhere or with another routing mode.
 
     Attributes
     ----------
@@ -119,13 +119,13 @@ class Simulated(NamedTuple):
     stalls: NDArray[np.float64]
 
 
-def _never() -> bool:
+def _never_cancelled() -> bool:
     return False
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What every run of a what-if shares: the fabric, who held which endpoints, and what the other jobs send.
+    """State shared by every run of a what-if: the fabric, the endpoints of each job, and the traffic of the other jobs.
 
     It goes to another process without its machine, which is built there.
     """
@@ -139,12 +139,14 @@ class Moment:
     @cached_property
     def machine(self) -> Machine:
         """The fabric with its packet engine."""
-        return build(self.fabric, self.asked.routings[0], packet_bytes=self.asked.packet_bytes)
+        return build_machine(self.fabric, self.asked.routings[0], packet_bytes=self.asked.packet_bytes)
 
     def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
         return Moment, (self.fabric, self.asked, self.mine, self.others, self.beside)
 
-    def run(self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never) -> Simulated:
+    def run(
+        self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never_cancelled
+    ) -> Simulated:
         """The job placed and routed so, once.
 
         Raises
@@ -156,12 +158,14 @@ class Moment:
         if placement == AS_IT_WAS:
             endpoints = self.mine
         else:
-            taken = np.concatenate(self.others) if self.others else None
-            endpoints = place(machine.fabric, self.mine.size, placement, np.random.default_rng(seed), taken)
-        made = patterns.make(self.asked.pattern, self.mine.size, self.asked.bytes, seed)
-        ops = messages.to_ops([(made, endpoints)])
+            used_endpoints = np.concatenate(self.others) if self.others else None
+            endpoints = place_ranks(
+                machine.fabric, self.mine.size, placement, np.random.default_rng(seed), used_endpoints
+            )
+        job_messages = patterns.make_pattern(self.asked.pattern, self.mine.size, self.asked.bytes, seed)
+        ops = messages.to_ops([(job_messages, endpoints)])
         workload = packet.Workload(ops=ops, generators=self.beside, default_mode=machine.mode)
-        result = execute(
+        result = execute_workload(
             machine,
             workload,
             cancelled=cancelled,
@@ -169,10 +173,10 @@ class Moment:
             packet_bytes=self.asked.packet_bytes,
             seed=seed,
         )
-        return Simulated(result.time_s, _latency_ns(result), _stalls(machine.fabric, result))
+        return Simulated(result.time_s, _latency_ns(result), _stalls_per_flit(machine.fabric, result))
 
 
-def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
+def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     """Simulate every variant; times and latencies by seed, and the routers' stalls of the first variant and of the fastest.
 
     Raises
@@ -181,56 +185,57 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
         Where the arguments do not fit, or the job held no node of the fabric then.
     Cancelled
     """
-    asked = WhatIf.of(args)
+    request = WhatIf.of(args)
     with connect(context.dsn, role="reader") as conn:
-        fabric_id = fabrics.get(conn, asked.fabric).fabric_id
-        fabric = fabrics.load(conn, fabric_id)
-        held = held_endpoints(conn, fabric_id, asked.at_s)
+        fabric_id = fabrics.get_fabric_row(conn, request.fabric).fabric_id
+        fabric = fabrics.load_fabric(conn, fabric_id)
+        held_jobs = held_endpoints(conn, fabric_id, request.at_s)
         flits_per_s = injected_flits_per_s(
-            conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
+            conn, fabric_id, len(fabric.routers), request.at_s - request.window_s, request.at_s
         )
-        lost_s = _lost_s(conn, asked, held)
-    mine = next((one for one in held if one.job_id == asked.job), None)
+        lost_s = _lost_s(conn, request, held_jobs)
+    mine = next((item for item in held_jobs if item.job_id == request.job), None)
     if mine is None:
         raise NotFound(
-            f"job {asked.job!r} held no node of {asked.fabric!r} at that moment", advice="Choose another time or job."
+            f"job {request.job!r} held no node of {request.fabric!r} at that moment",
+            advice="Choose another time or job.",
         )
     if mine.endpoints.size < 2:
-        raise BadRequest(f"job {asked.job!r} has one node: it sends nothing over the fabric")
+        raise BadRequest(f"job {request.job!r} has one node: it sends nothing over the fabric")
     modes = routings_of(fabric)
-    if unknown := [one for one in asked.routings if one not in modes]:
+    if unknown := [item for item in request.routings if item not in modes]:
         raise BadRequest(f"routing {unknown[0]!r} does not fit {fabric.kind.value}", advice=f"Use {', '.join(modes)}.")
-    others = [one for one in held if one is not mine]
-    beside, counted = _beside(fabric, others, flits_per_s)
-    moment = Moment(fabric, asked, mine.endpoints, tuple(one.endpoints for one in others), tuple(beside))
-    chosen = [(placement, routing) for placement in asked.placements for routing in asked.routings]
-    simulated = _simulated(moment, chosen, context)
-    alone_s = [one.time_s for one in _alone(moment, context)]
-    lost = _lost_elsewhere(asked, chosen, simulated, alone_s, lost_s)
+    others = [item for item in held_jobs if item is not mine]
+    beside, counted = _background_generators(fabric, others, flits_per_s)
+    moment = Moment(fabric, request, mine.endpoints, tuple(item.endpoints for item in others), tuple(beside))
+    chosen = [(placement, routing) for placement in request.placements for routing in request.routings]
+    simulated = _simulate_variants(moment, chosen, context)
+    alone_s = [item.time_s for item in _simulate_alone(moment, context)]
+    lost = _lost_elsewhere(request, chosen, simulated, alone_s, lost_s)
     variants: list[Alternative] = [
         {
             "label": f"{placement}, {routing}",
             "placement": placement,
             "routing": routing,
-            "time_s": [one.time_s for one in runs],
-            "mean_latency_ns": [one.latency_ns for one in runs],
+            "time_s": [item.time_s for item in runs],
+            "mean_latency_ns": [item.latency_ns for item in runs],
             "lost": would,
         }
         for (placement, routing), runs, would in zip(chosen, simulated, lost, strict=True)
     ]
     routers = [runs[0].stalls for runs in simulated]
-    best = int(np.argmin([np.median(one["time_s"]) for one in variants]))
+    best = int(np.argmin([np.median(item["time_s"]) for item in variants]))
     return {
-        "fabric": fabric.name, "job": asked.job, "at_s": asked.at_s, "window_s": asked.window_s, "pattern": asked.pattern, "bytes": asked.bytes,
-        "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load(beside)},
-        "variants": variants, "best": variants[best]["label"], "answer": _answer(variants, lost_s), "lost_s": lost_s, "alone_s": alone_s, "simulated": True,
-        "routers": {"first": variants[0]["label"], "best": variants[best]["label"], "stalls_first": _known(routers[0]), "stalls_best": _known(routers[best])},
+        "fabric": fabric.name, "job": request.job, "at_s": request.at_s, "window_s": request.window_s, "pattern": request.pattern, "bytes": request.bytes,
+        "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load_gib_per_s(beside)},
+        "variants": variants, "best": variants[best]["label"], "answer": _summarise_result(variants, lost_s), "lost_s": lost_s, "alone_s": alone_s, "simulated": True,
+        "routers": {"first": variants[0]["label"], "best": variants[best]["label"], "stalls_first": _none_if_nan(routers[0]), "stalls_best": _none_if_nan(routers[best])},
     }  # fmt: skip
 
 
 def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
     """Seconds that the job lost in the slow stretch that holds the window's end; None where it was not slow then."""
-    mine = next((one for one in held if one.job_id == asked.job), None)
+    mine = next((holder for holder in held if holder.job_id == asked.job), None)
     if mine is None:
         return None
     now_s = time.time()
@@ -241,7 +246,7 @@ def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEnd
     return slow["lost_s"] if until is None or until.timestamp() >= asked.at_s - asked.window_s else None
 
 
-def _alone(moment: Moment, context: TaskContext) -> list[Simulated]:
+def _simulate_alone(moment: Moment, context: TaskContext) -> list[Simulated]:
     """The job as it was, without the others, by seed."""
     runs = []
     for k in range(moment.asked.seeds):
@@ -258,30 +263,30 @@ def _lost_elsewhere(
     alone_s: Sequence[float],
     lost_s: float | None,
 ) -> list[AlternativeLostTime | None]:
-    """What each variant would have lost, by seeds."""
+    """Return the time that each variant would have lost, by seeds."""
     first = (AS_IT_WAS, asked.routings[0])
     if lost_s is None or first not in chosen:
         return [None] * len(chosen)
     alone = np.array(alone_s)
-    there = np.array([one.time_s for one in simulated[chosen.index(first)]]) - alone
+    there = np.array([run.time_s for run in simulated[chosen.index(first)]]) - alone
     if np.median(there) < LEAST_SLOWER * np.median(alone):
         return [None] * len(chosen)
-    made: list[AlternativeLostTime | None] = []
+    losses: list[AlternativeLostTime | None] = []
     for runs in simulated:
-        share = np.maximum(np.array([one.time_s for one in runs]) - alone, 0.0) / np.median(there)
+        share = np.maximum(np.array([run.time_s for run in runs]) - alone, 0.0) / np.median(there)
         low, median, high = (float(lost_s * np.quantile(share, q)) for q in (INTERVAL[0], 0.5, INTERVAL[1]))
-        made.append({"median_s": median, "low_s": low, "high_s": high})
-    return made
+        losses.append({"median_s": median, "low_s": low, "high_s": high})
+    return losses
 
 
-def _answer(variants: Sequence[Alternative], lost_s: float | None) -> str:
+def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> str:
     """The result in one sentence."""
     if lost_s is None:
         return "The job was not slow at that moment, so nothing was lost."
-    known = [(one["lost"], one) for one in variants if one["lost"] is not None]
-    if not known:
+    losses = [(item["lost"], item) for item in variants if item["lost"] is not None]
+    if not losses:
         return "The other jobs hardly slow it in the simulation, so that cannot tell what another placement would have saved."
-    would, best = min(known, key=lambda one: one[0]["median_s"])
+    would, best = min(losses, key=lambda item: item[0]["median_s"])
     interval = f"90 %: {minutes_and_seconds(would['low_s'])} to {minutes_and_seconds(would['high_s'])}"
     if would["median_s"] >= lost_s * (1 - LEAST_SLOWER):
         return f"No placement or routing that was simulated would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
@@ -289,33 +294,35 @@ def _answer(variants: Sequence[Alternative], lost_s: float | None) -> str:
     return f"{where}, with routing {best['routing']}, it would have lost {minutes_and_seconds(would['median_s'])} instead of {minutes_and_seconds(lost_s)} ({interval})."
 
 
-def _simulated(moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext) -> list[list[Simulated]]:
+def _simulate_variants(
+    moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext
+) -> list[list[Simulated]]:
     """The runs of each variant by seed, on the task's executor."""
-    asked, done = moment.asked, {}
+    request, done = moment.asked, {}
     with open_executor(context.executor) as executor:
         # Another process gets no context: there the executor ends a run.
         watched = {"cancelled": context.cancelled} if executor.in_process else {}
         calls = [
-            partial(moment.run, placement, routing, asked.seed + k, **watched)
+            partial(moment.run, placement, routing, request.seed + k, **watched)
             for placement, routing in chosen
-            for k in range(asked.seeds)
+            for k in range(request.seeds)
         ]
         context.check()
-        context.report(0, asked.runs, ", ".join(chosen[0]))
+        context.report(0, request.runs, ", ".join(chosen[0]))
         for number, run in executor.completed(calls, context.cancelled):
             done[number] = run
             context.check()
-            context.report(len(done), asked.runs, ", ".join(chosen[number // asked.seeds]))
-    return [[done[v * asked.seeds + k] for k in range(asked.seeds)] for v in range(len(chosen))]
+            context.report(len(done), request.runs, ", ".join(chosen[number // request.seeds]))
+    return [[done[v * request.seeds + k] for k in range(request.seeds)] for v in range(len(chosen))]
 
 
-def _beside(
+def _background_generators(
     fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
     """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
     router = np.asarray(fabric.endpoints.router, np.int64)
     share = flits_per_s * BYTES_PER_FLIT / np.maximum(np.bincount(router, minlength=len(fabric.routers)), 1)
-    made, counted = [], 0
+    generators, counted = [], 0
     for job in others:
         if job.endpoints.size < 2:
             continue
@@ -324,12 +331,12 @@ def _beside(
         for endpoint, bytes_per_s in zip(job.endpoints.tolist(), rate.tolist(), strict=True):
             if bytes_per_s > 0:
                 interval_ns = BESIDE_BYTES / bytes_per_s * 1e9
-                made.append(packet.Generator(endpoint, job.endpoints, BESIDE_BYTES, 0, interval_ns, job=1))
-    return made, counted
+                generators.append(packet.Generator(endpoint, job.endpoints, BESIDE_BYTES, 0, interval_ns, job=1))
+    return generators, counted
 
 
-def _load(beside: list[packet.Generator]) -> float:
-    return sum(one.message_bytes / one.interval_ns for one in beside) * 1e9 / 2**30
+def _load_gib_per_s(beside: list[packet.Generator]) -> float:
+    return sum(generator.message_bytes / generator.interval_ns for generator in beside) * 1e9 / 2**30
 
 
 def _latency_ns(result: packet.Result) -> float | None:
@@ -337,7 +344,7 @@ def _latency_ns(result: packet.Result) -> float | None:
     return mine["latency_ps"] / mine["packets"] / 1e3 if mine["packets"] else None
 
 
-def _stalls(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
+def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
     """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN where no flit came."""
     routers = len(fabric.routers)
     arrives = np.flatnonzero(fabric.links.dst < routers)
@@ -347,5 +354,5 @@ def _stalls(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
     return np.divide(stalls, flits, out=np.full(routers, np.nan), where=flits > 0)
 
 
-def _known(values: NDArray[np.float64]) -> list[float | None]:
+def _none_if_nan(values: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(value) else round(float(value), 3) for value in values]

@@ -11,13 +11,13 @@ _MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=([0-9]{1,12
 _OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])")
 
 
-def read(comment: str) -> tuple[str | None, int]:
-    """What was done to the job last and since when in epoch seconds; (None, 0) where nothing was."""
-    found = _last(comment) or _OLD_MARK.match(comment)
-    return (found.group(1), int(found.group(2))) if found else (None, 0)
+def read_mark(comment: str) -> tuple[str | None, int]:
+    """Return what was done to the job last and since when in epoch seconds; (None, 0) if nothing was done."""
+    match = _find_last_mark(comment) or _OLD_MARK.match(comment)
+    return (match.group(1), int(match.group(2))) if match else (None, 0)
 
 
-def merged(comment: str, what: str, since_s: int, why: str) -> str | None:
+def merge_mark(comment: str, what: str, since_s: int, why: str) -> str | None:
     """The comment with our mark in the place of our last one, or at its end; every other character stays.
 
     Parameters
@@ -35,17 +35,17 @@ def merged(comment: str, what: str, since_s: int, why: str) -> str | None:
     if "\0" in comment:
         return None
     plain = "".join(c if c.isascii() and c.isprintable() and c not in "\"'[]" else " " for c in why)
-    old = _last(comment)
+    old = _find_last_mark(comment)
     for mark in (f"[flitwatch {what} since={since_s} {plain[:250]}]", f"[flitwatch {what} since={since_s}]"):
         if old:
-            made = comment[: old.start()] + mark + comment[old.end() :]
+            merged_comment = comment[: old.start()] + mark + comment[old.end() :]
         else:
-            made = f"{comment} {mark}" if comment else mark
-        if len(made.encode(errors="surrogateescape")) <= MOST_BYTES:
-            return made
+            merged_comment = f"{comment} {mark}" if comment else mark
+        if len(merged_comment.encode(errors="surrogateescape")) <= MOST_BYTES:
+            return merged_comment
     return None
 
 
-def _last(comment: str) -> re.Match[str] | None:
-    found = list(_MARK.finditer(comment))
-    return found[-1] if found else None
+def _find_last_mark(comment: str) -> re.Match[str] | None:
+    matches = list(_MARK.finditer(comment))
+    return matches[-1] if matches else None

@@ -49,8 +49,8 @@ class Case:
         features = self.features if _FEATURES.fullmatch(self.features) else ""
         avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
         fields = (
-            _safe(self.application),
-            ANYBODY if self.user == ANYBODY else _safe(self.user),
+            _quote_name(self.application),
+            ANYBODY if self.user == ANYBODY else _quote_name(self.user),
             str(self.nodes),
             self.action,
             f"{self.retry_s:.0f}",
@@ -58,17 +58,17 @@ class Case:
             f"{self.slowdown:.4f}",
             features,
             avoid,
-            ",".join(f"{name if name == ANYBODY else _safe(name)}={count}" for name, count in self.room.items()),
+            ",".join(f"{name if name == ANYBODY else _quote_name(name)}={count}" for name, count in self.room.items()),
             quote(self.reason[:300], safe=" "),
         )
         return "\t".join(fields).replace("~", "%7E").encode() + b"\n"
 
 
-def _safe(name: str) -> str:
+def _quote_name(name: str) -> str:
     return quote(name, safe="+")
 
 
-def content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes:
+def format_content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes:
     """The file's bytes: `flitwatch-advice 1 WRITTEN LIMIT_S CASES ADLER32`, then the cases."""
     body, count = bytearray(), 0
     for case in cases:
@@ -80,7 +80,7 @@ def content(cases: Iterable[Case], now_s: float, limit_s: float) -> bytes:
     return b"flitwatch-advice 1 %d %d %d %d\n" % (now_s, limit_s, count, zlib.adler32(body)) + bytes(body)
 
 
-def write(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Replace the file whole: a reader sees the old one or the new one."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
@@ -91,7 +91,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Whether nobody else can put a file there.
+    """Check that only the user that runs the agent can write into the folder.
 
     Raises
     ------
@@ -99,8 +99,8 @@ def check_folder(folder: Path) -> None:
         Others may write into the folder: what stands there could be anybody's advice.
     """
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    held = folder.stat()
-    if held.st_uid != os.geteuid() or held.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise Forbidden(
             f"{folder} must belong to the user that runs the agent, and nobody else may write there",
             advice=f"chown it to SlurmUser and chmod 755 {folder}.",

@@ -13,14 +13,23 @@ from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
 from flitwatch_slurm.notes import Notes
 from flitwatch_slurm.pending_jobs import Limits
-from flitwatch_slurm.questions import AdviceState, Api, PlacedAdvice, Places, Question, features, host_list, places
+from flitwatch_slurm.questions import (
+    AdviceState,
+    Api,
+    PlacedAdvice,
+    Places,
+    Question,
+    find_places,
+    host_list,
+    join_features,
+)
 from flitwatch_slurm.trial import Trial
 
 log = logging.getLogger(__name__)
 
 
 class AgentRound(TypedDict):
-    """What one round wrote and did, as `--json` prints it.
+    """Result of one round: what it wrote and did, as `--json` prints it.
 
     Attributes
     ----------
@@ -85,17 +94,17 @@ class Agent:
                     "the API shows pseudonyms, which Slurm does not know: give the agent a token with scope names",
                     advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
                 )
-            where = places(state, cluster.nodes())
-            cases = self._cases(state, where) if self.trial is None else []
-            jobs = self._pending() if self.limits is not None else []
-            advised = self._about(where, jobs)
+            where = find_places(state, cluster.list_nodes())
+            cases = self._make_cases(state, where) if self.trial is None else []
+            jobs = self._load_pending() if self.limits is not None else []
+            advised = self._request_advice(where, jobs)
             if self.trial is not None and self.limits is not None:
                 limits = self.limits
                 advised = self.trial.split(
                     jobs, advised, lambda job, advice: pending_jobs.would_act(job, advice, where, limits)
                 )
             try:
-                advice_file.write(self.path, advice_file.content(cases, time.time(), self.limit_s))
+                advice_file.write_file(self.path, advice_file.format_content(cases, time.time(), self.limit_s))
             except OSError as problem:
                 raise Unavailable(
                     f"{self.path} cannot be written: {problem.strerror}",
@@ -112,7 +121,7 @@ class Agent:
             "pending": len(jobs),
         }
         if self.limits is not None:
-            done = pending_jobs.act(jobs, advised, where, self.limits, self._notes.marks)
+            done = pending_jobs.apply_advice(jobs, advised, where, self.limits, self._notes.marks)
             self._notes.keep()
             report["delayed"], report["preferred"], report["released"] = (
                 done["delayed"],
@@ -130,12 +139,12 @@ class Agent:
 
     def release(self, why: str) -> int:
         """End every delay that the agent or the plugin began; returns how many."""
-        count = pending_jobs.release_all(self._pending(), why, self._notes.marks)
+        count = pending_jobs.release_all(self._load_pending(), why, self._notes.marks)
         self._notes.keep()
         return count
 
-    def _pending(self) -> list[cluster.Pending]:
-        return self._notes.restored(cluster.pending())
+    def _load_pending(self) -> list[cluster.Pending]:
+        return self._notes.restored(cluster.list_pending())
 
     def _give_up(self) -> None:
         if self.limits is not None and time.monotonic() - self._answered_at > self.patience_s:
@@ -144,31 +153,31 @@ class Agent:
             except FlitwatchError as problem:
                 log.warning("delays stay: %s", problem)
 
-    def _fresh(self, advice: PlacedAdvice) -> bool:
+    def _is_usable(self, advice: PlacedAdvice) -> bool:
         return self.accept_stale or not advice.stale
 
-    def _cases(self, state: AdviceState, where: Places) -> list[Case]:
-        asked = [
+    def _make_cases(self, state: AdviceState, where: Places) -> list[Case]:
+        questions = [
             Question(user, item["application"], item["nodes"])
             for item in state["applications"]
             for user in (ANYBODY, *item["users"])
         ]
-        answers = self.api.ask(where, asked) if asked else []
+        answers = self.api.ask(where, questions) if questions else []
         return [
-            _case(question, advice, where)
-            for question, advice in zip(asked, answers, strict=True)
-            if advice.slowdown is not None and self._fresh(advice)
+            _make_case(question, advice, where)
+            for question, advice in zip(questions, answers, strict=True)
+            if advice.slowdown is not None and self._is_usable(advice)
         ]
 
-    def _about(self, where: Places, jobs: list[cluster.Pending]) -> list[PlacedAdvice | None]:
-        asked = [
+    def _request_advice(self, where: Places, jobs: list[cluster.Pending]) -> list[PlacedAdvice | None]:
+        questions = [
             Question(job.user or ANYBODY, job.application or ANYBODY, max(job.nodes, 1), job.deadline_s) for job in jobs
         ]
-        answers = self.api.ask(where, asked) if asked else []
-        return [advice if advice.slowdown is not None and self._fresh(advice) else None for advice in answers]
+        answers = self.api.ask(where, questions) if questions else []
+        return [advice if advice.slowdown is not None and self._is_usable(advice) else None for advice in answers]
 
 
-def _case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
+def _make_case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
     return Case(
         question.application,
         question.user,
@@ -177,7 +186,7 @@ def _case(question: Question, advice: PlacedAdvice, where: Places) -> Case:
         advice.retry_s,
         advice.usual_s,
         advice.slowdown or 0.0,
-        features(where, advice.chosen),
+        join_features(where, advice.chosen),
         host_list(where, advice.worse),
         where.room(advice.chosen),
         advice.reason,

@@ -75,7 +75,7 @@ class Node:
     partitions: set[str] = field(default_factory=set)
 
 
-def run(*argv: str) -> str:
+def run_text(*argv: str) -> str:
     """Standard output of a Slurm command as text; see `run_bytes`."""
     return run_bytes(*argv).decode(errors="replace")
 
@@ -101,24 +101,24 @@ def run_bytes(*argv: str) -> bytes:
     return done.stdout
 
 
-def nodes() -> dict[str, Node]:
+def list_nodes() -> dict[str, Node]:
     """Nodes that jobs could run on."""
-    found: dict[str, Node] = {}
-    for line in run("sinfo", "-h", "-N", "-o", "%N %T %P %f").splitlines():
+    node_by_name: dict[str, Node] = {}
+    for line in run_text("sinfo", "-h", "-N", "-o", "%N %T %P %f").splitlines():
         name, state, partition, features = (*line.split(None, 3), "", "", "")[:4]
         if not name or _UNUSABLE.search(state):
             continue
-        held = found.setdefault(name, Node(_features(features)))
+        node = node_by_name.setdefault(name, Node(_parse_features(features)))
         # The default partition has a star behind its name.
-        held.partitions.update({partition.rstrip("*"), DEFAULT} if partition.endswith("*") else {partition})
-    return found
+        node.partitions.update({partition.rstrip("*"), DEFAULT} if partition.endswith("*") else {partition})
+    return node_by_name
 
 
-def _features(text: str) -> frozenset[str]:
+def _parse_features(text: str) -> frozenset[str]:
     return frozenset(feature for feature in text.split(",") if feature not in ("", "(null)"))
 
 
-def pending() -> list[Pending]:
+def list_pending() -> list[Pending]:
     """Jobs that wait. As JSON: a job's name or comment may hold anything, also what looks like a field of the text forms."""
     return read_pending(run_bytes("squeue", "--json"))
 
@@ -132,12 +132,12 @@ def read_pending(told: str | bytes) -> list[Pending]:
         It is no list of jobs as Slurm 21.08 and newer write it.
     """
     try:
-        return [_pending(job) for job in _decoded(told)["jobs"] if "PENDING" in job["job_state"]]
+        return [_make_pending(job) for job in _decode_json(told)["jobs"] if "PENDING" in job["job_state"]]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise Unavailable("squeue --json gave no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
 
 
-def _decoded(told: str | bytes) -> Any:
+def _decode_json(told: str | bytes) -> Any:
     try:
         return orjson.loads(told)
     except ValueError:
@@ -147,17 +147,17 @@ def _decoded(told: str | bytes) -> Any:
         return json.loads(told.decode(errors="surrogateescape"), strict=False)
 
 
-def _pending(job: dict[str, Any]) -> Pending:
+def _make_pending(job: dict[str, Any]) -> Pending:
     noted = job["admin_comment"] or ""
-    mark, since_s = admin_comment.read(noted)
-    comment = _text(job["comment"])
+    mark, since_s = admin_comment.read_mark(noted)
+    comment = _parse_text(job["comment"])
     application = _APPLICATION.search(comment)
     return Pending(
         str(job["job_id"]),
         job["user_name"] or "",
-        max(1, _number(job["node_count"])),
+        max(1, _parse_number(job["node_count"])),
         job["state_reason"],
-        _number(job["deadline"]) or None,
+        _parse_number(job["deadline"]) or None,
         mark,
         since_s,
         application.group(1) if application else job["name"] or "",
@@ -165,35 +165,35 @@ def _pending(job: dict[str, Any]) -> Pending:
         job.get("prefer") or "",
         job["excluded_nodes"] or "",
         job["partition"] or "",
-        any(job.get(name) for name in _WISHES) or any(_number(job.get(name)) for name in _SIZES),
+        any(job.get(name) for name in _WISHES) or any(_parse_number(job.get(name)) for name in _SIZES),
         noted,
-        _number(job.get("eligible_time")),
-        any(_number(job.get(name)) for name in ("array_job_id", "het_job_id")),
+        _parse_number(job.get("eligible_time")),
+        any(_parse_number(job.get(name)) for name in ("array_job_id", "het_job_id")),
     )
 
 
-def _number(value: Any) -> int:
+def _parse_number(value: Any) -> int:
     # Newer versions write {"set", "infinite", "number"}.
     if isinstance(value, dict):
         value = value["number"] if value.get("set") else 0
     return int(value or 0)
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     # Newer versions keep a job's comments in an object.
     return (value.get("job") if isinstance(value, dict) else value) or ""
 
 
-def update(job_id: str, **changes: str) -> None:
+def update_job(job_id: str, **changes: str) -> None:
     """`scontrol update` of one job."""
-    run("scontrol", "update", f"JobId={job_id}", *(f"{name}={value}" for name, value in changes.items()))
+    run_text("scontrol", "update", f"JobId={job_id}", *(f"{name}={value}" for name, value in changes.items()))
 
 
-def hold(job_id: str) -> None:
+def hold_job(job_id: str) -> None:
     """Hold a job until it is released."""
-    run("scontrol", "hold", job_id)
+    run_text("scontrol", "hold", job_id)
 
 
-def release(job_id: str) -> None:
+def release_job(job_id: str) -> None:
     """Let a held job go."""
-    run("scontrol", "release", job_id)
+    run_text("scontrol", "release", job_id)

@@ -1,4 +1,4 @@
-"""What was done to jobs that wait, noted beside the file of advice: another tool may write over the mark in a job's admin comment."""
+"""Notes of what was done to pending jobs, kept next to the advice file: another tool may overwrite the mark in a job's admin comment."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class Notes:
         """The notes beside a file of advice; none where there are none that can be read."""
         path = advice.with_name(f"{advice.name}.jobs")
         try:
-            kept = path.read_bytes()
-            marks = {str(job): (str(what), int(since)) for job, (what, since) in orjson.loads(kept).items()}
+            content = path.read_bytes()
+            marks = {str(job): (str(what), int(since)) for job, (what, since) in orjson.loads(content).items()}
         except FileNotFoundError:
             return cls(path)
         except (OSError, ValueError, TypeError, AttributeError) as problem:
             log.warning("%s cannot be read: jobs whose mark is gone are not ours: %s", path, problem)
             return cls(path)
-        return cls(path, marks, kept)
+        return cls(path, marks, content)
 
     def restored(self, jobs: Sequence[Pending]) -> list[Pending]:
         """The jobs, with the mark that was noted where their comment has none; jobs that wait no longer are forgotten."""
-        found = []
+        marked_jobs = []
         for job in jobs:
             noted = self.marks.get(job.job_id) if job.mark is None else None
-            found.append(job if noted is None else replace(job, mark=noted[0], since_s=noted[1]))
-        self.marks = {job.job_id: (job.mark, job.since_s) for job in found if job.mark is not None}
-        return found
+            marked_jobs.append(job if noted is None else replace(job, mark=noted[0], since_s=noted[1]))
+        self.marks = {job.job_id: (job.mark, job.since_s) for job in marked_jobs if job.mark is not None}
+        return marked_jobs
 
     def keep(self) -> None:
         """Write them to their file. What cannot be written is held in memory alone."""
@@ -58,7 +58,7 @@ class Notes:
         if data == self._kept:
             return
         try:
-            advice_file.write(self.path, data)
+            advice_file.write_file(self.path, data)
             self._kept = data
         except OSError as problem:
             log.warning("%s cannot be written: %s", self.path, problem.strerror)

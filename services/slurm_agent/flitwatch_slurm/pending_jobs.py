@@ -11,7 +11,7 @@ from typing import TypedDict
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_slurm import admin_comment, cluster
 from flitwatch_slurm.cluster import Pending
-from flitwatch_slurm.questions import PlacedAdvice, Places, features, host_list
+from flitwatch_slurm.questions import PlacedAdvice, Places, host_list, join_features
 
 log = logging.getLogger(__name__)
 #: Jobs that wait for another cause are left alone.
@@ -20,7 +20,7 @@ ORDINARY = frozenset({"Priority", "Resources", "None", "BeginTime", "JobHeldAdmi
 
 @dataclass(frozen=True)
 class Limits:
-    """How far the agent may go.
+    """Limits of the agent's actions.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Limits:
 
 
 class Changes(TypedDict):
-    """How many jobs were delayed, were given a preference, and were released."""
+    """Numbers of jobs that were delayed, given a preference, and released."""
 
     delayed: int
     preferred: int
@@ -50,7 +50,7 @@ class Changes(TypedDict):
 Marks = MutableMapping[str, tuple[str, int]]
 
 
-def act(
+def apply_advice(
     jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits, marks: Marks
 ) -> Changes:
     """Change the jobs as advised; None: there is no advice for it now."""
@@ -68,17 +68,17 @@ def act(
                 and _may_wait(job, now, limits)
                 and done["delayed"] < limits.most_jobs
             ):
-                done["delayed"] += _delay(job, advice, now, limits, marks)
+                done["delayed"] += _delay_job(job, advice, now, limits, marks)
                 continue
             if job.mark == "delay":
-                _release(
+                _release_job(
                     job,
                     now,
                     "advice changed" if _may_wait(job, now, limits) else f"it waited {limits.most_delay_s:.0f} s",
                     marks,
                 )
                 done["released"] += 1
-            done["preferred"] += _place(job, advice, where, now, limits, marks)
+            done["preferred"] += _set_preference(job, advice, where, now, limits, marks)
         except FlitwatchError as problem:
             # The job may have started or ended in the meantime.
             log.warning("job %s: %s", job.job_id, problem)
@@ -86,10 +86,10 @@ def act(
 
 
 def would_act(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> bool:
-    """Whether `act` would change a job that it has not changed before, but for the number of jobs that are delayed at once."""
+    """Return whether `apply_advice` would change a job that it has not changed before, ignoring the limit on jobs delayed at once."""
     if _is_left_alone(job):
         return False
-    return advice.action == "delay" or any(_wanted(job, advice, where, limits))
+    return advice.action == "delay" or any(_choose_preference(job, advice, where, limits))
 
 
 def _is_left_alone(job: Pending) -> bool:
@@ -104,13 +104,13 @@ def _is_left_alone(job: Pending) -> bool:
 
 def release_all(jobs: Sequence[Pending], why: str, marks: Marks) -> int:
     """End every delay that the agent or the plugin began."""
-    held = [job for job in jobs if job.mark == "delay" and job.reason in ORDINARY]
-    for job in held:
+    delayed_jobs = [job for job in jobs if job.mark == "delay" and job.reason in ORDINARY]
+    for job in delayed_jobs:
         try:
-            _release(job, int(time.time()), why, marks)
+            _release_job(job, int(time.time()), why, marks)
         except FlitwatchError as problem:
             log.warning("job %s: %s", job.job_id, problem)
-    return len(held)
+    return len(delayed_jobs)
 
 
 def _may_wait(job: Pending, now: int, limits: Limits) -> bool:
@@ -118,70 +118,72 @@ def _may_wait(job: Pending, now: int, limits: Limits) -> bool:
     return job.mark != "released" and (job.mark != "delay" or now - job.since_s < limits.most_delay_s)
 
 
-def _delay(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, marks: Marks) -> bool:
-    noted = _noted(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason, marks)
+def _delay_job(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, marks: Marks) -> bool:
+    noted = _mark_change(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason, marks)
     if noted is None and job.mark != "delay":
         # Without our mark nobody would know later that the delay is ours to end.
         return False
     if limits.hold:
         is_held = job.reason == "JobHeldAdmin"
-        if noted and (not is_held or admin_comment.read(job.admin_comment)[0] is None):
-            cluster.update(job.job_id, **noted)
+        if noted and (not is_held or admin_comment.read_mark(job.admin_comment)[0] is None):
+            cluster.update_job(job.job_id, **noted)
         if not is_held:
-            cluster.hold(job.job_id)
+            cluster.hold_job(job.job_id)
         return True
-    cluster.update(job.job_id, StartTime=_local(now + limits.lapse_s), **noted or {})
+    cluster.update_job(job.job_id, StartTime=_format_local(now + limits.lapse_s), **noted or {})
     return True
 
 
-def _release(job: Pending, now: int, why: str, marks: Marks) -> None:
+def _release_job(job: Pending, now: int, why: str, marks: Marks) -> None:
     if job.reason == "JobHeldAdmin":
-        cluster.release(job.job_id)
-    noted = _noted(job, "released", now, f"after {now - job.since_s} s: {why}", marks)
-    cluster.update(job.job_id, StartTime="now", **noted or {})
+        cluster.release_job(job.job_id)
+    noted = _mark_change(job, "released", now, f"after {now - job.since_s} s: {why}", marks)
+    cluster.update_job(job.job_id, StartTime="now", **noted or {})
     log.info("job %s: released after %d s: %s", job.job_id, now - job.since_s, why)
 
 
-def _place(job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits, marks: Marks) -> bool:
+def _set_preference(
+    job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits, marks: Marks
+) -> bool:
     """Set, change or remove the preference; a user's own stays."""
     own = job.mark == "prefer"
     if ((job.prefer or job.exclude) and not own) or job.own_wishes:
         return False
-    wanted, worse = ("", "") if advice is None else _wanted(job, advice, where, limits)
-    if own and not wanted and not worse:
-        noted = _noted(job, "released", now, "no nodes are preferred now", marks)
-        cluster.update(job.job_id, Prefer="", ExcNodeList="", **noted or {})
+    preference, worse = ("", "") if advice is None else _choose_preference(job, advice, where, limits)
+    if own and not preference and not worse:
+        noted = _mark_change(job, "released", now, "no nodes are preferred now", marks)
+        cluster.update_job(job.job_id, Prefer="", ExcNodeList="", **noted or {})
         return False
-    if (wanted and job.prefer != wanted) or (worse and job.exclude != worse):
+    if (preference and job.prefer != preference) or (worse and job.exclude != worse):
         assert advice is not None
-        noted = _noted(job, "prefer", now, advice.reason, marks)
+        noted = _mark_change(job, "prefer", now, advice.reason, marks)
         if noted is None:
             return False
-        change = {"Prefer": wanted} if wanted else {"ExcNodeList": worse}
-        cluster.update(job.job_id, **change, **noted)
+        change = {"Prefer": preference} if preference else {"ExcNodeList": worse}
+        cluster.update_job(job.job_id, **change, **noted)
         return True
     return False
 
 
-def _wanted(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
+def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -> tuple[str, str]:
     """Features to prefer, or else nodes to exclude; both empty where nothing is preferred or the user has wishes."""
     users_own = job.own_wishes or ((job.prefer or job.exclude) and job.mark != "prefer")
     if advice.action != "prefer" or users_own or where.room(advice.chosen).get(job.partition, 0) < job.nodes:
         return "", ""
-    wanted = features(where, advice.chosen)
-    return wanted, host_list(where, advice.worse) if not wanted and limits.exclude else ""
+    preference = join_features(where, advice.chosen)
+    return preference, host_list(where, advice.worse) if not preference and limits.exclude else ""
 
 
-def _noted(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
+def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
     """The change of the admin comment that leaves our mark beside other tools' text: empty where it is there already, None where it has no place there."""
-    made = admin_comment.merged(job.admin_comment, what, since, why)
-    if made is not None or job.mark is not None:
+    comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
+    if comment is not None or job.mark is not None:
         marks[job.job_id] = what, since
-    if made is None:
+    if comment is None:
         log.warning("job %s: the admin comment of another tool leaves no place for a mark and stays", job.job_id)
         return None
-    return {} if made == job.admin_comment else {"AdminComment": made}
+    return {} if comment == job.admin_comment else {"AdminComment": comment}
 
 
-def _local(epoch_s: float) -> str:
+def _format_local(epoch_s: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(epoch_s))

@@ -1,4 +1,4 @@
-"""What the agent asks the API: batches of jobs with one candidate a group of the fabric."""
+"""Questions of the agent to the API: batches of jobs with one candidate a group of the fabric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import httpx
 import orjson
 
 from flitwatch_domain.errors import Unavailable
-from flitwatch_domain.hostlist import compress, expand
+from flitwatch_domain.hostlist import compress_hosts, expand_hosts
 from flitwatch_slurm.cluster import Node
 
 #: Limits of POST /advice/batch and of one question.
@@ -24,7 +24,7 @@ ANSWER_LIMIT_S, MOST_ANSWER_BYTES = 10.0, 64 << 20
 
 @dataclass(frozen=True)
 class Places:
-    """Where jobs could run.
+    """Nodes on which jobs could run.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class GroupNodes(TypedDict):
 
 
 class AdviceState(TypedDict):
-    """What the agent reads of `GET /advice/state`."""
+    """Fields of `GET /advice/state` that the agent reads."""
 
     applications: list[KnownApplication]
     groups: list[GroupNodes]
@@ -114,21 +114,21 @@ class _Job(TypedDict):
     deadline: NotRequired[str]
 
 
-def places(state: AdviceState, usable: dict[str, Node]) -> Places:
+def find_places(state: AdviceState, usable: dict[str, Node]) -> Places:
     """Groups of the fabric that knows most of Slurm's nodes, with the features that tell them apart."""
     fabrics: dict[int, dict[int, list[str]]] = {}
     for group in state["groups"]:
-        held = [node for node in expand(group["nodes"]) if node in usable]
-        if held:
-            fabrics.setdefault(group["fabric_id"], {})[group["group"]] = held
+        usable_nodes = [node for node in expand_hosts(group["nodes"]) if node in usable]
+        if usable_nodes:
+            fabrics.setdefault(group["fabric_id"], {})[group["group"]] = usable_nodes
     if not fabrics:
         return Places([], [], usable)
     chosen = max(fabrics.values(), key=lambda groups: sum(len(nodes) for nodes in groups.values()))
     groups = sorted(chosen.values(), key=lambda nodes: (-len(nodes), nodes[0]))
-    return Places(groups, [_feature(nodes, usable) for nodes in groups], usable)
+    return Places(groups, [_choose_feature(nodes, usable) for nodes in groups], usable)
 
 
-def _feature(group: list[str], usable: dict[str, Node]) -> str:
+def _choose_feature(group: list[str], usable: dict[str, Node]) -> str:
     inside = frozenset.intersection(*(usable[node].features for node in group))
     others = usable.keys() - set(group)
     own = inside.difference(*(usable[node].features for node in others)) if others else inside
@@ -151,7 +151,7 @@ class Api:
         )
 
     def state(self) -> AdviceState:
-        """What advice knows.
+        """Load the state of advice: applications, groups of the fabric, and whether names are pseudonyms.
 
         Raises
         ------
@@ -159,25 +159,25 @@ class Api:
             The API does not answer, refuses, or answers something else.
         """
         path = "/advice/state"
-        told = self._answer("GET", path)
+        answer = self._request_json("GET", path)
         try:
             return {
                 "applications": [
                     {
-                        "application": str(one["application"]),
-                        "nodes": int(one["nodes"]),
-                        "users": list(map(str, one["users"])),
+                        "application": str(item["application"]),
+                        "nodes": int(item["nodes"]),
+                        "users": list(map(str, item["users"])),
                     }
-                    for one in told["applications"]
+                    for item in answer["applications"]
                 ],
                 "groups": [
-                    {"fabric_id": int(one["fabric_id"]), "group": int(one["group"]), "nodes": str(one["nodes"])}
-                    for one in told["groups"]
+                    {"fabric_id": int(item["fabric_id"]), "group": int(item["group"]), "nodes": str(item["nodes"])}
+                    for item in answer["groups"]
                 ],
-                "pseudonyms": bool(told["pseudonyms"]),
+                "pseudonyms": bool(answer["pseudonyms"]),
             }
         except (LookupError, TypeError, ValueError, AttributeError):
-            raise _foreign(path) from None
+            raise _foreign_answer_error(path) from None
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
         """Answers in the order of the questions.
@@ -188,19 +188,21 @@ class Api:
             The API does not answer, refuses, or answers something else.
         """
         path = "/advice/batch"
-        found: list[PlacedAdvice] = []
+        advice_list: list[PlacedAdvice] = []
         for at in range(0, len(questions), BATCH):
             part = questions[at : at + BATCH]
-            asked = [where.candidates(question.nodes) for question in part]
-            jobs = [_job(question, where, groups) for question, groups in zip(part, asked, strict=True)]
-            told = self._answer("POST", path, {"jobs": jobs})
+            candidates = [where.candidates(question.nodes) for question in part]
+            jobs = [_format_job(question, where, groups) for question, groups in zip(part, candidates, strict=True)]
+            answer = self._request_json("POST", path, {"jobs": jobs})
             try:
-                found += [_advised(item, groups) for item, groups in zip(told["items"], asked, strict=True)]
+                advice_list += [
+                    _parse_advice(item, groups) for item, groups in zip(answer["items"], candidates, strict=True)
+                ]
             except (LookupError, TypeError, ValueError, AttributeError):
-                raise _foreign(path) from None
-        return found
+                raise _foreign_answer_error(path) from None
+        return advice_list
 
-    def _answer(self, method: str, path: str, body: Any = None) -> Any:
+    def _request_json(self, method: str, path: str, body: Any = None) -> Any:
         until, text = time.monotonic() + ANSWER_LIMIT_S, bytearray()
         try:
             with self._http.stream(method, path, json=body) as answer:
@@ -219,22 +221,22 @@ class Api:
                 advice="Give it a token that holds: flitwatch tokens create slurm --scope read --scope names --scope advice; --token-file.",
             )
         if answer.status_code != 200:
-            said = text[:200].decode(errors="replace")
-            raise Unavailable(f"the API answers {answer.status_code} to {method} {path}: {said}")
+            excerpt = text[:200].decode(errors="replace")
+            raise Unavailable(f"the API answers {answer.status_code} to {method} {path}: {excerpt}")
         try:
             return orjson.loads(text)
         except ValueError:
-            raise _foreign(path) from None
+            raise _foreign_answer_error(path) from None
 
 
-def _foreign(path: str) -> Unavailable:
+def _foreign_answer_error(path: str) -> Unavailable:
     return Unavailable(
         f"what answers at {path} is not the API that this agent knows",
         advice="See whether --api is Flitwatch's address, and whether both are of one version.",
     )
 
 
-def _job(question: Question, where: Places, groups: list[int]) -> _Job:
+def _format_job(question: Question, where: Places, groups: list[int]) -> _Job:
     # The API sees nodes by their groups, so one node stands for each; a job that no group holds alone spans all of them.
     lists = [[where.groups[at][0]] for at in groups] or [[nodes[0] for nodes in where.groups]]
     job: _Job = {
@@ -249,13 +251,13 @@ def _job(question: Question, where: Places, groups: list[int]) -> _Job:
     return job
 
 
-def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
+def _parse_advice(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
     """An answer in terms of the places; LookupError, TypeError, ValueError or AttributeError where it is none."""
     if item["action"] not in ("start", "delay", "prefer"):
         raise ValueError(item["action"])
     expected = item["expected_slowdown"]
-    told = next((r["text"] for r in item["reasons"] if r["kind"] in ("blamed_user", "congestion")), None)
-    reason = told or next((r["text"] for r in item["reasons"]), "")
+    cause_text = next((r["text"] for r in item["reasons"] if r["kind"] in ("blamed_user", "congestion")), None)
+    reason = cause_text or next((r["text"] for r in item["reasons"]), "")
     chosen, worse = [], []
     if item["action"] == "prefer" and groups:
         preferred = item["candidates"][item["preferred"]]["expected_slowdown"]
@@ -282,7 +284,7 @@ def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
     )
 
 
-def features(where: Places, groups: list[int]) -> str:
+def join_features(where: Places, groups: list[int]) -> str:
     """The features of groups as Slurm's `prefer` takes them; empty where one has none of its own."""
     names = [where.features[at] for at in groups]
     return "|".join(names) if names and all(names) else ""
@@ -290,4 +292,4 @@ def features(where: Places, groups: list[int]) -> str:
 
 def host_list(where: Places, groups: list[int]) -> str:
     """The nodes of groups."""
-    return compress(node for at in groups for node in where.groups[at])
+    return compress_hosts(node for at in groups for node in where.groups[at])

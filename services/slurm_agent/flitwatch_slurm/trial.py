@@ -24,7 +24,7 @@ from flitwatch_slurm.questions import PlacedAdvice
 
 @dataclass(frozen=True)
 class Header:
-    """What every draw of a trial rests on."""
+    """Parameters of every draw of a trial."""
 
     salt: str
     share: float
@@ -56,15 +56,15 @@ class Trial:
             The file is no trial's, or of another share.
         """
         if path.exists() and path.stat().st_size:
-            header, participants, _ = read(path)
+            header, participants, _ = read_record(path)
             if header.share != share:
                 raise BadInput(
                     f"the trial in {path} gives advice to {header.share:g} of the jobs, not to {share:g}",
                     advice="Another share is another trial: name another --trial-file.",
                 )
-            return cls(path, header, {one.job_id: one.advised for one in participants})
+            return cls(path, header, {participant.job_id: participant.advised for participant in participants})
         header = Header(secrets.token_hex(16), share, time.time())
-        _append(path, [{"trial": 1, **asdict(header)}], os.O_RDWR | os.O_CREAT)
+        _append_lines(path, [{"trial": 1, **asdict(header)}], os.O_RDWR | os.O_CREAT)
         return cls(path, header)
 
     def split(
@@ -79,7 +79,7 @@ class Trial:
             # The accounting has a job for each task of an array: one draw for all of them would be no draw of theirs.
             may_take_part = job.mark is None and not job.of_several and job.job_id not in self.drawn
             if may_take_part and advice is not None and would_act(job, advice):
-                one = Participant(
+                participant = Participant(
                     job_id=job.job_id,
                     advised=is_advised(self.header.salt, job.job_id, self.header.share),
                     application=job.application,
@@ -89,13 +89,13 @@ class Trial:
                     usual_s=advice.usual_s,
                     at_s=time.time(),
                 )
-                self.drawn[job.job_id] = one.advised
-                lines.append(asdict(one))
+                self.drawn[job.job_id] = participant.advised
+                lines.append(asdict(participant))
             out.append(advice if self.drawn.get(job.job_id, job.mark is not None) else None)
         if lines:
             # On disk before any job is changed: a draw that is lost could be taken again.
             try:
-                _append(self.path, lines, os.O_RDWR)
+                _append_lines(self.path, lines, os.O_RDWR)
             except OSError as problem:
                 for line in lines:
                     del self.drawn[line["job_id"]]
@@ -106,7 +106,7 @@ class Trial:
         return out
 
 
-def read(path: Path) -> tuple[Header, list[Participant], int]:
+def read_record(path: Path) -> tuple[Header, list[Participant], int]:
     """A trial's record: its header, its participants, and how many lines were torn by a crash.
 
     Raises
@@ -131,34 +131,40 @@ def read(path: Path) -> tuple[Header, list[Participant], int]:
             raise ValueError
     except (ValueError, LookupError, TypeError):
         raise BadInput(f"{path} is no record of a trial", advice="flitwatch agent slurm --trial writes one.") from None
-    found: dict[str, Participant] = {}
+    participants: dict[str, Participant] = {}
     torn = 0
     for number, line in enumerate(lines[1:], 2):
         if not line:
             continue
         try:
-            one = _participant(orjson.loads(line))
+            participant = _parse_participant(orjson.loads(line))
         except (ValueError, TypeError):
             torn += 1
             continue
-        if one.advised is not is_advised(header.salt, one.job_id, header.share):
-            raise BadInput(f"line {number} of {path}: job {one.job_id} is not in the half that was drawn for it")
-        found.setdefault(one.job_id, one)
-    return header, list(found.values()), torn
+        if participant.advised is not is_advised(header.salt, participant.job_id, header.share):
+            raise BadInput(
+                f"line {number} of {path}: job {participant.job_id} is not in the half that was drawn for it"
+            )
+        participants.setdefault(participant.job_id, participant)
+    return header, list(participants.values()), torn
 
 
-def _participant(said: dict[str, Any]) -> Participant:
+def _parse_participant(said: dict[str, Any]) -> Participant:
     """A line as a participant; ValueError or TypeError where a value is of another kind than was written."""
-    one = Participant(**said)
-    numbers = (one.slowdown, one.at_s, one.usual_s)
+    participant = Participant(**said)
+    numbers = (participant.slowdown, participant.at_s, participant.usual_s)
     if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
         raise ValueError("a number is none")
-    if not (isinstance(one.job_id, str) and isinstance(one.advised, bool) and isinstance(one.nodes, int)):
+    if not (
+        isinstance(participant.job_id, str)
+        and isinstance(participant.advised, bool)
+        and isinstance(participant.nodes, int)
+    ):
         raise TypeError("a job's id, half or nodes are of another kind")
-    return one
+    return participant
 
 
-def _append(path: Path, lines: Sequence[dict[str, Any]], how: int) -> None:
+def _append_lines(path: Path, lines: Sequence[dict[str, Any]], how: int) -> None:
     with open(os.open(path, how | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab") as file:
         # A line that a crash tore ends here, so that it spoils no other.
         torn = file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n"

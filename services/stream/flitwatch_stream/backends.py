@@ -1,4 +1,4 @@
-"""Which backend a log's URL names."""
+"""Choice of the backend from a log's URL."""
 
 from __future__ import annotations
 

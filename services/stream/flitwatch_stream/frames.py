@@ -1,4 +1,4 @@
-"""How the table backend lays records into one batch: a fixed head, then key, value and headers, record after record; the batch compressed."""
+"""Batch format of the table backend: each record a fixed head, then key, value and headers, record after record; the batch is compressed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEAD = struct.Struct("<qiiH")
 _HEADER = struct.Struct("<HI")
 
 
-def encode(timestamp_ms: int, key: bytes | None, value: bytes, headers: Iterable[tuple[str, bytes]]) -> bytes:
+def encode_record(timestamp_ms: int, key: bytes | None, value: bytes, headers: Iterable[tuple[str, bytes]]) -> bytes:
     """Return one record's frame."""
     parts: list[bytes] = [b"", key or b"", value]
     count = 0
@@ -36,7 +36,7 @@ def encode(timestamp_ms: int, key: bytes | None, value: bytes, headers: Iterable
     return b"".join(parts)
 
 
-def pack(frames: bytes) -> tuple[int, bytes]:
+def pack_batch(frames: bytes) -> tuple[int, bytes]:
     """Return the encoding and the payload under which a batch's frames are stored."""
     if len(frames) < _LEAST_BYTES:
         return PLAIN, frames
@@ -44,7 +44,7 @@ def pack(frames: bytes) -> tuple[int, bytes]:
     return (ZSTD, packed) if len(packed) < len(frames) else (PLAIN, frames)
 
 
-def unpack(encoding: int, payload: bytes) -> bytes:
+def unpack_batch(encoding: int, payload: bytes) -> bytes:
     """Return a batch's frames. ValueError where they cannot be had."""
     if encoding != ZSTD:
         return payload
@@ -59,18 +59,20 @@ def unpack(encoding: int, payload: bytes) -> bytes:
         raise ValueError(str(problem)) from problem
 
 
-def read(topic: str, partition: int, base_offset: int, records: int, encoding: int, payload: bytes) -> list[Record]:
+def read_batch(
+    topic: str, partition: int, base_offset: int, records: int, encoding: int, payload: bytes
+) -> list[Record]:
     """Return the records of a stored batch in order; where it cannot be read, one in their place that says so (`topics.DAMAGED`)."""
     try:
-        return decode(topic, partition, base_offset, records, unpack(encoding, payload))
+        return decode_batch(topic, partition, base_offset, records, unpack_batch(encoding, payload))
     except (ValueError, struct.error) as problem:
         why = f"a batch of {records} records of the log cannot be read: {problem}"
         return [Record(topic, partition, base_offset, -1, None, payload, [(DAMAGED, why.encode())])]
 
 
-def decode(topic: str, partition: int, base_offset: int, records: int, payload: bytes) -> list[Record]:
+def decode_batch(topic: str, partition: int, base_offset: int, records: int, payload: bytes) -> list[Record]:
     """Return the records of a batch in order."""
-    found = []
+    batch_records = []
     at = 0
     unpack, head = _HEAD.unpack_from, _HEAD.size
     for offset in range(base_offset, base_offset + records):
@@ -90,5 +92,5 @@ def decode(topic: str, partition: int, base_offset: int, records: int, payload: 
             at += name_bytes
             headers.append((name, payload[at : at + content_bytes]))
             at += content_bytes
-        found.append(Record(topic, partition, offset, timestamp_ms, key, value, headers))
-    return found
+        batch_records.append(Record(topic, partition, offset, timestamp_ms, key, value, headers))
+    return batch_records

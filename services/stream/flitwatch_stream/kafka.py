@@ -9,7 +9,14 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from flitwatch_domain.errors import NotFound
-from flitwatch_stream.kafka_client import CALL_TIMEOUT_S, brokers_of, metadata, new_client, unavailable, watermarks
+from flitwatch_stream.kafka_client import (
+    CALL_TIMEOUT_S,
+    brokers_of,
+    fetch_metadata,
+    fetch_watermarks,
+    make_unavailable,
+    new_client,
+)
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
@@ -30,7 +37,7 @@ class KafkaLog(Log):
         self.brokers = brokers_of(url)
         self._admin: AdminClient | None = None
 
-    def _client(self) -> AdminClient:
+    def _get_admin(self) -> AdminClient:
         if self._admin is None:
             self._admin = new_client(AdminClient, self.brokers)
         return self._admin
@@ -55,28 +62,28 @@ class KafkaLog(Log):
         return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
 
     def identity(self) -> str:
-        found = metadata(self._client(), self.brokers).cluster_id
-        if not found:
-            raise unavailable(self.brokers, "it does not say which cluster it is")
-        return f"kafka:{found}"
+        cluster_id = fetch_metadata(self._get_admin(), self.brokers).cluster_id
+        if not cluster_id:
+            raise make_unavailable(self.brokers, "it does not say which cluster it is")
+        return f"kafka:{cluster_id}"
 
     def topics(self) -> dict[str, int]:
-        found = metadata(self._client(), self.brokers).topics
-        return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not name.startswith("__")}
+        by_name = fetch_metadata(self._get_admin(), self.brokers).topics
+        return {name: len(topic.partitions) for name, topic in sorted(by_name.items()) if not name.startswith("__")}
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         # -1: the broker's own replication factor, which a site has set for its number of brokers.
         topic = NewTopic(name, num_partitions=partitions or DEFAULT_PARTITIONS, replication_factor=-1)
-        request = self._client().create_topics(
+        request = self._get_admin().create_topics(
             [topic], operation_timeout=CALL_TIMEOUT_S, request_timeout=CALL_TIMEOUT_S
         )[name]
         try:
             request.result(timeout=CALL_TIMEOUT_S + 5)
         except KafkaException as problem:
             if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise unavailable(self.brokers, problem, self._client()) from None
+                raise make_unavailable(self.brokers, problem, self._get_admin()) from None
         except TimeoutError as problem:
-            raise unavailable(self.brokers, problem, self._client()) from None
+            raise make_unavailable(self.brokers, problem, self._get_admin()) from None
 
     def end_offsets(self, topic: str) -> list[int]:
         partitions = self.topics().get(topic)
@@ -84,7 +91,7 @@ class KafkaLog(Log):
             raise NotFound(f"no topic {topic!r}")
         reader = new_client(RdConsumer, self.brokers, {"group.id": "flitwatch-offsets"})
         try:
-            return [watermarks(reader, self.brokers, topic, p)[1] for p in range(partitions)]
+            return [fetch_watermarks(reader, self.brokers, topic, p)[1] for p in range(partitions)]
         finally:
             reader.close()
 

@@ -1,4 +1,4 @@
-"""What every client of Kafka needs: the brokers of a URL, how it reconnects, and what a failed call means."""
+"""Common parts of all Kafka clients: the brokers of a URL, reconnection, and the errors of failed calls."""
 
 from __future__ import annotations
 
@@ -52,25 +52,31 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
     BadInput
         The site's properties cannot be read, or librdkafka does not take them.
     """
-    site = kafka_site.properties()
-    answered(brokers)
-    whole = {"bootstrap.servers": brokers, "error_cb": watcher(brokers), **RECONNECT, **(settings or {}), **site}
+    site = kafka_site.load_properties()
+    clear_refusal(brokers)
+    whole = {
+        "bootstrap.servers": brokers,
+        "error_cb": make_error_watcher(brokers),
+        **RECONNECT,
+        **(settings or {}),
+        **site,
+    }
     try:
         return make(whole)
     except KafkaException as problem:
         if not site:
             raise
-        said = problem.args[0].str()
+        message = problem.args[0].str()
         for value in filter(None, site.values()):
             # librdkafka quotes what it refuses; a password may stand on the wrong line.
-            said = said.replace(f'"{value}"', "(not shown)")
+            message = message.replace(f'"{value}"', "(not shown)")
         raise BadInput(
-            f"Kafka's client does not take the site's properties: {said}",
+            f"Kafka's client does not take the site's properties: {message}",
             advice=f"Correct the file that {kafka_site.VARIABLE} names.",
         ) from None
 
 
-def watcher(brokers: str) -> Callable[[KafkaError], None]:
+def make_error_watcher(brokers: str) -> Callable[[KafkaError], None]:
     """Notes why brokers refuse a client. Of all else librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
 
     def note(problem: KafkaError) -> None:
@@ -81,36 +87,36 @@ def watcher(brokers: str) -> Callable[[KafkaError], None]:
     return note
 
 
-def metadata(admin: AdminClient, brokers: str) -> Any:
-    """What brokers say of themselves and their topics; a client that they refuse is told so after two seconds, not at the time limit."""
+def fetch_metadata(admin: AdminClient, brokers: str) -> Any:
+    """Fetch what brokers report of themselves and their topics; for a client that they refuse, fail after two seconds, not at the time limit."""
     for limit_s in (REFUSED_S, CALL_TIMEOUT_S - REFUSED_S):
         try:
-            found = admin.list_topics(timeout=limit_s)
+            cluster = admin.list_topics(timeout=limit_s)
         except KafkaException as problem:
-            failure = unavailable(brokers, problem, admin)
+            failure = make_unavailable(brokers, problem, admin)
             if brokers in _refused:
                 break
         else:
-            answered(brokers)
-            return found
+            clear_refusal(brokers)
+            return cluster
     raise failure
 
 
-def answered(brokers: str) -> None:
+def clear_refusal(brokers: str) -> None:
     """Forget an earlier refusal: the brokers answer."""
     _refused.pop(brokers, None)
 
 
-def unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable:
-    """What a failed call means to the caller; `asked` is a client that reads nothing and that nothing else polls, whose errors are heard first."""
+def make_unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable:
+    """Build the error of a failed call; `asked` is a client that reads nothing and that nothing else polls, whose errors are heard first."""
     if asked is not None:
         asked.poll(0)
     if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
         problem = problem.args[0].str()
     if brokers in _refused:
-        said, advice = _refused[brokers]
+        reason, advice = _refused[brokers]
         return Unavailable(
-            f"Kafka at {brokers} refuses this client: {said}",
+            f"Kafka at {brokers} refuses this client: {reason}",
             advice=f"{advice} in the file that {kafka_site.VARIABLE} names.",
         )
     return Unavailable(
@@ -120,16 +126,16 @@ def unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable
     )
 
 
-def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
+def fetch_watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
     """The oldest offset of a partition and the next to be written; `seen`: as the last fetch said, asked for only if there was none."""
     at = RdTopicPartition(topic, partition)
     try:
-        found: tuple[int, int] | None = consumer.get_watermark_offsets(at, cached=True) if seen else None
-        if found is None or found[1] < 0:
-            found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
+        offsets: tuple[int, int] | None = consumer.get_watermark_offsets(at, cached=True) if seen else None
+        if offsets is None or offsets[1] < 0:
+            offsets = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:
         # The consumer's errors are heard where it is read: to poll it here would take a record from it that nobody gets.
-        raise unavailable(brokers, problem) from None
-    if found is None:
-        raise unavailable(brokers, "no offsets within the time limit")
-    return found
+        raise make_unavailable(brokers, problem) from None
+    if offsets is None:
+        raise make_unavailable(brokers, "no offsets within the time limit")
+    return offsets

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import TopicPartition as RdTopicPartition
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_stream.kafka_client import new_client, unavailable, watcher, watermarks
+from flitwatch_stream.kafka_client import fetch_watermarks, make_error_watcher, make_unavailable, new_client
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 
 #: Silence after "all brokers are down" before a broker is asked whether it is there.
@@ -42,7 +42,7 @@ class KafkaConsumer(Consumer):
         # What went wrong in a call-back, and the partitions that wait for their beginning because of it.
         self._failure: BaseException | None = None
         self._waiting: set[TopicPartition] = set()
-        self._note = watcher(brokers)
+        self._note = make_error_watcher(brokers)
         self._consumer: Any = new_client(
             RdConsumer,
             brokers,
@@ -75,7 +75,7 @@ class KafkaConsumer(Consumer):
         subscription = [*topics, *([pattern] if pattern is not None else [])]
         try:
             self._consumer.subscribe(
-                subscription, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+                subscription, on_assign=self._handle_assigned, on_revoke=self._handle_revoked, on_lost=self._handle_lost
             )
         except KafkaException as problem:
             self._consumer.close()
@@ -100,11 +100,11 @@ class KafkaConsumer(Consumer):
             if messages and max_records > 1:
                 messages += self._consumer.consume(max_records - 1, 0.005)
         except KafkaException as problem:
-            self._failure = unavailable(self._brokers, problem)
+            self._failure = make_unavailable(self._brokers, problem)
         # librdkafka will not hand these messages out again: what went wrong beside them is raised by the next poll.
         if not messages:
             self._raise_failure()
-        records = self._records(messages)
+        records = self._to_records(messages)
         if records:
             self._down_since = None
         elif self._down_since is not None and time.monotonic() - self._down_since > SUSPECT_S:
@@ -116,14 +116,14 @@ class KafkaConsumer(Consumer):
             failure, self._failure = self._failure, None
             raise failure
 
-    def _records(self, messages: list[Any]) -> list[Record]:
+    def _to_records(self, messages: list[Any]) -> list[Record]:
         records = []
         positions = self._positions
         for message in messages:
             problem = message.error()
             if problem is not None:
                 if problem.fatal():
-                    self._failure = unavailable(self._brokers, problem.str())
+                    self._failure = make_unavailable(self._brokers, problem.str())
                 continue
             topic, partition, offset = message.topic(), message.partition(), message.offset()
             at = TopicPartition(topic, partition)
@@ -153,9 +153,9 @@ class KafkaConsumer(Consumer):
             self._consumer.list_topics(timeout=1.0)
             self._down_since = None
         except KafkaException as problem:
-            raise unavailable(self._brokers, problem) from None
+            raise make_unavailable(self._brokers, problem) from None
 
-    def _assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+    def _handle_assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
         # Tells librdkafka that the call-back has decided; without it, it would begin everywhere by itself.
         consumer.incremental_assign([])
@@ -178,7 +178,7 @@ class KafkaConsumer(Consumer):
         self._positions |= starts
         self._waiting.difference_update(places)
 
-    def _revoked(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+    def _handle_revoked(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
         self._waiting.difference_update(places)
         gone = [at for at in places if at in self._positions]
@@ -194,50 +194,50 @@ class KafkaConsumer(Consumer):
                 self._left_at[at] = position
         consumer.incremental_unassign([RdTopicPartition(*at) for at in gone])
 
-    def _lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
-        self._revoked(consumer, partitions)
+    def _handle_lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
+        self._handle_revoked(consumer, partitions)
 
     def assignment(self) -> list[TopicPartition]:
         return sorted(self._positions)
 
-    def _known(self, topic: str, partition: int) -> TopicPartition:
+    def _check_assigned(self, topic: str, partition: int) -> TopicPartition:
         at = TopicPartition(topic, partition)
         if at not in self._positions:
             raise BadRequest(f"partition {partition} of {topic} is not assigned to this consumer")
         return at
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
-        at = self._known(topic, partition)
+        at = self._check_assigned(topic, partition)
         # Assigned anew rather than sought: librdkafka refuses to seek until the first fetch has begun.
         self._consumer.incremental_unassign([RdTopicPartition(topic, partition)])
         self._consumer.incremental_assign([RdTopicPartition(topic, partition, offset)])
         self._positions[at] = offset
 
     def pause(self, places: Collection[TopicPartition]) -> None:
-        wanted = {at for at in places if at in self._positions}
-        stop, go_on = wanted - self._paused, (self._paused & self._positions.keys()) - wanted
+        paused_places = {at for at in places if at in self._positions}
+        stop, go_on = paused_places - self._paused, (self._paused & self._positions.keys()) - paused_places
         if stop:
             self._consumer.pause([RdTopicPartition(*at) for at in sorted(stop)])
         if go_on:
             self._consumer.resume([RdTopicPartition(*at) for at in sorted(go_on)])
-        self._paused = wanted
+        self._paused = paused_places
 
     def position(self, topic: str, partition: int) -> int:
-        at = self._known(topic, partition)
+        at = self._check_assigned(topic, partition)
         position = self._positions[at]
         if position >= 0:
             return position
-        begin, end = watermarks(self._consumer, self._brokers, topic, partition)
+        begin, end = fetch_watermarks(self._consumer, self._brokers, topic, partition)
         return begin if position == OFFSET_BEGINNING else end
 
     def begin_offsets(self) -> dict[TopicPartition, int]:
-        return {at: watermarks(self._consumer, self._brokers, *at)[0] for at in self.assignment()}
+        return {at: fetch_watermarks(self._consumer, self._brokers, *at)[0] for at in self.assignment()}
 
     def end_offsets(self) -> dict[TopicPartition, int]:
-        return {at: watermarks(self._consumer, self._brokers, *at)[1] for at in self.assignment()}
+        return {at: fetch_watermarks(self._consumer, self._brokers, *at)[1] for at in self.assignment()}
 
     def seen_end_offsets(self) -> dict[TopicPartition, int]:
-        return {at: watermarks(self._consumer, self._brokers, *at, seen=True)[1] for at in self.assignment()}
+        return {at: fetch_watermarks(self._consumer, self._brokers, *at, seen=True)[1] for at in self.assignment()}
 
     def close(self) -> None:
         consumer, self._consumer = self._consumer, None

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as RdProducer
 
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
-from flitwatch_stream.kafka_client import new_client, unavailable
+from flitwatch_stream.kafka_client import make_unavailable, new_client
 from flitwatch_stream.log import APPEND_TIMEOUT_S, MAX_RECORD_BYTES, Log, Producer
 
 #: What a record may carry beside its value: key, headers, the batch's own head.
@@ -75,12 +75,12 @@ class KafkaProducer(Producer):
                     partition=-1 if partition is None else partition,
                     timestamp=stamp,
                     headers=list(headers),
-                    on_delivery=self._delivered,
+                    on_delivery=self._record_delivery,
                 )
                 break
             except BufferError:
                 if time.monotonic() > deadline:
-                    raise unavailable(self._brokers, "the producer's buffer stays full") from None
+                    raise make_unavailable(self._brokers, "the producer's buffer stays full") from None
                 self._producer.poll(0.1)
             except KafkaException as problem:
                 raise BadInput(f"a record for {topic} cannot be sent: {problem.args[0].str()}") from None
@@ -100,23 +100,25 @@ class KafkaProducer(Producer):
                     raise
             # The broker answers before its metadata has the new topic.
             if time.monotonic() > deadline:
-                raise unavailable(self._brokers, f"topic {topic} did not appear")
+                raise make_unavailable(self._brokers, f"topic {topic} did not appear")
             time.sleep(0.05)
 
-    def _delivered(self, problem: KafkaError | None, message: Message) -> None:
+    def _record_delivery(self, problem: KafkaError | None, message: Message) -> None:
         if problem is not None:
             self._refused.append(f"{message.topic()}: {problem.str()}")
 
     def flush(self, timeout_s: float = 30.0) -> None:
-        left = self._producer.flush(timeout_s)
+        unacknowledged = self._producer.flush(timeout_s)
         if self._refused:
             refused, self._refused = self._refused, []
             raise BadInput(
                 f"Kafka refused {len(refused)} records, first {refused[0]}",
                 advice=f"Set the broker's and the topic's largest message to {MAX_RECORD_BYTES + OVERHEAD_BYTES} bytes.",
             )
-        if left:
-            raise unavailable(self._brokers, f"{left} records are not acknowledged after {timeout_s:g} s")
+        if unacknowledged:
+            raise make_unavailable(
+                self._brokers, f"{unacknowledged} records are not acknowledged after {timeout_s:g} s"
+            )
 
     def close(self) -> None:
         if len(self._producer):

@@ -1,4 +1,4 @@
-"""What a site's brokers ask of a client: librdkafka's properties for TLS, SASL and the network, from the site's own file."""
+"""Client properties that a site's brokers require: librdkafka's settings for TLS, SASL and the network, from the site's own file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALLOWED = (
 SECRET = ("password", "secret", "sasl.oauthbearer.config", ".pem", ".passphrase")
 
 
-def properties() -> dict[str, str]:
+def load_properties() -> dict[str, str]:
     """The site's properties; none where no file is named.
 
     Raises
@@ -43,38 +43,44 @@ def properties() -> dict[str, str]:
     if not named:
         return {}
     try:
-        found = os.stat(named)
+        file_stat = os.stat(named)
     except OSError as problem:
-        raise _wrong(
+        raise _make_file_error(
             named, f"it cannot be read: {problem.strerror}", "Name a file that this service may read."
         ) from None
-    return dict(_read(named, found.st_mtime_ns, found.st_mode))
+    return dict(_read_properties(named, file_stat.st_mtime_ns, file_stat.st_mode))
 
 
 @lru_cache(maxsize=4)
-def _read(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str, str], ...]:
+def _read_properties(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str, str], ...]:
     try:
         text = Path(named).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
-        raise _wrong(named, f"it cannot be read: {reason}", "Name a text file that this service may read.") from None
-    kept: dict[str, str] = {}
+        raise _make_file_error(
+            named, f"it cannot be read: {reason}", "Name a text file that this service may read."
+        ) from None
+    settings: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not name:
-            raise _wrong(named, f"line {number} is no property", "Write a line as: security.protocol=SASL_SSL")
+            raise _make_file_error(
+                named, f"line {number} is no property", "Write a line as: security.protocol=SASL_SSL"
+            )
         if not name.startswith(ALLOWED):
-            raise _wrong(named, f"line {number}: {name} is not a site's to set", f"Allowed are {', '.join(ALLOWED)}.")
-        if name in kept:
-            raise _wrong(named, f"line {number}: {name} is set twice", "Keep one of the two lines.")
-        kept[name] = value
-    secret = next((name for name in kept if any(part in name for part in SECRET)), None)
+            raise _make_file_error(
+                named, f"line {number}: {name} is not a site's to set", f"Allowed are {', '.join(ALLOWED)}."
+            )
+        if name in settings:
+            raise _make_file_error(named, f"line {number}: {name} is set twice", "Keep one of the two lines.")
+        settings[name] = value
+    secret = next((name for name in settings if any(part in name for part in SECRET)), None)
     if secret is not None and mode & (stat.S_IRWXO | stat.S_IWGRP):
-        raise _wrong(named, f"it holds {secret}, and others may read or change it", f"Run: chmod 640 {named}")
-    return tuple(kept.items())
+        raise _make_file_error(named, f"it holds {secret}, and others may read or change it", f"Run: chmod 640 {named}")
+    return tuple(settings.items())
 
 
-def _wrong(named: str, reason: str, advice: str) -> BadInput:
+def _make_file_error(named: str, reason: str, advice: str) -> BadInput:
     return BadInput(f"the file of Kafka's properties: {reason}", where=named, advice=advice)

@@ -149,7 +149,7 @@ class Log(_Closing):
 
     @abstractmethod
     def identity(self) -> str:
-        """What tells this log from any other: offsets mean nothing beside another log's. Unavailable if it does not answer."""
+        """Return what distinguishes this log from any other: offsets mean nothing in another log. Unavailable if it does not answer."""
 
     @abstractmethod
     def producer(self, client: str = "flitwatch") -> Producer:

@@ -17,13 +17,13 @@ EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
 INDEXED_BYTES = 1200
 
 
-def _indexable(text: str) -> str:
+def _check_indexable(text: str) -> str:
     if len(text.encode()) > INDEXED_BYTES:
         raise ValueError(f"is longer than {INDEXED_BYTES} bytes")
     return text
 
 
-Indexed = Annotated[str, AfterValidator(_indexable)]
+Indexed = Annotated[str, AfterValidator(_check_indexable)]
 Name = Annotated[Indexed, Field(min_length=1)]
 #: As the database's int4 and int8 hold them.
 Small = Annotated[int, Field(ge=0, lt=1 << 31)]
@@ -72,7 +72,7 @@ class JobValue(_Shape):
 
 
 class RankPlace(_Shape):
-    """Where one rank ran."""
+    """Node on which one rank ran."""
 
     rank: Small
     node: Name | None = None
@@ -118,7 +118,7 @@ _Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$"
 
 
 class SampleValue(_Shape):
-    """What one host learned from sampled packets about one context in one slice of time (topic flitwatch.samples.v1)."""
+    """Summary by one host of the packets it sampled of one context in one slice of time (topic flitwatch.samples.v1)."""
 
     fabric: _Word
     host: _Word
@@ -168,25 +168,25 @@ _RUNS: TypeAdapter[RunValue | StepValue] = TypeAdapter(RunRecord)
 
 def parse_job(value: bytes, where: str = "") -> JobValue:
     """Read a record of flitwatch.jobs.v1; raise `BadInput` that names the field."""
-    return _parse(JobValue.model_validate_json, value, where)
+    return _parse_value(JobValue.model_validate_json, value, where)
 
 
 def parse_run(value: bytes, where: str = "") -> RunValue | StepValue:
     """Read a record of flitwatch.runs.v1; raise `BadInput` that names the field."""
-    return _parse(_RUNS.validate_json, value, where)
+    return _parse_value(_RUNS.validate_json, value, where)
 
 
 def parse_sample(value: bytes, where: str = "") -> SampleValue:
     """Read a record of flitwatch.samples.v1; raise `BadInput` that names the field."""
-    return _parse(SampleValue.model_validate_json, value, where)
+    return _parse_value(SampleValue.model_validate_json, value, where)
 
 
 def parse_event(value: bytes, where: str = "") -> EventValue:
     """Read a record of flitwatch.events.v1; raise `BadInput` that names the field."""
-    return _parse(EventValue.model_validate_json, value, where)
+    return _parse_value(EventValue.model_validate_json, value, where)
 
 
-def _parse(read: Callable[[bytes], T], value: bytes, where: str) -> T:
+def _parse_value(read: Callable[[bytes], T], value: bytes, where: str) -> T:
     try:
         return read(value)
     except ValidationError as problem:

@@ -22,7 +22,7 @@ from flitwatch_stream.log import (
     Start,
     check_subscription,
 )
-from flitwatch_stream.table_connection import connect, unavailable
+from flitwatch_stream.table_connection import make_unavailable, open_connection
 
 
 class TableLog(Log):
@@ -32,14 +32,14 @@ class TableLog(Log):
         self.url = url
         self._conn: psycopg.Connection[Any] | None = None
 
-    def _query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def _run_query(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         if self._conn is None or self._conn.closed:
-            self._conn = connect(self.url, "flitwatch log")
+            self._conn = open_connection(self.url, "flitwatch log")
         try:
             return self._conn.execute(query.encode(), parameters).fetchall()
         except psycopg.Error as problem:
             self.close()
-            raise unavailable(problem) from None
+            raise make_unavailable(problem) from None
 
     def producer(self, client: str = "flitwatch") -> Producer:
         from flitwatch_stream.table_producer import TableProducer
@@ -61,16 +61,16 @@ class TableLog(Log):
         return TableConsumer(self.url, group, topics, pattern, start, on_assign, on_revoke)
 
     def identity(self) -> str:
-        return str(self._query("SELECT log_id FROM identity")[0][0])
+        return str(self._run_query("SELECT log_id FROM identity")[0][0])
 
     def topics(self) -> dict[str, int]:
-        return dict(self._query("SELECT name, partitions FROM topic ORDER BY name"))
+        return dict(self._run_query("SELECT name, partitions FROM topic ORDER BY name"))
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
-        self._query("SELECT ensure_topic(%s, %s)", name, partitions or DEFAULT_PARTITIONS)
+        self._run_query("SELECT ensure_topic(%s, %s)", name, partitions or DEFAULT_PARTITIONS)
 
     def end_offsets(self, topic: str) -> list[int]:
-        rows = self._query(
+        rows = self._run_query(
             "SELECT next_offset FROM partition JOIN topic USING (topic_id) WHERE name = %s ORDER BY partition", topic
         )
         if not rows:
@@ -79,7 +79,7 @@ class TableLog(Log):
 
     def trim(self, max_age_s: float, max_bytes: int) -> int:
         """Drop the oldest segments over the age or the size; return how many."""
-        return int(self._query("SELECT trim(make_interval(secs => %s), %s)", max_age_s, max_bytes)[0][0])
+        return int(self._run_query("SELECT trim(make_interval(secs => %s), %s)", max_age_s, max_bytes)[0][0])
 
     def close(self) -> None:
         if self._conn is not None:

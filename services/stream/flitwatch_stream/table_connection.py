@@ -17,38 +17,40 @@ CHANNEL = "flitwatch_log"
 CONNECT_TIMEOUT_S = 5
 
 
-def connect(url: str, application: str) -> psycopg.Connection[Any]:
+def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
     """Open an autocommit connection that sees schema `log`; raise `Unavailable` if the server does not answer."""
-    given, become = logins.log_in(_parameters(url), "writer")
+    parameters, become = logins.log_in(_parse_url(url), "writer")
     role = {} if become is None else {"role": become}
     settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
     options = " ".join(
-        [str(given.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
+        [str(parameters.get("options") or ""), *(f"-c {key}={value}" for key, value in settings.items())]
     ).strip()
-    given.update(options=options, application_name=application)
-    given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
+    parameters.update(options=options, application_name=application)
+    parameters = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **parameters}
     try:
-        return psycopg.connect(make_conninfo("", **{k: v for k, v in given.items() if v is not None}), autocommit=True)
+        return psycopg.connect(
+            make_conninfo("", **{k: v for k, v in parameters.items() if v is not None}), autocommit=True
+        )
     except psycopg.OperationalError as problem:
-        raise unavailable(problem) from None
+        raise make_unavailable(problem) from None
     except psycopg.errors.InvalidParameterValue as problem:
-        raise unavailable(problem) from None
+        raise make_unavailable(problem) from None
 
 
 def disk_of(url: str) -> DataDisk:
     """The disk of the log's database."""
-    return DataDisk.of(_parameters(url))
+    return DataDisk.of(_parse_url(url))
 
 
-def _parameters(url: str) -> logins.Parameters:
+def _parse_url(url: str) -> logins.Parameters:
     try:
         return dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
         raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
 
 
-def unavailable(problem: psycopg.Error) -> FlitwatchError:
-    """What a failed call means to the caller."""
+def make_unavailable(problem: psycopg.Error) -> FlitwatchError:
+    """Build the error of a failed call."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     detail = lines[-1] if lines else type(problem).__name__
     if (

@@ -19,7 +19,7 @@ import psycopg
 from flitwatch_domain.errors import BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
-from flitwatch_stream.table_connection import CHANNEL, connect, unavailable
+from flitwatch_stream.table_connection import CHANNEL, make_unavailable, open_connection
 
 #: How often a member looks for new topics and for members that came or went.
 REBALANCE_S = 1.0
@@ -74,80 +74,80 @@ class TableConsumer(Consumer):
             try:
                 self._rebalance_if_due()
                 if not self._ready:
-                    self._fetch()
-                records = self._take(max_records)
-                left = deadline - time.monotonic()
-                if records or left <= 0:
+                    self._fetch_batches()
+                records = self._take_ready(max_records)
+                remaining_s = deadline - time.monotonic()
+                if records or remaining_s <= 0:
                     return records
-                self._wait(min(left, REBALANCE_S))
+                self._wait_for_notice(min(remaining_s, REBALANCE_S))
             except (psycopg.Error, Unavailable) as problem:
-                self._lose()
+                self._drop_assignments()
                 lasting = isinstance(problem, psycopg.Error) and not isinstance(problem, psycopg.OperationalError)
                 if lasting or time.monotonic() + RETRY_S > deadline:
-                    raise (unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
+                    raise (make_unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
                 time.sleep(RETRY_S)
 
-    def _take(self, max_records: int) -> list[Record]:
+    def _take_ready(self, max_records: int) -> list[Record]:
         ready = self._ready
         records = [ready.popleft() for _ in range(min(max_records, len(ready)))]
         for record in records:
             self._places[TopicPartition(record.topic, record.partition)].position = record.offset + 1
         return records
 
-    def _connection(self) -> psycopg.Connection[Any]:
+    def _ensure_connection(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
-            conn = connect(self._url, f"flitwatch consumer {self._group}")
+            conn = open_connection(self._url, f"flitwatch consumer {self._group}")
             conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             conn.execute(f"LISTEN {CHANNEL}".encode())
             self._conn = conn
             self._balanced_at = -REBALANCE_S
         return self._conn
 
-    def _wait(self, seconds: float) -> None:
-        for _ in self._connection().notifies(timeout=seconds, stop_after=1):
+    def _wait_for_notice(self, seconds: float) -> None:
+        for _ in self._ensure_connection().notifies(timeout=seconds, stop_after=1):
             pass
 
-    def _fetch(self) -> None:
-        wanted = {at: place for at, place in self._places.items() if at not in self._paused}
-        if not wanted:
+    def _fetch_batches(self) -> None:
+        active_places = {at: place for at, place in self._places.items() if at not in self._paused}
+        if not active_places:
             return
-        names = {(place.topic_id, at.partition): at for at, place in wanted.items()}
-        rows = self._connection().execute(
+        names = {(place.topic_id, at.partition): at for at, place in active_places.items()}
+        rows = self._ensure_connection().execute(
             "SELECT w.topic_id, w.partition, b.base_offset, b.records, b.segment, b.encoding, b.payload"
             " FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::int[]) AS w (topic_id, partition, from_offset, segment)"
             " CROSS JOIN LATERAL (SELECT * FROM batch b WHERE b.topic_id = w.topic_id AND b.partition = w.partition"
             " AND b.base_offset >= w.from_offset AND b.segment >= w.segment ORDER BY b.base_offset LIMIT %s) AS b",
             [
-                [place.topic_id for place in wanted.values()],
-                [at.partition for at in wanted],
-                [place.fetch_from for place in wanted.values()],
-                [place.segment for place in wanted.values()],
-                max(1, PREFETCH_ROWS // len(wanted)),
+                [place.topic_id for place in active_places.values()],
+                [at.partition for at in active_places],
+                [place.fetch_from for place in active_places.values()],
+                [place.segment for place in active_places.values()],
+                max(1, PREFETCH_ROWS // len(active_places)),
             ],
             binary=True,
         )
         for topic_id, partition, base_offset, count, segment, encoding, payload in rows:
             at = names[topic_id, partition]
             place = self._places[at]
-            records = frames.read(at.topic, partition, base_offset, count, encoding, payload)
+            records = frames.read_batch(at.topic, partition, base_offset, count, encoding, payload)
             self._ready.extend(records[max(0, place.position - base_offset) :])
             place.fetch_from, place.segment = base_offset + count, segment
 
     def _rebalance_if_due(self) -> None:
-        conn = self._connection()
+        conn = self._ensure_connection()
         if time.monotonic() - self._balanced_at < REBALANCE_S:
             return
         self._balanced_at = time.monotonic()
-        mine = self._share(conn)
-        self._revoke([at for at in self._places if at not in mine])
-        taken = {}
+        mine = self._compute_share(conn)
+        self._revoke_partitions([at for at in self._places if at not in mine])
+        topic_ids = {}
         for at, topic_id in mine.items():
-            if at not in self._places and self._lock(conn, topic_id, at.partition):
-                taken[at] = topic_id
-        if taken:
-            self._assign(conn, taken)
+            if at not in self._places and self._lock_partition(conn, topic_id, at.partition):
+                topic_ids[at] = topic_id
+        if topic_ids:
+            self._assign_partitions(conn, topic_ids)
 
-    def _share(self, conn: psycopg.Connection[Any]) -> dict[TopicPartition, int]:
+    def _compute_share(self, conn: psycopg.Connection[Any]) -> dict[TopicPartition, int]:
         members = [
             row[0]
             for row in conn.execute(
@@ -160,22 +160,22 @@ class TableConsumer(Consumer):
         partitions = [
             (TopicPartition(name, p), topic_id)
             for name, topic_id, count in topics
-            if self._subscribed(name)
+            if self._is_subscribed(name)
             for p in range(count)
         ]
         rank = members.index(conn.info.backend_pid)
         return dict(partitions[rank :: len(members)])
 
-    def _subscribed(self, name: str) -> bool:
+    def _is_subscribed(self, name: str) -> bool:
         return name in self._wanted or (self._pattern is not None and self._pattern.search(name) is not None)
 
-    def _lock(self, conn: psycopg.Connection[Any], topic_id: int, partition: int) -> bool:
+    def _lock_partition(self, conn: psycopg.Connection[Any], topic_id: int, partition: int) -> bool:
         row = conn.execute(
             "SELECT pg_try_advisory_lock(%s, %s)", [self._partition_class, topic_id * 1024 + partition]
         ).fetchone()
         return row is not None and row[0]
 
-    def _assign(self, conn: psycopg.Connection[Any], taken: dict[TopicPartition, int]) -> None:
+    def _assign_partitions(self, conn: psycopg.Connection[Any], taken: dict[TopicPartition, int]) -> None:
         try:
             begins = dict((self._on_assign(sorted(taken)) if self._on_assign else None) or {})
             for at, topic_id in taken.items():
@@ -185,13 +185,13 @@ class TableConsumer(Consumer):
                 ).fetchone()
                 assert row is not None
                 default = self._left_at.pop(at, row[0] if self._start == "earliest" else row[1])
-                self._place(conn, at, topic_id, max(begins.get(at, default), row[0]))
+                self._seek_partition(conn, at, topic_id, max(begins.get(at, default), row[0]))
         except BaseException:
             # A partition whose beginning is not known must not be read: give all back and let the next poll try again.
-            self._lose()
+            self._drop_assignments()
             raise
 
-    def _place(self, conn: psycopg.Connection[Any], at: TopicPartition, topic_id: int, offset: int) -> None:
+    def _seek_partition(self, conn: psycopg.Connection[Any], at: TopicPartition, topic_id: int, offset: int) -> None:
         """Begin at `offset`: find the row that holds it."""
         row = conn.execute(
             "SELECT base_offset, segment FROM batch WHERE topic_id = %s AND partition = %s AND base_offset <= %s"
@@ -200,23 +200,23 @@ class TableConsumer(Consumer):
         ).fetchone()
         self._places[at] = _Place(topic_id, offset, *(row or (offset, 0)))
 
-    def _revoke(self, gone: list[TopicPartition]) -> None:
+    def _revoke_partitions(self, gone: list[TopicPartition]) -> None:
         if not gone:
             return
         self._ready = deque(r for r in self._ready if TopicPartition(r.topic, r.partition) not in gone)
         if self._on_revoke:
             self._on_revoke(sorted(gone))
         self._paused -= frozenset(gone)
-        conn = self._connection()
+        conn = self._ensure_connection()
         for at in gone:
             place = self._places.pop(at)
             conn.execute(
                 "SELECT pg_advisory_unlock(%s, %s)", [self._partition_class, place.topic_id * 1024 + at.partition]
             )
 
-    def _lose(self) -> None:
+    def _drop_assignments(self) -> None:
         """The connection is gone, and the locks with it: another member may read these partitions already."""
-        self._disconnect()
+        self._close_connection()
         lost, self._places = self._places, {}
         self._paused = frozenset()
         self._ready.clear()
@@ -224,7 +224,7 @@ class TableConsumer(Consumer):
         if lost and self._on_revoke:
             self._on_revoke(sorted(lost))
 
-    def _disconnect(self) -> None:
+    def _close_connection(self) -> None:
         if self._conn is not None:
             self._conn.close()
             self._conn = None
@@ -232,43 +232,43 @@ class TableConsumer(Consumer):
     def assignment(self) -> list[TopicPartition]:
         return sorted(self._places)
 
-    def _assigned(self, topic: str, partition: int) -> tuple[TopicPartition, _Place]:
+    def _find_assigned(self, topic: str, partition: int) -> tuple[TopicPartition, _Place]:
         at = TopicPartition(topic, partition)
         if at not in self._places:
             raise BadRequest(f"partition {partition} of {topic} is not assigned to this consumer")
         return at, self._places[at]
 
     def seek(self, topic: str, partition: int, offset: int) -> None:
-        at, place = self._assigned(topic, partition)
+        at, place = self._find_assigned(topic, partition)
         self._ready = deque(r for r in self._ready if (r.topic, r.partition) != at)
         try:
-            first = self._offsets("first_offset")[at]
-            self._place(self._connection(), at, place.topic_id, max(offset, first))
+            first = self._load_offsets("first_offset")[at]
+            self._seek_partition(self._ensure_connection(), at, place.topic_id, max(offset, first))
         except psycopg.Error as problem:
-            raise unavailable(problem) from None
+            raise make_unavailable(problem) from None
 
     def pause(self, places: Collection[TopicPartition]) -> None:
         self._paused = frozenset(places)
 
     def position(self, topic: str, partition: int) -> int:
-        return self._assigned(topic, partition)[1].position
+        return self._find_assigned(topic, partition)[1].position
 
     def begin_offsets(self) -> dict[TopicPartition, int]:
-        return self._offsets("first_offset")
+        return self._load_offsets("first_offset")
 
     def end_offsets(self) -> dict[TopicPartition, int]:
-        return self._offsets("next_offset")
+        return self._load_offsets("next_offset")
 
-    def _offsets(self, column: str) -> dict[TopicPartition, int]:
+    def _load_offsets(self, column: str) -> dict[TopicPartition, int]:
         try:
-            rows = self._connection().execute(
+            rows = self._ensure_connection().execute(
                 "SELECT name, partition, first_offset, next_offset FROM partition JOIN topic USING (topic_id)"
             )
             which = 2 if column == "first_offset" else 3
-            found = {TopicPartition(row[0], row[1]): row[which] for row in rows}
+            offsets = {TopicPartition(row[0], row[1]): row[which] for row in rows}
         except psycopg.Error as problem:
-            raise unavailable(problem) from None
-        return {at: found[at] for at in sorted(self._places)}
+            raise make_unavailable(problem) from None
+        return {at: offsets[at] for at in sorted(self._places)}
 
     def close(self) -> None:
         if self._conn is not None and self._places:
@@ -277,8 +277,8 @@ class TableConsumer(Consumer):
                     self._on_revoke(sorted(self._places))
             finally:
                 self._places = {}
-                self._disconnect()
-        self._disconnect()
+                self._close_connection()
+        self._close_connection()
 
 
 def _lock_class(text: str) -> int:

@@ -15,7 +15,7 @@ from flitwatch_domain.data_disk import LOG_PART
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import APPEND_TIMEOUT_S, DEFAULT_PARTITIONS, MAX_RECORD_BYTES, Producer, TopicPartition
-from flitwatch_stream.table_connection import CHANNEL, connect, disk_of, unavailable
+from flitwatch_stream.table_connection import CHANNEL, disk_of, make_unavailable, open_connection
 
 #: A row holds about this many bytes: large enough to share its costs, small enough to read a few at a time.
 BATCH_BYTES = 512 << 10
@@ -56,17 +56,21 @@ class TableProducer(Producer):
             raise BadInput(f"a record of {len(value)} bytes for {topic} exceeds {MAX_RECORD_BYTES}")
         if self._held_bytes >= BUFFER_BYTES:
             self.flush(APPEND_TIMEOUT_S)
-        known = self._topics.get(topic) or self._find_topic(topic)
+        topic_entry = self._topics.get(topic) or self._find_topic(topic)
         if partition is None:
-            partition = zlib.crc32(key) % known[1] if key is not None else self._turn(topic, known[1], len(value))
-        elif not 0 <= partition < known[1]:
-            raise BadRequest(f"topic {topic} has partitions 0 to {known[1] - 1}, not {partition}")
+            partition = (
+                zlib.crc32(key) % topic_entry[1]
+                if key is not None
+                else self._pick_partition(topic, topic_entry[1], len(value))
+            )
+        elif not 0 <= partition < topic_entry[1]:
+            raise BadRequest(f"topic {topic} has partitions 0 to {topic_entry[1] - 1}, not {partition}")
         stamp = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
-        frame = frames.encode(stamp, key, value, headers)
+        frame = frames.encode_record(stamp, key, value, headers)
         self._open.setdefault(TopicPartition(topic, partition), []).append(frame)
         self._held_bytes += len(frame)
 
-    def _turn(self, topic: str, partitions: int, size: int) -> int:
+    def _pick_partition(self, topic: str, partitions: int, size: int) -> int:
         """Without a key: fill one partition's row, then go on to the next."""
         partition, filled = self._sticky.get(topic, (0, 0))
         if filled + size > BATCH_BYTES:
@@ -74,16 +78,16 @@ class TableProducer(Producer):
         self._sticky[topic] = (partition, filled + size)
         return partition
 
-    def _connection(self) -> psycopg.Connection[Any]:
+    def _ensure_connection(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
-            self._conn = connect(self._url, f"{self._client} producer")
+            self._conn = open_connection(self._url, f"{self._client} producer")
         return self._conn
 
     def _find_topic(self, topic: str) -> tuple[int, int]:
         deadline = time.monotonic() + APPEND_TIMEOUT_S
         while True:
             try:
-                conn = self._connection()
+                conn = self._ensure_connection()
                 conn.execute("SELECT ensure_topic(%s, %s)", [topic, DEFAULT_PARTITIONS])
                 row: tuple[int, int] | None = conn.execute(
                     "SELECT topic_id, partitions FROM topic WHERE name = %s", [topic]
@@ -103,21 +107,21 @@ class TableProducer(Producer):
                 self._sequence += 1
             try:
                 self._disk.check(LOG_PART)
-                self._write(self._connection())
+                self._write_batches(self._ensure_connection())
                 self._writing = {}
             except (psycopg.Error, Unavailable) as problem:
                 self._wait_or_give_up(problem, deadline)
 
     def _wait_or_give_up(self, problem: psycopg.Error | Unavailable, deadline: float) -> None:
-        self._disconnect()
+        self._close_connection()
         lasting = isinstance(problem, psycopg.Error) and not isinstance(problem, psycopg.OperationalError)
         if lasting or time.monotonic() + RETRY_S > deadline:
-            raise (unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
+            raise (make_unavailable(problem) if isinstance(problem, psycopg.Error) else problem) from None
         time.sleep(RETRY_S)
 
-    def _write(self, conn: psycopg.Connection[Any]) -> None:
+    def _write_batches(self, conn: psycopg.Connection[Any]) -> None:
         counts = {
-            (*self._topics[place.topic][:1], place.partition): (place, held) for place, held in self._writing.items()
+            (*self._topics[place.topic][:1], place.partition): (place, batch) for place, batch in self._writing.items()
         }
         with conn.transaction(), conn.cursor() as cursor:
             cursor.execute(
@@ -127,7 +131,7 @@ class TableProducer(Producer):
                     self._sequence,
                     [topic_id for topic_id, _ in counts],
                     [partition for _, partition in counts],
-                    [len(held) for _, held in counts.values()],
+                    [len(batch) for _, batch in counts.values()],
                 ],
             )
             places = cursor.fetchall()
@@ -143,7 +147,7 @@ class TableProducer(Producer):
                 copy.write(b"\xff\xff")
             cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
 
-    def _disconnect(self) -> None:
+    def _close_connection(self) -> None:
         if self._conn is not None:
             self._conn.close()
             self._conn = None
@@ -153,7 +157,7 @@ class TableProducer(Producer):
             if self._open or self._writing:
                 self.flush()
         finally:
-            self._disconnect()
+            self._close_connection()
 
 
 def _copy_rows(copy: psycopg.Copy, segment: int, topic_id: int, partition: int, offset: int, held: list[bytes]) -> None:
@@ -163,7 +167,7 @@ def _copy_rows(copy: psycopg.Copy, segment: int, topic_id: int, partition: int, 
         while last < len(held) and (last == first or size + len(held[last]) <= BATCH_BYTES):
             size += len(held[last])
             last += 1
-        encoding, payload = frames.pack(b"".join(held[first:last]))
+        encoding, payload = frames.pack_batch(b"".join(held[first:last]))
         place = (4, segment, 4, topic_id, 4, partition, 8, offset + first)
         copy.write(_ROW.pack(7, *place, 4, last - first, 2, encoding, len(payload)) + payload)
         first = last

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from flitwatch_domain.hostlist import compress
+from flitwatch_domain.hostlist import compress_hosts
 from flitwatch_twin.cluster import Cluster, RunningJob
 
 CPUS_PER_NODE = 68
@@ -99,8 +99,8 @@ class Accounting:
         }
 
     def _node_list(self, job: RunningJob) -> str:
-        machine, known = self._cluster.machine, self._cluster.fabric.endpoints
-        return compress(str(known.node[machine.node_endpoint[place]]) for place in job.allocation.nodes)
+        machine, endpoints = self._cluster.machine, self._cluster.fabric.endpoints
+        return compress_hosts(str(endpoints.node[machine.node_endpoint[place]]) for place in job.allocation.nodes)
 
 
 def switched_off(record: TwinJob, now_s: int) -> TwinJob:
@@ -114,23 +114,23 @@ def switched_off(record: TwinJob, now_s: int) -> TwinJob:
     }
 
 
-def _clock(epoch_s: int | None) -> str:
+def _format_clock(epoch_s: int | None) -> str:
     return "Unknown" if epoch_s is None else time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(epoch_s))
 
 
-def _elapsed(seconds: int) -> str:
+def _format_elapsed(seconds: int) -> str:
     days, rest = divmod(seconds, 86400)
     text = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
     return f"{days}-{text}" if days else text
 
 
-def parsable2(record: TwinJob, now_s: int) -> str:
+def to_parsable2(record: TwinJob, now_s: int) -> str:
     """The job's line and its step's, as `sacct --parsable2` prints them with `TZ=UTC`."""
     start, end = record["start"], record["end"]
     seconds = (end if end is not None else now_s) - start
     nodes, cpus = record["nodes"], record["nodes"] * CPUS_PER_NODE
     user_id = 1000 + sum(map(ord, record["user"]))
-    clock = [_clock(start), _clock(end), _elapsed(seconds), str(seconds)]
+    clock = [_format_clock(start), _format_clock(end), _format_elapsed(seconds), str(seconds)]
     alloc = f"billing={cpus},cpu={cpus},node={nodes}"
     job_id = record["job_id"]
     head = [
@@ -149,8 +149,8 @@ def parsable2(record: TwinJob, now_s: int) -> str:
         record["state"],
         "0:0",
         "0:0",
-        _clock(record["submit"]),
-        _clock(record["submit"]),
+        _format_clock(record["submit"]),
+        _format_clock(record["submit"]),
         *clock,
     ]
     line += ["1-00:00:00", str(nodes), str(cpus), "", record["node_list"], alloc, alloc, "None", ""]
@@ -169,8 +169,8 @@ def parsable2(record: TwinJob, now_s: int) -> str:
     ]
     step += [
         "",
-        _clock(start),
-        _clock(start),
+        _format_clock(start),
+        _format_clock(start),
         *clock,
         "",
         str(nodes),
@@ -206,16 +206,16 @@ class _Tres(TypedDict):
     count: int
 
 
-def _set(number: int) -> _Number:
+def _wrap_number(number: int) -> _Number:
     return {"set": True, "infinite": False, "number": number}
 
 
-def _exit() -> _Exit:
+def _make_exit_code() -> _Exit:
     unset: _Number = {"set": False, "infinite": False, "number": 0}
-    return {"status": ["SUCCESS"], "return_code": _set(0), "signal": {"id": unset, "name": ""}}
+    return {"status": ["SUCCESS"], "return_code": _wrap_number(0), "signal": {"id": unset, "name": ""}}
 
 
-def _tres(nodes: int) -> list[_Tres]:
+def _list_tres(nodes: int) -> list[_Tres]:
     cpus = nodes * CPUS_PER_NODE
     counts = (("cpu", 1, cpus), ("node", 4, nodes), ("billing", 5, cpus))
     return [{"type": kind, "name": "", "id": number, "count": count} for kind, number, count in counts]
@@ -228,8 +228,8 @@ def slurm_json(record: TwinJob, now_s: int, expand: Callable[[str], list[str]]) 
     zero = {"seconds": 0, "microseconds": 0}
     step_time = {
         "elapsed": elapsed,
-        "end": _set(end or 0),
-        "start": _set(start),
+        "end": _wrap_number(end or 0),
+        "start": _wrap_number(start),
         "suspended": 0,
         "system": zero,
         "total": zero,
@@ -237,42 +237,42 @@ def slurm_json(record: TwinJob, now_s: int, expand: Callable[[str], list[str]]) 
     }
     step = {
         "time": step_time,
-        "exit_code": _exit(),
+        "exit_code": _make_exit_code(),
         "nodes": {"count": nodes, "range": record["node_list"], "list": expand(record["node_list"])},
         "tasks": {"count": nodes * 64},
         "state": [record["state"]],
         "step": {"id": f"{record['job_id']}.0", "name": record["name"]},
         "task": {"distribution": "Block"},
-        "tres": {"allocated": _tres(nodes)[:2]},
+        "tres": {"allocated": _list_tres(nodes)[:2]},
     }
     return {
         "account": record["account"],
         "comment": {"administrator": "", "job": "", "system": ""},
         "allocation_nodes": nodes,
-        "array": {"job_id": 0, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": {**_set(0), "set": False}, "task": ""},
+        "array": {"job_id": 0, "limits": {"max": {"running": {"tasks": 0}}}, "task_id": {**_wrap_number(0), "set": False}, "task": ""},
         "association": {"account": record["account"], "cluster": record["cluster"], "partition": "", "user": record["user"], "id": 1},
         "cluster": record["cluster"],
         "constraints": "",
-        "derived_exit_code": _exit(),
+        "derived_exit_code": _make_exit_code(),
         "time": {
-            "elapsed": elapsed, "eligible": record["submit"], "end": end or 0, "planned": _set(max(start - record["submit"], 0)),
-            "start": start, "submission": record["submit"], "suspended": 0, "system": zero, "limit": _set(1440), "total": zero, "user": zero,
+            "elapsed": elapsed, "eligible": record["submit"], "end": end or 0, "planned": _wrap_number(max(start - record["submit"], 0)),
+            "start": start, "submission": record["submit"], "suspended": 0, "system": zero, "limit": _wrap_number(1440), "total": zero, "user": zero,
         },
-        "exit_code": _exit(),
+        "exit_code": _make_exit_code(),
         "flags": ["START_RECEIVED"],
         "group": record["user"],
-        "het": {"job_id": 0, "job_offset": {**_set(0), "set": False}},
+        "het": {"job_id": 0, "job_offset": {**_wrap_number(0), "set": False}},
         "job_id": int(record["job_id"]),
         "name": record["name"],
         "nodes": record["node_list"],
         "partition": record["partition"],
-        "priority": _set(4294901759),
+        "priority": _wrap_number(4294901759),
         "qos": "normal",
-        "required": {"CPUs": nodes * CPUS_PER_NODE, "memory_per_node": _set(0)},
+        "required": {"CPUs": nodes * CPUS_PER_NODE, "memory_per_node": _wrap_number(0)},
         "restart_cnt": 0,
         "state": {"current": [record["state"]], "reason": "None"},
         "steps": [step],
-        "tres": {"allocated": _tres(nodes), "requested": _tres(nodes)},
+        "tres": {"allocated": _list_tres(nodes), "requested": _list_tres(nodes)},
         "user": record["user"],
         "wckey": {"wckey": "", "flags": []},
         "working_directory": f"/scratch/{record['user']}",

@@ -1,4 +1,4 @@
-"""How far the twin's two modes agree: the same jobs on the same nodes, by footprints (campaign) and by routed flows (per second).
+"""Agreement between the twin's two modes: the same jobs on the same nodes, by footprints (campaign) and by routed flows (per second).
 
     python -m flitwatch_twin.agreement [--seed 1] [--mixes 24]
 
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import cori_like
-from flitwatch_twin.applications import Application, application, felt, slowdown
+from flitwatch_twin.applications import Application, combine_stalls, find_application, saturate_slowdown
 from flitwatch_twin.campaign.window import GLOBAL, PROCESSOR, ROUTER, Linear, Rates, View
 from flitwatch_twin.feel import Places, RunView
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern
-from flitwatch_twin.footprint import Footprints, footprints
+from flitwatch_twin.footprint import Footprints, compute_footprints
 from flitwatch_twin.machine import IntArray, Machine
 from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.stall import waiting
@@ -68,9 +68,9 @@ def draw_mix(rng: np.random.Generator, machine: Machine, watched: list[Applicati
 
 
 def by_campaign(machine: Machine, watched: list[Application], mix: Mix) -> MixEffects:
-    """What a campaign's footprints and plain queue say."""
+    """Compute loads and slowdowns using a campaign's footprints and plain queue."""
     jobs = len(mix.nodes)
-    prints = footprints(machine, mix.nodes, mix.exchange, [(k,) for k in range(jobs)], np.zeros(jobs, bool))
+    prints = compute_footprints(machine, mix.nodes, mix.exchange, [(k,) for k in range(jobs)], np.zeros(jobs, bool))
     nothing = np.zeros((1, jobs), np.float32)
     rates = Rates(mix.rate.astype(np.float32)[None, :], nothing, nothing)
     slowdowns = [_felt_in_campaign(machine, app, k, mix, prints, rates) for k, app in enumerate(watched)]
@@ -92,16 +92,16 @@ def _felt_in_campaign(
     )
     global_ = linear.global_(rates, others) + demand * prints.global_[run] / np.float32(GLOBAL)
     raw = sum(
-        factor * float(felt(waiting(use), view.weight)[0])
+        factor * float(combine_stalls(waiting(use), view.weight)[0])
         for factor, use in zip(app.sensitivity.vector(), (router, processor, global_[:, view.groups]), strict=False)
     )
-    return float(slowdown(raw, app.most_slowdown))
+    return float(saturate_slowdown(raw, app.most_slowdown))
 
 
 def by_second(
     fabric: Fabric, machine: Machine, watched: list[Application], mix: Mix, rng: np.random.Generator
 ) -> MixEffects:
-    """What routed flows and the fitted stall curve say."""
+    """Compute loads and slowdowns using routed flows and the fitted stall curve."""
     model, places = StaticPathModel(fabric, machine), Places(fabric, machine)
     patterns: list[Pattern] = []
     for nodes, kind in zip(mix.nodes, mix.exchange.tolist(), strict=True):
@@ -130,7 +130,7 @@ class ApplicationCorrelation(TypedDict):
 
 
 class LoadCorrelation(TypedDict):
-    """How far the modes agree on loads of routers and groups, and on slowdowns."""
+    """Agreement of the modes on loads of routers and groups, and on slowdowns."""
 
     seed: int
     mixes: int
@@ -140,7 +140,7 @@ class LoadCorrelation(TypedDict):
     applications: dict[str, ApplicationCorrelation]
 
 
-def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> LoadCorrelation:
+def measure_agreement(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> LoadCorrelation:
     """Draw mixes, in each of which every watched application runs, and compare.
 
     Returns correlations of router and group loads over mixes, and for each application Spearman's rank correlation of F between the modes over
@@ -149,7 +149,7 @@ def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATC
     from scipy.stats import spearmanr
 
     machine, rng = Machine.of(fabric), np.random.default_rng(seed)
-    watched = [application(name) for name in names]
+    watched = [find_application(name) for name in names]
     pairs: list[tuple[MixEffects, MixEffects]] = []
     for _ in range(mixes):
         mix = draw_mix(rng, machine, watched)
@@ -160,7 +160,7 @@ def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATC
 
     routers = [np.corrcoef(a.router_load, b.router_load)[0, 1] for a, b in pairs]
     groups = [np.corrcoef(grouped(a.router_load), grouped(b.router_load))[0, 1] for a, b in pairs]
-    closed, routed = (np.array([seen.slowdown for seen in side]) for side in zip(*pairs, strict=True))
+    closed, routed = (np.array([effects.slowdown for effects in side]) for side in zip(*pairs, strict=True))
     return {
         "seed": seed,
         "mixes": mixes,
@@ -183,8 +183,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mixes", type=int, default=24)
-    told = parser.parse_args()
-    print(json.dumps(measure(told.seed, told.mixes, cori_like(io_routers_per_group=4))))
+    options = parser.parse_args()
+    print(json.dumps(measure_agreement(options.seed, options.mixes, cori_like(io_routers_per_group=4))))
 
 
 if __name__ == "__main__":

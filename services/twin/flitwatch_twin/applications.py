@@ -19,7 +19,7 @@ TAIL_WEIGHT = 0.4
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How much waiting at each place slows communication, per unit of the stall curve."""
+    """Sensitivity of communication to waiting at each place, per unit of the stall curve."""
 
     router: float
     processor: float
@@ -60,13 +60,13 @@ class Application:
         return float(self.compute_s.sum() + self.communicate_s.sum())
 
 
-def _make(
+def _make_application(
     name: str, executable: str, nodes: int, curve: NDArray[np.float64], share: float, **rest: object
 ) -> Application:
     return Application(name, executable, nodes, curve * (1 - share), curve * share, **rest)  # type: ignore[arg-type]
 
 
-def _catalogue() -> dict[str, Application]:
+def _make_catalogue() -> dict[str, Application]:
     steps = np.arange(20)
     amg = 9 + 5 * np.exp(-steps / 4) + 3 * np.sin(steps / 3) + 0.35 * steps
     milc = np.concatenate([np.full(20, 1.6), 5.2 + 0.25 * np.sin(np.arange(60) / 9)])
@@ -75,11 +75,11 @@ def _catalogue() -> dict[str, Application]:
     umt = np.array([62.0, 55, 54, 54, 54, 54, 56])
     near, far = Exchange.NEIGHBOUR, Exchange.ALL_TO_ALL
     milc_at_128 = {"sensitivity": Sensitivity(1.8, 0.3, 0.8, 0.45), "demand": 0.4, "exchange": near}
-    made = [
-        _make(
+    applications = [
+        _make_application(
             "amg-128", "amg", 128, amg, 0.76, sensitivity=Sensitivity(1.2, 2.2, 0.5, 0.05), demand=0.30, exchange=near
         ),
-        _make(
+        _make_application(
             "amg-512",
             "amg",
             512,
@@ -89,8 +89,8 @@ def _catalogue() -> dict[str, Application]:
             demand=0.30,
             exchange=near,
         ),
-        _make("milc-128", "su3_rmd", 128, milc, 0.89, **milc_at_128),
-        _make(
+        _make_application("milc-128", "su3_rmd", 128, milc, 0.89, **milc_at_128),
+        _make_application(
             "milc-512",
             "su3_rmd",
             512,
@@ -100,7 +100,7 @@ def _catalogue() -> dict[str, Application]:
             demand=0.4,
             exchange=near,
         ),
-        _make(
+        _make_application(
             "minivite-128",
             "miniVite",
             128,
@@ -110,7 +110,7 @@ def _catalogue() -> dict[str, Application]:
             demand=0.45,
             exchange=far,
         ),
-        _make(
+        _make_application(
             "umt-128",
             "umt",
             128,
@@ -121,23 +121,23 @@ def _catalogue() -> dict[str, Application]:
             exchange=near,
             most_slowdown=10.0,
         ),
-        _make("long-milc", "su3_rmd", 128, long_milc, 0.89, **milc_at_128),
+        _make_application("long-milc", "su3_rmd", 128, long_milc, 0.89, **milc_at_128),
     ]
-    return {application.name: application for application in made}
+    return {application.name: application for application in applications}
 
 
-APPLICATIONS = _catalogue()
+APPLICATIONS = _make_catalogue()
 
 
-def application(name: str) -> Application:
+def find_application(name: str) -> Application:
     """An application by name; BadRequest lists the names there are."""
     if name not in APPLICATIONS:
         raise BadRequest(f"there is no application {name!r}", advice=f"Choose one of {', '.join(APPLICATIONS)}.")
     return APPLICATIONS[name]
 
 
-def felt(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[np.floating]:
-    """What an application feels of stalls on its routers: 0.6 of the node-weighted mean and 0.4 of the worst tenth.
+def combine_stalls(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Combine the stalls on an application's routers into what it feels: 0.6 of the node-weighted mean and 0.4 of the worst tenth.
 
     `stalls` has shape [..., routers], `weight` [routers] sums to 1; the result has shape [...].
     """
@@ -146,7 +146,7 @@ def felt(stalls: NDArray[np.floating], weight: NDArray[np.floating]) -> NDArray[
     return (1 - TAIL_WEIGHT) * (stalls @ weight) + TAIL_WEIGHT * tail
 
 
-def slowdown(raw: NDArray[np.floating] | float, most: float) -> NDArray[np.float64]:
+def saturate_slowdown(raw: NDArray[np.floating] | float, most: float) -> NDArray[np.float64]:
     """Saturate the summed effect: F <- most (1 - exp(-F / most)); communication then advances at 1 / (1 + F)."""
     return most * (1 - np.exp(-np.asarray(raw, np.float64) / most))
 

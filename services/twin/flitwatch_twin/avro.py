@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def varints(values: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
+def encode_varints(values: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
     """Zig-zag variable-length encoding of a matrix of longs.
 
     Parameters
@@ -43,7 +43,7 @@ def varints(values: NDArray[np.int64]) -> tuple[bytes, NDArray[np.int64]]:
 
 def long_bytes(value: int) -> bytes:
     """One zig-zag varint."""
-    return varints(np.array([[value]], np.int64))[0]
+    return encode_varints(np.array([[value]], np.int64))[0]
 
 
 def string_bytes(text: str) -> bytes:

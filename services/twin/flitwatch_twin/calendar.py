@@ -16,7 +16,7 @@ def hour_of_day(time_s: ArrayLike) -> NDArray[np.float64]:
 
 
 def is_weekday(time_s: ArrayLike) -> NDArray[np.bool_]:
-    """Whether simulated seconds lie in Monday to Friday."""
+    """Return whether simulated seconds are in Monday to Friday."""
     return np.asarray((np.asarray(time_s, np.float64) // DAY_S) % 7 < 5)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_twin.applications import Application, application
+from flitwatch_twin.applications import Application, find_application
 from flitwatch_twin.calendar import HOUR_S, day_load
 from flitwatch_twin.counters import Counters
 from flitwatch_twin.feel import Places, RunView
@@ -25,14 +25,14 @@ from flitwatch_twin.flows import (
     io_pattern,
 )
 from flitwatch_twin.machine import Machine, Nodes
-from flitwatch_twin.planted import plant
+from flitwatch_twin.planted import plant_users
 from flitwatch_twin.runs import InstrumentedRun, RecordedStep
 from flitwatch_twin.scheduler import Allocation, Placement, Request, Scheduler
 from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.traffic import Behaviour, job_behaviour
 from flitwatch_twin.users import Population, draw_users
-from flitwatch_twin.workload import CROWD, OfferedLoad, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 #: Submissions are drawn this far ahead, so that memory does not grow with the length of a run.
 HORIZON_S = 6 * 3600.0
@@ -72,7 +72,7 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class Tick:
-    """What happened up to `time_s` (seconds since the start of emission)."""
+    """Events up to `time_s` (seconds since the start of emission)."""
 
     time_s: int
     started: list[RunningJob]
@@ -115,16 +115,16 @@ class Cluster:
         self.machine = Machine.of(self.fabric) if tree is None else Nodes.of(self.fabric)
         self.model: FabricModel = StaticPathModel(self.fabric, self.machine)
         self.places = Places(self.fabric, self.machine)
-        self.counters = Counters(self.fabric, self._rng("counters"))
-        self.users, roles = draw_users(self._rng("users"), self._population())
-        self.users, self.roles, self._planted = plant(self.users, roles, spec, self._rng("planted"))
+        self.counters = Counters(self.fabric, self._make_rng("counters"))
+        self.users, roles = draw_users(self._make_rng("users"), self._make_population())
+        self.users, self.roles, self._planted = plant_users(self.users, roles, spec, self._make_rng("planted"))
         self.running: dict[int, RunningJob] = {}
         self._scheduler = Scheduler(
-            np.ones(self.machine.nodes, bool), self._rng("scheduler"), headroom=self._headroom()
+            np.ones(self.machine.nodes, bool), self._make_rng("scheduler"), headroom=self._timetable_nodes()
         )
         self._ends: list[tuple[float, int]] = []
         self._calendar_s = spec.start_hour * HOUR_S
-        self._requests = self._submissions()
+        self._requests = self._generate_submissions()
         self._next = next(self._requests)
         self.time_s = 0
         self.warm = self._warm_start()
@@ -145,9 +145,9 @@ class Cluster:
         """Simulate one second, or `step_s` of them at once: with the flows of the first, and jobs that begin and end between steps."""
         now = float(self.time_s)
         ended = self._end(now)
-        started = self._start(now)
-        flows, owners = self._flows(now)
-        runs = self._runs()
+        started = self._start_jobs(now)
+        flows, owners = self._collect_flows(now)
+        runs = self._list_runs()
         before = {job: run.counters(self.counters) for job, run in runs}
         state = self.model.step(flows, float(step_s))
         self.counters.update(state)
@@ -162,20 +162,20 @@ class Cluster:
                 heapq.heappush(self._ends, (now + step_s, job))
         return Tick(self.time_s, started, ended, steps, finished, flows, owners, state)
 
-    def _headroom(self) -> int:
+    def _timetable_nodes(self) -> int:
         """Nodes of everything that the spec starts by a timetable, so that it starts in time."""
-        entries = [entry.nodes or application(entry.application).nodes for entry in self.spec.instrumented]
+        entries = [entry.nodes or find_application(entry.application).nodes for entry in self.spec.instrumented]
         entries += [entry.nodes for entry in self.spec.interference]
         return int(min(sum(entries), 0.6 * self.machine.nodes))
 
     def _jobs_seed(self, job: int) -> tuple[int, ...]:
         return (self.seed, job, self._day) if self._day else (self.seed, job)
 
-    def _rng(self, *key: object) -> np.random.Generator:
+    def _make_rng(self, *key: object) -> np.random.Generator:
         entropy = [self.seed, zlib.crc32(repr(key).encode())]
         return np.random.default_rng(entropy if key[0] in _OF_THE_SITE or not self._day else [*entropy, self._day])
 
-    def _population(self) -> Population:
+    def _make_population(self) -> Population:
         spec = self.spec.users
         most = max(1, min(spec.most_nodes, self.machine.nodes // 2))
         return Population(
@@ -189,7 +189,7 @@ class Cluster:
             innocents=min(spec.innocents, spec.count),
         )
 
-    def _submissions(self) -> Iterator[Request]:
+    def _generate_submissions(self) -> Iterator[Request]:
         """Every request, for ever, in order of time; times count from the start of emission."""
         spec = self.spec.users
         offer = OfferedLoad(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
@@ -198,28 +198,28 @@ class Cluster:
         ordinary = np.arange(len(self.users)) < spec.count
         while True:
             begin_calendar = self._calendar_s + begin
-            drawn = submissions(
-                self._rng("submissions", part),
+            drawn = draw_submissions(
+                self._make_rng("submissions", part),
                 self.users,
                 by_activity,
-                self.machine.nodes - self._headroom(),
+                self.machine.nodes - self._timetable_nodes(),
                 begin_calendar,
                 begin_calendar + HORIZON_S,
                 offer,
                 ordinary,
             )
-            shifted = [_shift(request, -self._calendar_s) for request in drawn]
+            shifted = [_shift_request(request, -self._calendar_s) for request in drawn]
             yield from sorted(
-                [*shifted, *self._scheduled(begin, begin + HORIZON_S)], key=lambda request: request.submit_s
+                [*shifted, *self._list_scheduled(begin, begin + HORIZON_S)], key=lambda request: request.submit_s
             )
             begin, part = begin + HORIZON_S, part + 1
 
-    def _scheduled(self, begin_s: float, end_s: float) -> Iterator[Request]:
+    def _list_scheduled(self, begin_s: float, end_s: float) -> Iterator[Request]:
         """Instrumented runs and planted jobs whose time lies in [begin_s, end_s)."""
         for entry in self.spec.instrumented:
-            app = application(entry.application)
+            app = find_application(entry.application)
             nodes = min(entry.nodes or app.nodes, self.machine.nodes // 2)
-            for at in _timetable(entry.first_s, entry.every_s, begin_s, end_s):
+            for at in _list_times_s(entry.first_s, entry.every_s, begin_s, end_s):
                 yield Request(
                     len(self.users),
                     nodes,
@@ -232,7 +232,7 @@ class Cluster:
                 )
         for user, planted in self._planted.items():
             nodes = min(planted.nodes, self.machine.nodes // 2)
-            for at in _timetable(planted.first_s, planted.every_s, begin_s, end_s):
+            for at in _list_times_s(planted.first_s, planted.every_s, begin_s, end_s):
                 yield Request(user, nodes, planted.lasts_s, at, "", placement=Placement.SCATTERED, urgent=True)
 
     def _warm_start(self) -> list[RunningJob]:
@@ -241,10 +241,10 @@ class Cluster:
             now = self._next.submit_s
             while self._ends and self._ends[0][0] <= now:
                 self._end(self._ends[0][0])
-                self._place(self._scheduler.start_ready(now))
+                self._place_jobs(self._scheduler.start_ready(now))
             self._scheduler.submit(self._next)
             self._next = next(self._requests)
-            self._place(self._scheduler.start_ready(now))
+            self._place_jobs(self._scheduler.start_ready(now))
         return list(self.running.values())
 
     def _end(self, now_s: float) -> list[RunningJob]:
@@ -259,51 +259,51 @@ class Cluster:
                 ended.append(gone)
         return ended
 
-    def _start(self, now_s: float) -> list[RunningJob]:
+    def _start_jobs(self, now_s: float) -> list[RunningJob]:
         while self._next.submit_s <= now_s:
             self._scheduler.submit(self._next)
             self._next = next(self._requests)
-        return self._place(self._scheduler.start_ready(now_s))
+        return self._place_jobs(self._scheduler.start_ready(now_s))
 
-    def _place(self, allocations: list[Allocation]) -> list[RunningJob]:
-        placed = [self._running(allocation) for allocation in allocations]
+    def _place_jobs(self, allocations: list[Allocation]) -> list[RunningJob]:
+        placed = [self._make_job(allocation) for allocation in allocations]
         for job in placed:
             self.running[job.allocation.job] = job
             heapq.heappush(self._ends, (job.allocation.end_s, job.allocation.job))
         return placed
 
-    def _running(self, allocation: Allocation) -> RunningJob:
+    def _make_job(self, allocation: Allocation) -> RunningJob:
         request, key = allocation.request, ("job", allocation.job)
-        rng = self._rng(*key)
+        rng = self._make_rng(*key)
         endpoints = self.machine.node_endpoint[allocation.nodes]
         if request.user == len(self.users):
-            return self._instrumented(allocation, application(request.name), rng)
+            return self._make_instrumented(allocation, find_application(request.name), rng)
         crowd = request.user == CROWD
         name = f"s{int(rng.integers(CROWD_USERS)):04d}" if crowd else self.users.names[request.user]
         habit = int(rng.integers(self.spec.users.count)) if crowd else request.user
         behaviour = job_behaviour(self.users, habit, self._jobs_seed(allocation.job), request.duration_s + 1)
-        made = [("exchange", exchange_pattern(endpoints, behaviour.exchange, rng))]
-        made.append(("io", io_pattern(endpoints, self.machine.io_endpoint, rng) if behaviour.io_rate else None))
-        made.append(("incast", incast_pattern(endpoints, rng) if behaviour.incast_rate else None))
+        patterns = [("exchange", exchange_pattern(endpoints, behaviour.exchange, rng))]
+        patterns.append(("io", io_pattern(endpoints, self.machine.io_endpoint, rng) if behaviour.io_rate else None))
+        patterns.append(("incast", incast_pattern(endpoints, rng) if behaviour.incast_rate else None))
         return RunningJob(
-            allocation, name, behaviour, [(kind, pattern) for kind, pattern in made if pattern is not None]
+            allocation, name, behaviour, [(kind, pattern) for kind, pattern in patterns if pattern is not None]
         )
 
-    def _instrumented(self, allocation: Allocation, app: Application, rng: np.random.Generator) -> RunningJob:
+    def _make_instrumented(self, allocation: Allocation, app: Application, rng: np.random.Generator) -> RunningJob:
         endpoints = self.machine.node_endpoint[allocation.nodes]
         pattern = exchange_pattern(endpoints, app.exchange, rng)
         run_view = RunView(app, self.places, self.model, pattern)
         run = InstrumentedRun(app, run_view, self.machine, self.fabric, allocation, rng, self._run_key(allocation))
         return RunningJob(allocation, self.owner, None, [("run", pattern)] if pattern is not None else [], run)
 
-    def _runs(self) -> list[tuple[int, InstrumentedRun]]:
+    def _list_runs(self) -> list[tuple[int, InstrumentedRun]]:
         return [
             (number, job.run)
             for number, job in self.running.items()
             if job.run is not None and not job.run.progress.finished
         ]
 
-    def _flows(self, now_s: float) -> tuple[Flows, list[str]]:
+    def _collect_flows(self, now_s: float) -> tuple[Flows, list[str]]:
         """All patterns and rates of this second, and beside them, for the truth alone, whose they are."""
         patterns: list[Pattern] = []
         amounts: list[float] = []
@@ -333,11 +333,11 @@ class Cluster:
         return Flows(tuple(patterns), np.array(amounts) * self.spec.node_rate_bytes_per_s), owners
 
 
-def _shift(request: Request, by_s: float) -> Request:
+def _shift_request(request: Request, by_s: float) -> Request:
     return Request(request.user, request.nodes, request.duration_s, request.submit_s + by_s, request.name)
 
 
-def _timetable(first_s: float, every_s: float, begin_s: float, end_s: float) -> NDArray[np.float64]:
+def _list_times_s(first_s: float, every_s: float, begin_s: float, end_s: float) -> NDArray[np.float64]:
     """Times first, first + every, ... that lie in [begin, end)."""
     skip = max(0, int(np.ceil((begin_s - first_s) / every_s)))
     return np.arange(first_s + skip * every_s, end_s, every_s)

@@ -114,11 +114,11 @@ class Counters:
 
     def nic_values(self) -> NDArray[np.int64]:
         """`NIC_METRICS` of every endpoint: int64[E, 22]."""
-        packets, flits, stalled, sent, received, latency_us = self.nic
+        packets, flits, stalled, sent_bytes, received, latency_us = self.nic
         columns = [packets, flits, stalled]
         for part, _ in _RESPONSE_PATHS.values():
             columns += [packets * part, flits * part, stalled * part]
-        columns += [sent, received, latency_us, packets]
+        columns += [sent_bytes, received, latency_us, packets]
         return np.stack(columns, axis=1).astype(np.int64)
 
     def table_two(self, routers: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -147,7 +147,7 @@ class Counters:
 
 
 def _tile_counters(fabric: Fabric) -> TileCounters:
-    """Which link counts where on this fabric."""
+    """Return the link that each tile counts on this fabric."""
     routers, links = len(fabric.routers), fabric.links
     wire = np.flatnonzero((links.dst < routers) & (links.src < routers) & (links.dst_port >= 0))
     tile = links.dst[wire].astype(np.int64) * NETWORK_TILES + links.dst_port[wire]
@@ -168,7 +168,7 @@ def _tile_counters(fabric: Fabric) -> TileCounters:
         inject=inject[np.argsort(links.src[inject])],
         eject=eject[np.argsort(links.dst[eject])],
         home=home,
-        slot=home * PROCESSOR_TILES + _nics(fabric) * 2,
+        slot=home * PROCESSOR_TILES + _assign_nics(fabric) * 2,
         flits_per_byte=FLITS_PER_BYTE,
         cycles_per_wait=CYCLES_PER_WAIT,
         clock_hz=ROUTER_CLOCK_HZ,
@@ -177,8 +177,8 @@ def _tile_counters(fabric: Fabric) -> TileCounters:
     )
 
 
-def _nics(fabric: Fabric) -> NDArray[np.int64]:
-    """Which of a router's pairs of processor tiles counts each endpoint: its NIC's on Cray XC; elsewhere they take turns."""
+def _assign_nics(fabric: Fabric) -> NDArray[np.int64]:
+    """Return which of a router's pairs of processor tiles counts each endpoint: its NIC's on Cray XC; elsewhere endpoints alternate."""
     ends, pairs = fabric.endpoints, PROCESSOR_TILES // 2
     if fabric.technology is Technology.CRAY_XC:
         return np.asarray((ends.port - NETWORK_TILES) // 2, np.int64)
@@ -192,7 +192,7 @@ def router_metric_names() -> list[str]:
 
 
 def tile_columns(tile_cols: tuple[int, ...]) -> NDArray[np.int64]:
-    """Which columns of `Counters.router_values` lie in the given tile columns (0-7), in order."""
+    """Return the columns of `Counters.router_values` in the given tile columns (0-7), in order."""
     network = [tile * 10 + k for tile in range(NETWORK_TILES) if tile % 8 in tile_cols for k in range(10)]
     first = NETWORK_TILES * len(NETWORK_METRICS)
     width = len(PROCESSOR_METRICS)

@@ -1,17 +1,17 @@
-"""What a run feels of the fabric: waiting on the links that its own traffic takes, and at the file system."""
+"""Waiting that a run feels in the fabric: on the links that its own traffic takes, and at the file system."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from flitwatch_domain.fabric import Fabric, LinkClass
-from flitwatch_twin.applications import Application, felt, slowdown
+from flitwatch_twin.applications import Application, combine_stalls, saturate_slowdown
 from flitwatch_twin.flows import FabricModel, FabricState, Flows, Pattern
 from flitwatch_twin.machine import Nodes
 
 
 class Places:
-    """Which links belong to which of the four places where waiting is felt: router, processor, global, I/O (bool[L] each).
+    """Links in each of the four places where waiting is felt: router, processor, global, I/O (bool[L] each).
 
     Global are links between a dragonfly's groups, and a tree's above its second level.
     """
@@ -47,5 +47,5 @@ class RunView:
         raw = s[3] * float(state.link_wait[self._io].mean()) if len(self._io) else 0.0
         for factor, links, weight in zip(s, self._links, self._weights, strict=False):
             if len(links):
-                raw += factor * float(felt(state.link_wait[links], weight))
-        return float(slowdown(raw, self._most))
+                raw += factor * float(combine_stalls(state.link_wait[links], weight))
+        return float(saturate_slowdown(raw, self._most))

@@ -26,7 +26,7 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """What is offered to the fabric: P patterns and the rate of each in bytes a second per unit share (float64[P])."""
+    """Load offered to the fabric: P patterns and the rate of each in bytes a second per unit share (float64[P])."""
 
     patterns: tuple[Pattern, ...]
     rate: NDArray[np.float64]
@@ -34,7 +34,7 @@ class Flows:
 
 @dataclass(frozen=True, eq=False)
 class FabricState:
-    """What the fabric did in one step of `dt_s`.
+    """State of the fabric in one step of `dt_s`.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def exchange_pattern(endpoints: IntArray, exchange: int, rng: np.random.Generato
         order = rng.permutation(count)
         place = np.argsort(order)
         peers = np.stack([order[(place + shift) % count] for shift in shifts])
-    return _pattern(endpoints[np.tile(rank, len(peers))], endpoints[peers.ravel()], 1 / len(peers))
+    return _make_pattern(endpoints[np.tile(rank, len(peers))], endpoints[peers.ravel()], 1 / len(peers))
 
 
 def io_pattern(endpoints: IntArray, io_endpoints: IntArray, rng: np.random.Generator) -> Pattern | None:
@@ -98,7 +98,7 @@ def io_pattern(endpoints: IntArray, io_endpoints: IntArray, rng: np.random.Gener
     used = rng.choice(io_endpoints, max(1, len(io_endpoints) // 2), replace=False)
     rank = np.arange(len(endpoints))
     targets = np.stack([used[(4 * rank + k) % len(used)] for k in range(4)])
-    return _pattern(endpoints[np.tile(rank, 4)], targets.ravel(), 0.25)
+    return _make_pattern(endpoints[np.tile(rank, 4)], targets.ravel(), 0.25)
 
 
 def incast_pattern(endpoints: IntArray, rng: np.random.Generator) -> Pattern | None:
@@ -107,9 +107,9 @@ def incast_pattern(endpoints: IntArray, rng: np.random.Generator) -> Pattern | N
         return None
     hot = rng.choice(endpoints, max(2, len(endpoints) // 24), replace=False)
     target = hot[np.arange(len(endpoints)) % len(hot)]
-    return _pattern(endpoints, target, 1.0)
+    return _make_pattern(endpoints, target, 1.0)
 
 
-def _pattern(src: IntArray, dst: IntArray, share: float) -> Pattern:
+def _make_pattern(src: IntArray, dst: IntArray, share: float) -> Pattern:
     other = src != dst
     return Pattern(src[other].astype(np.int32), dst[other].astype(np.int32), np.full(int(other.sum()), share))

@@ -44,7 +44,7 @@ class Footprints:
     incast: Array
 
 
-def footprints(
+def compute_footprints(
     machine: Machine,
     nodes: list[IntArray],
     exchange: NDArray[np.int64],
@@ -61,19 +61,19 @@ def footprints(
     stay = in_group - out
     safe = np.maximum(in_group, 1)[:, :, None]
     row, col = grid.sum(axis=3) / safe, grid.sum(axis=2) / safe
-    sent = out.sum(axis=1)[:, None]
-    spread = 0.3 * stay / size + 2 * out / size + 2 * DETOUR * sent / machine.routers
+    outgoing = out.sum(axis=1)[:, None]
+    spread = 0.3 * stay / size + 2 * out / size + 2 * DETOUR * outgoing / machine.routers
     router = 0.7 * stay[:, :, None, None] * row[:, :, :, None] * col[:, :, None, :] + spread[:, :, None, None]
     io_router, io_server, incast = (np.zeros((jobs, machine.routers), np.float32) for _ in range(3))
     for job in range(jobs):
         rng = np.random.default_rng(seeds[job])
-        _io(machine, here[job], in_group[job], rng, io_router[job], io_server[job])
+        _add_io(machine, here[job], in_group[job], rng, io_router[job], io_server[job])
         if with_incast[job]:
-            _hot(machine, here[job], rng, incast[job])
+            _add_hotspots(machine, here[job], rng, incast[job])
     return Footprints(
         processor=here,
         router=here + router.reshape(jobs, machine.routers),
-        global_=((1 + DETOUR) * out + DETOUR * sent / machine.groups).astype(np.float32),
+        global_=((1 + DETOUR) * out + DETOUR * outgoing / machine.groups).astype(np.float32),
         io_router=io_router,
         io_server=io_server,
         incast=incast,
@@ -81,7 +81,7 @@ def footprints(
 
 
 def _nodes_on_routers(machine: Machine, nodes: list[IntArray]) -> Array:
-    job = np.repeat(np.arange(len(nodes)), [len(held) for held in nodes])
+    job = np.repeat(np.arange(len(nodes)), [len(job_nodes) for job_nodes in nodes])
     place = job * machine.routers + machine.node_router[np.concatenate([np.empty(0, np.int32), *nodes])]
     return (
         np.bincount(place, minlength=len(nodes) * machine.routers)
@@ -90,7 +90,7 @@ def _nodes_on_routers(machine: Machine, nodes: list[IntArray]) -> Array:
     )
 
 
-def _io(
+def _add_io(
     machine: Machine, here: Array, in_group: Array, rng: np.random.Generator, transit: Array, server: Array
 ) -> None:
     """Half of the I/O routers serve a job; its writes cross its own routers, its groups and the servers' groups."""
@@ -103,7 +103,7 @@ def _io(
     transit += np.repeat(ends, machine.group_size).astype(np.float32)
 
 
-def _hot(machine: Machine, here: Array, rng: np.random.Generator, incast: Array) -> None:
+def _add_hotspots(machine: Machine, here: Array, rng: np.random.Generator, incast: Array) -> None:
     """A congestion tree: hot routers load their rows and columns, and a little of their groups."""
     used = np.flatnonzero(here)
     hot = rng.choice(used, max(2, len(used) // 24), replace=False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_stream.topics import ldms_topic
-from flitwatch_twin.avro import long_bytes, string_bytes, varints
+from flitwatch_twin.avro import encode_varints, long_bytes, string_bytes
 
 COMMON = ("component_id", "job_id", "app_id", "aries_rtr_id")
 
@@ -50,7 +50,7 @@ class SetLayout:
     def __post_init__(self) -> None:
         listing = "\n".join([self.schema, *COMMON, *self.metrics])
         ids = [int(number) for number in self.component_ids]
-        made = {
+        attributes = {
             "digest": hashlib.sha256(listing.encode()).hexdigest(),
             "_json_heads": tuple(
                 b',"component_id":%d,"job_id":0,"app_id":0,"aries_rtr_id":"%s"' % (number, name.encode())
@@ -66,7 +66,7 @@ class SetLayout:
             ),
             "_csv_tail": b",%d" * len(self.metrics) + b"\n",
         }
-        for name, value in made.items():
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
@@ -97,8 +97,8 @@ class SetLayout:
     ) -> Iterator[bytes]:
         """One Avro message a device: magic 0, the 4-byte schema id, the record."""
         magic = b"\0" + schema_id.to_bytes(4, "big")
-        stamps, stamp_ends = varints((second * 1000 + micros // 1000)[:, None])
-        encoded, ends = varints(taken)
+        stamps, stamp_ends = encode_varints((second * 1000 + micros // 1000)[:, None])
+        encoded, ends = encode_varints(taken)
         begin = stamp_begin = 0
         for head, end, stamp_end in zip(self._avro_heads, ends.tolist(), stamp_ends.tolist(), strict=True):
             yield magic + stamps[stamp_begin:stamp_end] + head + encoded[begin:end]

@@ -111,5 +111,5 @@ class Machine(Nodes):
         )
 
     def nodes_per_group(self, nodes: IntArray) -> NDArray[np.int64]:
-        """How many of the given nodes (positions in the node list) each group holds; int64[groups]."""
+        """Count the given nodes (positions in the node list) in each group; int64[groups]."""
         return np.bincount(self.group_of[self.node_router[nodes]], minlength=self.groups)

@@ -1,4 +1,4 @@
-"""What a machine counted by the minute: the sums that samplers, log and writer would have left in the tables, without their records."""
+"""Counts of a machine by the minute: the sums that samplers, log and writer would have left in the tables, without their records."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ class MinuteSums:
     def __post_init__(self) -> None:
         links = self.fabric.counted_links()[:, :NETWORK_TILES]
         self._by_class = [(links >= 0) & self.fabric.of_class(name)[links] for name in LINK_CLASS_COLUMNS]
-        self._chosen = [at for at, one in enumerate(TABLE_II) if not one.column.endswith("_packets")]
+        self._chosen = [at for at, column in enumerate(TABLE_II) if not column.column.endswith("_packets")]
         self._everyone = np.arange(len(self.fabric.routers), dtype=np.int32)
         self._minute_s = self._hour_s = self.since_s
-        self._was, self._cards_were = self._read(self.counters), self.counters.nic.copy()
+        self._was, self._cards_were = self._read_counters(self.counters), self.counters.nic.copy()
         self._cards_minute = self._cards_were
 
     def take(self, counters: Counters, now_s: int, last: bool = False) -> None:
         """Close the minute and the hour that end at `now_s`; with `last`, what has begun of them."""
         if (last or now_s % MINUTE_S == 0) and now_s > self._minute_s:
-            held = self._read(counters)
-            self.routers.append(SpanSums(self._minute_s, now_s - self._minute_s, np.maximum(held - self._was, 0.0)))
+            sums = self._read_counters(counters)
+            self.routers.append(SpanSums(self._minute_s, now_s - self._minute_s, np.maximum(sums - self._was, 0.0)))
             cards = counters.nic.copy()
             self.card_minutes.append(SpanSums(self._minute_s, now_s - self._minute_s, (cards - self._cards_minute).T))
-            self._minute_s, self._was, self._cards_minute = now_s, held, cards
+            self._minute_s, self._was, self._cards_minute = now_s, sums, cards
         if (last or now_s % HOUR_S == 0) and now_s > self._hour_s:
             cards = counters.nic.copy()
             self.cards.append(SpanSums(self._hour_s, now_s - self._hour_s, (cards - self._cards_were).T))
@@ -80,7 +80,7 @@ class MinuteSums:
         """Up to when minutes are closed."""
         return self._minute_s
 
-    def _read(self, counters: Counters) -> Float:
+    def _read_counters(self, counters: Counters) -> Float:
         whole = counters.table_two(self._everyone)[:, self._chosen]
         each = [np.where(there, counters.network[at], 0.0).sum(axis=1) for there in self._by_class for at in (0, 1)]
         return np.column_stack((whole, *each))

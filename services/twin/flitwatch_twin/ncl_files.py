@@ -1,4 +1,4 @@
-"""What AriesNCL leaves behind for one run, and the `run.json` that joins it to its job."""
+"""Files that AriesNCL leaves behind for one run, and the `run.json` that joins it to its job."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def write_run(folder: Path, run: InstrumentedRun, header: dict[str, Any]) -> Non
         json.dumps({key: header[key] for key in ("job_id", "start", "exe", "ranks", "simulated")}) + "\n",
         encoding="utf-8",
     )
-    (folder / f"{exe}.timings.json").write_text(_timings(run, header["counters"]), encoding="ascii")
+    (folder / f"{exe}.timings.json").write_text(_format_timings(run, header["counters"]), encoding="ascii")
 
 
-def _timings(run: InstrumentedRun, counters: list[str]) -> str:
+def _format_timings(run: InstrumentedRun, counters: list[str]) -> str:
     """The library's own layout, comma and blank for comma and blank."""
     names = ",\n".join(f'        "{name}"' for name in counters)
     ranks = ", ".join(str(rank) for rank in run.ranks)

@@ -31,27 +31,27 @@ class DragonflyPaths:
         between = np.flatnonzero(fabric.router_links())
         src, dst = links.src[between].astype(np.int64), links.dst[between].astype(np.int64)
         local = machine.group_of[src] == machine.group_of[dst]
-        self._local_first, self._local_count, self._local_links = self._index(
+        self._local_first, self._local_count, self._local_links = self._index_links(
             src[local] * machine.group_size + dst[local] % machine.group_size,
             between[local],
             machine.routers * machine.group_size,
         )
         away = ~local
-        self._blue_first, self._blue_count, self._blue_links = self._index(
+        self._blue_first, self._blue_count, self._blue_links = self._index_links(
             machine.group_of[src[away]] * machine.groups + machine.group_of[dst[away]], between[away], machine.groups**2
         )
         self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
-        self._up, self._down = self._terminals(fabric)
+        self._up, self._down = self._find_terminals(fabric)
         self._check()
 
     @staticmethod
-    def _index(key: Int, link: Int, size: int) -> tuple[Int, Int, Int]:
+    def _index_links(key: Int, link: Int, size: int) -> tuple[Int, Int, Int]:
         """Links of each key, as first position and count in one sorted list."""
         order = np.argsort(key, kind="stable")
         count = np.bincount(key, minlength=size)
         return np.concatenate([[0], np.cumsum(count)[:-1]]), count, link[order]
 
-    def _terminals(self, fabric: Fabric) -> tuple[Int, Int]:
+    def _find_terminals(self, fabric: Fabric) -> tuple[Int, Int]:
         routers, endpoints, links = len(fabric.routers), len(fabric.endpoints), fabric.links
         up, down = np.full(endpoints, -1, np.int64), np.full(endpoints, -1, np.int64)
         inject, eject = np.flatnonzero(links.src >= routers), np.flatnonzero(links.dst >= routers)
@@ -93,50 +93,50 @@ class DragonflyPaths:
         links, bytes : int32[n] and float64[n]; each link at most once, terminals included.
         """
         begin, end = routers[src].astype(np.int64), routers[dst].astype(np.int64)
-        salt = _mix(src.astype(np.int64) * 1_000_003 + dst)
-        found: list[tuple[Int, NDArray[np.float64]]] = [(self._up[src], share), (self._down[dst], share)]
+        salt = _mix_bits(src.astype(np.int64) * 1_000_003 + dst)
+        link_parts: list[tuple[Int, NDArray[np.float64]]] = [(self._up[src], share), (self._down[dst], share)]
         group_of = self._machine.group_of
         same = group_of[begin] == group_of[end]
-        self._within(begin[same], end[same], share[same], salt[same], found)
+        self._route_within(begin[same], end[same], share[same], salt[same], link_parts)
         begin, end, share, salt = begin[~same], end[~same], share[~same], salt[~same]
         detour = NON_MINIMAL if self._machine.groups > 2 else 0.0
         for lane in (0, 1):
-            self._between(begin, end, share * (1 - detour) / 2, _mix(salt + lane), found)
+            self._route_between(begin, end, share * (1 - detour) / 2, _mix_bits(salt + lane), link_parts)
         if detour:
-            self._around(begin, end, share * detour, _mix(salt + 7), found)
-        links, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            self._route_around(begin, end, share * detour, _mix_bits(salt + 7), link_parts)
+        links, weights = (np.concatenate(parts) for parts in zip(*link_parts, strict=True))
         loads: Loads = self._gather(links, weights)
         return loads
 
-    def _pick(self, first: Int, count: Int, table: Int, key: Int, salt: Int) -> Int:
+    def _pick_link(self, first: Int, count: Int, table: Int, key: Int, salt: Int) -> Int:
         return table[first[key] + salt % count[key]]
 
-    def _hop(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
+    def _add_hop(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
         """One local link where the ends differ."""
         moves = begin != end
         key = begin[moves] * self._machine.group_size + end[moves] % self._machine.group_size
         found.append(
-            (self._pick(self._local_first, self._local_count, self._local_links, key, salt[moves]), share[moves])
+            (self._pick_link(self._local_first, self._local_count, self._local_links, key, salt[moves]), share[moves])
         )
 
-    def _within(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
+    def _route_within(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
         machine = self._machine
         base = begin - begin % machine.group_size
         by_row = base + machine.row_of[begin] * machine.cols + machine.col_of[end]
         by_col = base + machine.row_of[end] * machine.cols + machine.col_of[begin]
         corner = np.where(salt & 1, by_row, by_col)
-        self._hop(begin, corner, share, salt >> 1, found)
-        self._hop(corner, end, share, salt >> 1, found)
+        self._add_hop(begin, corner, share, salt >> 1, found)
+        self._add_hop(corner, end, share, salt >> 1, found)
 
-    def _between(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
+    def _route_between(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
         machine = self._machine
         key = machine.group_of[begin].astype(np.int64) * machine.groups + machine.group_of[end]
-        blue = self._pick(self._blue_first, self._blue_count, self._blue_links, key, salt >> 3)
-        self._within(begin, self._src[blue], share, salt, found)
+        blue = self._pick_link(self._blue_first, self._blue_count, self._blue_links, key, salt >> 3)
+        self._route_within(begin, self._src[blue], share, salt, found)
         found.append((blue, share))
-        self._within(self._dst[blue], end, share, salt >> 2, found)
+        self._route_within(self._dst[blue], end, share, salt >> 2, found)
 
-    def _around(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
+    def _route_around(self, begin: Int, end: Int, share: NDArray[np.float64], salt: Int, found: list) -> None:
         """Through a third group: to whichever router the first blue cable reaches, and on from there."""
         machine = self._machine
         groups = machine.groups
@@ -145,13 +145,13 @@ class DragonflyPaths:
         third = salt % (groups - 2)
         third = third + (third >= low)
         third = third + (third >= high)
-        blue = self._pick(self._blue_first, self._blue_count, self._blue_links, first * groups + third, salt >> 3)
-        self._within(begin, self._src[blue], share, salt, found)
+        blue = self._pick_link(self._blue_first, self._blue_count, self._blue_links, first * groups + third, salt >> 3)
+        self._route_within(begin, self._src[blue], share, salt, found)
         found.append((blue, share))
-        self._between(self._dst[blue], end, share, salt >> 5, found)
+        self._route_between(self._dst[blue], end, share, salt >> 5, found)
 
 
-def _mix(value: Int) -> Int:
+def _mix_bits(value: Int) -> Int:
     """A hash of 64-bit integers to 62 bits (splitmix64's finaliser), so that choices do not follow node numbers."""
     x = value.astype(np.uint64)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -43,7 +43,7 @@ class PatternTable:
             self.release(gone)
 
     def columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
-        """Where each pattern stands: int64[P], valid until its release. KeyError for one that is not kept."""
+        """Return the column of each pattern: int64[P], valid until its release. KeyError for one that is not kept."""
         return np.array([self._column[pattern] for pattern in patterns], np.int64)
 
     def sum(self, columns: NDArray[np.int64], rate: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from flitwatch_twin.spec import InterferenceSpec, TwinSpec
 from flitwatch_twin.users import Exchange, Role, Schedule, Users
 
 
-def plant(
+def plant_users(
     users: Users, roles: tuple[Role, ...], spec: TwinSpec, rng: np.random.Generator
 ) -> tuple[Users, tuple[Role, ...], dict[int, InterferenceSpec]]:
     """Add one user for each planted interference; returns users, roles, and the timetable by user index.
@@ -27,12 +27,12 @@ def plant(
     grown = Users(names=names, **added)
     timetable = {}
     for place, entry in enumerate(extra, start=len(users)):
-        _habits(grown, place, entry)
+        _set_habits(grown, place, entry)
         timetable[place] = entry
     return grown, (*roles, *(Role(entry.mechanism) for entry in extra)), timetable
 
 
-def _habits(users: Users, user: int, entry: InterferenceSpec) -> None:
+def _set_habits(users: Users, user: int, entry: InterferenceSpec) -> None:
     users.schedule[user] = Schedule.ANY
     users.nodes[user] = entry.nodes
     users.duration_s[user] = entry.lasts_s

@@ -22,7 +22,7 @@ Float = NDArray[np.float64]
 
 
 class PortCounters:
-    """What every link's sending port of a fat tree counted since the beginning.
+    """Counters of every link's sending port of a fat tree since the beginning.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class PortCounters:
         self._rng, self._routers = rng, routers
         self._sender = np.minimum(links.src, routers)
         self._paths, self._home = TreePaths(fabric), fabric.endpoints.router
-        self._turns = _turns(fabric)
+        self._turns = _list_turns(fabric)
         self._gather = Gather(len(self._turns))
         self._kept = PatternTable(len(self._turns))
 
     def update(self, flows: Flows, state: FabricState) -> None:
         """Add what one step carried of `flows`, and how long it waited."""
         links = len(self.words)
-        self._keep(flows)
+        self._keep_patterns(flows)
         moved = self._kept.sum(self._kept.columns(flows.patterns), flows.rate * state.accepted) * state.dt_s
         before, after = self._turns // links, self._turns % links
         waited = np.bincount(before, moved * state.link_wait[after], links)
@@ -51,7 +51,7 @@ class PortCounters:
         self.words += state.link_bytes / WORD_BYTES
         self.waits += waited / WORD_BYTES * noise[self._sender]
 
-    def _keep(self, flows: Flows) -> None:
+    def _keep_patterns(self, flows: Flows) -> None:
         """Turns of patterns that are new; those that are gone are forgotten."""
         self._kept.keep_only(flows.patterns)
         for pattern in flows.patterns:
@@ -65,10 +65,10 @@ class PortCounters:
                 self._kept.add(pattern, self._gather(np.concatenate(keys), np.concatenate(shares)))
 
 
-def _turns(fabric: Fabric) -> NDArray[np.int64]:
+def _list_turns(fabric: Fabric) -> NDArray[np.int64]:
     """Pairs of a link and one that leaves the switch where it ends, first x links + second, sorted."""
-    links, found = fabric.links, []
+    links, turns = fabric.links, []
     for switch in range(len(fabric.routers)):
         into, out = np.flatnonzero(links.dst == switch), np.flatnonzero(links.src == switch)
-        found.append((into[:, None] * len(links) + out).ravel())
-    return np.sort(np.concatenate(found))
+        turns.append((into[:, None] * len(links) + out).ravel())
+    return np.sort(np.concatenate(turns))

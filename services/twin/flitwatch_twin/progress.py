@@ -55,11 +55,11 @@ class Progress:
             self._in_step_s += used
             if self._communicate_left <= 1e-9:
                 done.append(StepDone(self._step, self._in_step_s, dt_s - left))
-                self._next()
+                self._start_step()
         self.elapsed_s += dt_s - left
         return done, moved / dt_s
 
-    def _next(self) -> None:
+    def _start_step(self) -> None:
         self._step += 1
         self._in_step_s = 0.0
         if not self.finished:

@@ -1,4 +1,4 @@
-"""Where Avro schemas are registered: a schema registry by HTTP, or a file with the registry's subjects and schemas."""
+"""Registration of Avro schemas: a schema registry over HTTP, or a file with the registry's subjects and schemas."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class FileRegistry:
 
     def __call__(self, layout: SetLayout) -> int:
         """The id of the layout's schema."""
-        known = self._read()
+        contents = self._read_file()
         subject, text = layout.row_schema, layout.avro_schema()
-        for number in known["subjects"].get(subject, []):
-            if known["schemas"].get(str(number)) == text:
+        for number in contents["subjects"].get(subject, []):
+            if contents["schemas"].get(str(number)) == text:
                 return int(number)
-        number = max((int(key) for key in known["schemas"]), default=0) + 1
-        known["schemas"][str(number)] = text
-        known["subjects"].setdefault(subject, []).append(number)
+        number = max((int(key) for key in contents["schemas"]), default=0) + 1
+        contents["schemas"][str(number)] = text
+        contents["subjects"].setdefault(subject, []).append(number)
         part = self._path.with_suffix(".part")
-        part.write_text(json.dumps(known), encoding="utf-8")
+        part.write_text(json.dumps(contents), encoding="utf-8")
         os.replace(part, self._path)
         return number
 
-    def _read(self) -> dict[str, dict]:
+    def _read_file(self) -> dict[str, dict]:
         if not self._path.exists():
             return {"subjects": {}, "schemas": {}}
         try:
-            known = json.loads(self._path.read_text(encoding="utf-8"))
-            return {"subjects": dict(known["subjects"]), "schemas": dict(known["schemas"])}
+            contents = json.loads(self._path.read_text(encoding="utf-8"))
+            return {"subjects": dict(contents["subjects"]), "schemas": dict(contents["schemas"])}
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput("not a schema registry's file", where=str(self._path)) from error
 

@@ -25,7 +25,7 @@ from flitwatch_twin.truth import Truth
 
 
 class TwinCounts(TypedDict):
-    """What a run of the twin has simulated and sent so far."""
+    """Counts of what a run of the twin has simulated and sent so far."""
 
     seconds: int
     records: int
@@ -54,7 +54,7 @@ FINE_STEP_S, COARSE_STEP_S = 5, 60
 
 @dataclass(frozen=True)
 class Past:
-    """How a past is told: jobs that have ended, runs with their steps (`coarse`: without), and `sums` takes what was counted.
+    """Options of a past: jobs that have ended, runs with their steps (`coarse`: without), and `sums`, which takes the counts.
 
     Jobs that end after `jobs_until_s` (seconds of the machine) are left out where another past goes on: its machine has jobs on the same nodes.
     """
@@ -115,15 +115,15 @@ class TwinRun:
         """Simulate `seconds` (0: until `stop` is set) at `speed` times real time (0: as fast as possible); returns the totals."""
         stop = stop or threading.Event()
         began, began_cpu = time.monotonic(), time.process_time()
-        self._announce(self.cluster.warm)
+        self._announce_jobs(self.cluster.warm)
         while not stop.is_set() and (not seconds or self.totals["seconds"] < seconds):
-            left = seconds - self.totals["seconds"] if seconds else COARSE_STEP_S
-            self._second(self.cluster.advance(min(self._step_s(), left)))
+            left_s = seconds - self.totals["seconds"] if seconds else COARSE_STEP_S
+            self._emit_second(self.cluster.advance(min(self._step_s(), left_s)))
             if tick is not None:
                 tick(self.totals["seconds"])
             if speed > 0:
                 stop.wait(max(0.0, began + self.totals["seconds"] / speed - time.monotonic()))
-        self._close()
+        self._close_sinks()
         wall = time.monotonic() - began
         return {
             **self.totals,
@@ -139,59 +139,59 @@ class TwinRun:
             return 1
         return COARSE_STEP_S if self._past.coarse else FINE_STEP_S
 
-    def _second(self, second: Tick) -> None:
+    def _emit_second(self, second: Tick) -> None:
         now = self._epoch_s + second.time_s
         for job in second.ended:
             if self._past is not None and second.time_s > self._past.jobs_until_s:
                 continue
             self.totals["jobs_ended"] += 1
-            self._give("job", self._accounting.record(job, second.time_s - 1), now)
-        self._announce(second.started)
+            self._send_sinks("job", self._accounting.record(job, second.time_s - 1), now)
+        self._announce_jobs(second.started)
         # Of runs in a coarse past nothing is told.
         for run, step in second.steps:
             if run in self._headers:
                 self.totals["steps"] += 1
-                self._give("step", run, step)
+                self._send_sinks("step", run, step)
         self.truth.observe(second)
         for run in second.finished:
             if run not in self._headers:
                 continue
             self.totals["runs_finished"] += 1
-            self._give("run_end", run, self._headers.pop(run))
+            self._send_sinks("run_end", run, self._headers.pop(run))
             if self._truth_file is not None:
                 self.truth.write(self._truth_file)
         if self._past is None:
-            self._sample(now)
+            self._sample_counters(now)
         elif self._past.sums is not None:
             self._past.sums.take(self.cluster.counters, now)
-        self._give("second_end")
+        self._send_sinks("second_end")
         self.totals["seconds"] = second.time_s
 
-    def _sample(self, now: int) -> None:
-        for layout, taken, micros in self.samplers.sample(self.cluster.counters, now):
+    def _sample_counters(self, now: int) -> None:
+        for layout, values, micros in self.samplers.sample(self.cluster.counters, now):
             self.totals["records"] += len(layout)
-            self.totals["values"] += taken.size
-            self.totals["bytes"] += sum(sink.sets(layout, taken, now, micros) for sink in self._sinks)
+            self.totals["values"] += values.size
+            self.totals["bytes"] += sum(sink.sets(layout, values, now, micros) for sink in self._sinks)
 
-    def _announce(self, jobs: list[RunningJob]) -> None:
+    def _announce_jobs(self, jobs: list[RunningJob]) -> None:
         now = self._epoch_s + self.cluster.time_s
         for job in jobs:
             self.totals["jobs_started"] += 1
             record = self._accounting.record(job, None)
             if self._past is None:
-                self._give("job", record, now)
+                self._send_sinks("job", record, now)
             if job.run is not None and not (self._past is not None and self._past.coarse):
                 self.totals["runs"] += 1
                 self._headers[job.run] = run_header(job.run, record["job_id"], self._epoch_s + int(job.run.start_s))
-                self._give("run", job.run, self._headers[job.run])
+                self._send_sinks("run", job.run, self._headers[job.run])
 
-    def _give(self, what: str, *values: object) -> None:
+    def _send_sinks(self, what: str, *values: object) -> None:
         for sink in self._sinks:
             getattr(sink, what)(*values)
 
-    def _close(self) -> None:
-        kept = self._past is None or math.isinf(self._past.jobs_until_s)
-        running = [self._accounting.record(job, None) for job in self.cluster.running.values()] if kept else []
+    def _close_sinks(self) -> None:
+        lists_running = self._past is None or math.isinf(self._past.jobs_until_s)
+        running = [self._accounting.record(job, None) for job in self.cluster.running.values()] if lists_running else []
         for sink in self._sinks:
             sink.close(running, self._epoch_s + self.cluster.time_s)
         if self._truth_file is not None:

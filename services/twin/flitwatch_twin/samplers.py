@@ -1,4 +1,4 @@
-"""Which node samples what, and when: four nodes share an Aries router and divide its tile columns."""
+"""Samplers of a fabric: four nodes share an Aries router and divide its tile columns; each reads its part at its own time."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Samplers:
                 metrics = tuple(names[column] for column in columns)
                 rows = fabric.endpoints.router[endpoints].astype(np.int64)
                 self.router_layouts.append(
-                    (_layout(fabric, "aries_rtr_mmr", metrics, rows, columns, endpoints), endpoints)
+                    (_make_layout(fabric, "aries_rtr_mmr", metrics, rows, columns, endpoints), endpoints)
                 )
         everyone = np.arange(len(fabric.endpoints))
-        nic = _layout(fabric, "aries_nic_mmr", NIC_METRICS, everyone, np.arange(len(NIC_METRICS)), everyone)
+        nic = _make_layout(fabric, "aries_nic_mmr", NIC_METRICS, everyone, np.arange(len(NIC_METRICS)), everyone)
         self.nic_layout = (nic, everyone)
 
     @property
@@ -63,7 +63,7 @@ class Samplers:
             yield layout, layout.take(counters.nic_values()), late[endpoints] + 150
 
 
-def _layout(
+def _make_layout(
     fabric: Fabric,
     schema: str,
     metrics: tuple[str, ...],
@@ -71,13 +71,13 @@ def _layout(
     columns: NDArray[np.int64],
     endpoints: NDArray[np.int64],
 ) -> SetLayout:
-    known = fabric.endpoints
+    endpoint_table = fabric.endpoints
     return SetLayout(
         schema=schema,
         metrics=metrics,
         rows=rows,
         columns=columns,
-        component_ids=known.component_id[endpoints],
-        names=tuple(str(fabric.routers.name[router]) for router in known.router[endpoints]),
-        nodes=tuple(str(known.node[endpoint]) for endpoint in endpoints),
+        component_ids=endpoint_table.component_id[endpoints],
+        names=tuple(str(fabric.routers.name[router]) for router in endpoint_table.router[endpoints]),
+        nodes=tuple(str(endpoint_table.node[endpoint]) for endpoint in endpoints),
     )

@@ -1,4 +1,4 @@
-"""Which nodes a job gets, and when: first come, first served with backfill over one list of nodes."""
+"""Assignment of nodes to jobs: first come, first served with backfill over one list of nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Placement(Enum):
-    """Which of the free nodes a job gets: the lowest, a run from a random one on, any, or those that the scheduler prefers."""
+    """Free nodes that a job gets: the lowest, a run from a random one on, any, or those that the scheduler prefers."""
 
     LOWEST = "lowest"
     OFFSET = "offset"
@@ -44,7 +44,7 @@ class Allocation:
 
     @property
     def end_s(self) -> float:
-        """When the job is due to end."""
+        """Time when the job is due to end."""
         return self.start_s + self.request.duration_s
 
 
@@ -81,12 +81,12 @@ class Scheduler:
 
     @property
     def waiting(self) -> int:
-        """How many jobs are queued."""
+        """Number of queued jobs."""
         return len(self._queue)
 
     @property
     def free_nodes(self) -> int:
-        """How many nodes are idle."""
+        """Number of idle nodes."""
         return self._free_count
 
     def submit(self, request: Request) -> None:
@@ -113,16 +113,16 @@ class Scheduler:
             if len(passed) >= self._depth or not self._free_count:
                 passed.extend(self._queue[place:])
                 break
-            kept = 0 if request.urgent else max(0, self._headroom - self._urgent_nodes)
-            if request.nodes > self._free_count - kept:
+            reserve = 0 if request.urgent else max(0, self._headroom - self._urgent_nodes)
+            if request.nodes > self._free_count - reserve:
                 passed.append(request)
             else:
-                started.append(self._start(request, now_s))
+                started.append(self._start_request(request, now_s))
         self._queue = passed
         self._least_waiting = min((request.nodes for request in passed[: self._depth]), default=0)
         return started
 
-    def _start(self, request: Request, now_s: float) -> Allocation:
+    def _start_request(self, request: Request, now_s: float) -> Allocation:
         idle = np.flatnonzero(self._free)
         placement = request.placement or (Placement.LOWEST if self._rng.random() < 0.5 else Placement.OFFSET)
         if placement is Placement.LOWEST:

@@ -1,4 +1,4 @@
-"""Where the twin's records go: the log, under the topics the producers use, or files as the producers lay them out."""
+"""Destinations of the twin's records: the log, under the topics the producers use, or files in the producers' layout."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from flitwatch_domain.hostlist import expand
+from flitwatch_domain.hostlist import expand_hosts
 from flitwatch_stream.log import Producer
 from flitwatch_stream.topics import JOBS, RUNS, SIMULATED
-from flitwatch_twin.accounting import COLUMNS, TwinJob, parsable2, slurm_json, switched_off
+from flitwatch_twin.accounting import COLUMNS, TwinJob, slurm_json, switched_off, to_parsable2
 from flitwatch_twin.ldms_sets import SetLayout
 from flitwatch_twin.ncl_files import write_run
 from flitwatch_twin.runs import InstrumentedRun, RecordedStep
@@ -138,7 +138,7 @@ class FileSink:
     def job(self, record: TwinJob, now_s: int) -> None:
         """Keep a job that ended; one that runs is written at the end, as `sacct` shows each job once."""
         if record["end"] is not None:
-            self._account(record, now_s)
+            self._write_accounting(record, now_s)
 
     def run(self, run: InstrumentedRun, header: dict[str, Any]) -> None:
         """Nothing: AriesNCL writes when the application ends."""
@@ -156,7 +156,7 @@ class FileSink:
     def close(self, still_running: list[TwinJob], now_s: int) -> None:
         """Write what still runs, and end every file."""
         for record in still_running:
-            self._account(record, now_s)
+            self._write_accounting(record, now_s)
         meta = {
             "plugin": {
                 "type": "",
@@ -178,7 +178,7 @@ class FileSink:
             handle.close()
         self._json_part.replace(self._folder / "sacct.json")
 
-    def _account(self, record: TwinJob, now_s: int) -> None:
-        self._text.write(parsable2(record, now_s))
-        self._json.write((",\n" if self._jobs else "") + orjson.dumps(slurm_json(record, now_s, expand)).decode())
+    def _write_accounting(self, record: TwinJob, now_s: int) -> None:
+        self._text.write(to_parsable2(record, now_s))
+        self._json.write((",\n" if self._jobs else "") + orjson.dumps(slurm_json(record, now_s, expand_hosts)).decode())
         self._jobs += 1

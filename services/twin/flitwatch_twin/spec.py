@@ -1,4 +1,4 @@
-"""What to simulate: a named scenario or a YAML file, checked before anything runs. The keys are described in services/twin/README.md."""
+"""Simulation spec: a named scenario or a YAML file, checked before anything runs. The keys are described in services/twin/README.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import cori_like, dragonfly, edison_like, theta
+from flitwatch_domain.generators import build_dragonfly, build_theta, cori_like, edison_like
 from flitwatch_domain.importers.yaml_text import read_yaml
 from flitwatch_twin.applications import APPLICATIONS
 
@@ -35,9 +35,9 @@ class FabricSpec(_Strict):
 
         io = self.io_routers_per_group
         if self.kind == "dragonfly":
-            return dragonfly(self.groups, blue_routers=self.blue_routers, io_routers_per_group=io, name=name)
-        known = {"theta": theta, "edison": edison_like, "cori": cori_like}[self.kind]
-        return replace(known(io_routers_per_group=io), name=name)
+            return build_dragonfly(self.groups, blue_routers=self.blue_routers, io_routers_per_group=io, name=name)
+        presets = {"theta": build_theta, "edison": edison_like, "cori": cori_like}[self.kind]
+        return replace(presets(io_routers_per_group=io), name=name)
 
 
 class UsersSpec(_Strict):
@@ -67,7 +67,7 @@ class InstrumentedSpec(_Strict):
     demand: float = Field(1.0, gt=0, le=20)
 
     @model_validator(mode="after")
-    def _known(self) -> InstrumentedSpec:
+    def _check_application(self) -> InstrumentedSpec:
         if self.application not in APPLICATIONS:
             raise ValueError(f"there is no application {self.application!r}; choose one of {', '.join(APPLICATIONS)}")
         return self
@@ -90,7 +90,7 @@ class InterferenceSpec(_Strict):
 
 
 class LdmsSpec(_Strict):
-    """What the samplers send."""
+    """Settings of the samplers."""
 
     sets: Literal["quarter", "full"] = "quarter"
     every_s: int = Field(1, ge=1, le=3600)
@@ -163,7 +163,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
 def load_spec(text: str) -> TwinSpec:
     """A spec by scenario name or from a YAML file; BadInput names the file and the key."""
     if text in SCENARIOS:
-        return _checked(SCENARIOS[text], f"scenario {text}")
+        return _check_spec(SCENARIOS[text], f"scenario {text}")
     path = Path(text)
     if not path.is_file():
         raise BadInput(
@@ -173,10 +173,10 @@ def load_spec(text: str) -> TwinSpec:
     loaded = read_yaml(path)
     if not isinstance(loaded, dict):
         raise BadInput("a spec is a mapping of keys", where=str(path), advice="See services/twin/README.md.")
-    return _checked(loaded, str(path))
+    return _check_spec(loaded, str(path))
 
 
-def _checked(values: dict[str, Any], where: str) -> TwinSpec:
+def _check_spec(values: dict[str, Any], where: str) -> TwinSpec:
     try:
         return TwinSpec.model_validate(values)
     except ValidationError as error:

@@ -34,9 +34,11 @@ class StallCurve:
 
     def waiting(self, utilisation: NDArray[Real]) -> NDArray[Real]:
         """Mean waiting over service time: dimensionless, non-negative, of the input's shape and floating type."""
-        held = np.minimum(utilisation, self.knee)
+        below_knee = np.minimum(utilisation, self.knee)
         above = np.maximum(utilisation - self.knee, 0)
-        result: NDArray[Real] = self.scale * held * held / (2 * (1 - held)) + self.slope_above_knee * above
+        result: NDArray[Real] = (
+            self.scale * below_knee * below_knee / (2 * (1 - below_knee)) + self.slope_above_knee * above
+        )
         return result
 
 
@@ -45,7 +47,7 @@ waiting = StallCurve().waiting
 
 
 @lru_cache(maxsize=1)
-def fitted() -> StallCurve:
+def load_curve() -> StallCurve:
     """The curve that was fitted to the packet engine."""
     stored = json.loads(CURVE_FILE.read_text())
     return StallCurve(stored["scale"], stored["knee"], stored["slope_above_knee"])

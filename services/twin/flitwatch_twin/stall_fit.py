@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import dragonfly
-from flitwatch_simulation.packet.machine import build
+from flitwatch_domain.generators import build_dragonfly
+from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern, incast_pattern
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.stall import CURVE_FILE, StallCurve
@@ -58,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class FitError:
-    """How far the curve is from the packet engine.
+    """Distance of the curve from the packet engine.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class FitError:
 
 def common_cases(seed: int, loads: tuple[float, ...] = LOADS, groups: int = 4) -> list[Case]:
     """Two jobs on random halves of a small dragonfly (groups of 2 x 4 routers), each pattern of the twin at each load."""
-    fabric = dragonfly(groups, rows=2, cols=4, blue_routers=4)
+    fabric = build_dragonfly(groups, rows=2, cols=4, blue_routers=4)
     machine = Machine.of(fabric)
-    engine = build(fabric, "adaptive0", packet_bytes=PACKET_BYTES)
+    engine = build_machine(fabric, "adaptive0", packet_bytes=PACKET_BYTES)
     rng = np.random.default_rng(seed)
     halves = np.array_split(rng.permutation(machine.node_endpoint), 2)
     kinds = [(str(kind.name).lower(), partial(exchange_pattern, exchange=int(kind), rng=rng)) for kind in Exchange]
@@ -86,18 +86,18 @@ def common_cases(seed: int, loads: tuple[float, ...] = LOADS, groups: int = 4) -
     for name, make in kinds:
         patterns = tuple(p for half in halves if (p := make(half)) is not None)
         for load in loads:
-            cases.append(_case(f"{name} at {load}", fabric, machine, engine, patterns, load, seed))
+            cases.append(_simulate_case(f"{name} at {load}", fabric, machine, engine, patterns, load, seed))
     return cases
 
 
-def _case(
+def _simulate_case(
     name: str, fabric: Fabric, machine: Machine, engine: Any, patterns: tuple[Pattern, ...], load: float, seed: int
 ) -> Case:
     model = StaticPathModel(fabric, machine)
     unit = model.step(Flows(patterns, np.full(len(patterns), 1e9)), 1.0)
     rate = load / float(unit.link_utilisation.max()) * 1e9
     state = model.step(Flows(patterns, np.full(len(patterns), rate)), SIMULATED_S)
-    generators = [g for pattern in patterns for g in _generators(pattern, rate)]
+    generators = [g for pattern in patterns for g in _make_generators(pattern, rate)]
     ran = engine.core.run(
         packet.Workload(generators=generators, default_mode=engine.mode), packet_bytes=PACKET_BYTES, seed=seed
     )
@@ -115,20 +115,20 @@ def _case(
     )
 
 
-def _generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
+def _make_generators(pattern: Pattern, rate: float) -> list[packet.Generator]:
     """Poisson packets: each source to its peers in turn at random, as fast in sum as its flows."""
-    made = []
+    generators = []
     for src in np.unique(pattern.src):
         mine = pattern.src == src
         bytes_per_s = rate * float(pattern.share[mine].sum())
         total = max(PACKET_BYTES, round(bytes_per_s * SIMULATED_S / PACKET_BYTES) * PACKET_BYTES)
-        made.append(
+        generators.append(
             packet.Generator(int(src), pattern.dst[mine], PACKET_BYTES, total, PACKET_BYTES / bytes_per_s * 1e9)
         )
-    return made
+    return generators
 
 
-def fit(cases: list[Case]) -> StallCurve:
+def fit_curve(cases: list[Case]) -> StallCurve:
     """The curve whose routers' stalls come nearest, by least squares of square roots (stalls vary as their size)."""
     from scipy.optimize import least_squares
 
@@ -139,12 +139,12 @@ def fit(cases: list[Case]) -> StallCurve:
         predicted = np.sqrt(np.concatenate([case.predicted_s(curve) for case in cases]))
         return (predicted - measured) / np.sqrt(np.mean(measured**2))
 
-    found = least_squares(miss, [1.0, 0.8, 10.0], bounds=([0.01, 0.3, 0.0], [20.0, 0.97, 500.0]), diff_step=1e-3)
-    return StallCurve(*(float(value) for value in found.x))
+    solution = least_squares(miss, [1.0, 0.8, 10.0], bounds=([0.01, 0.3, 0.0], [20.0, 0.97, 500.0]), diff_step=1e-3)
+    return StallCurve(*(float(value) for value in solution.x))
 
 
-def error(curve: StallCurve, cases: list[Case]) -> FitError:
-    """How far the curve is from these cases."""
+def measure_error(curve: StallCurve, cases: list[Case]) -> FitError:
+    """Measure the distance of the curve from these cases."""
     predicted = [case.predicted_s(curve) for case in cases]
     sums = np.array([p.sum() / max(case.stall_s.sum(), 1e-15) for p, case in zip(predicted, cases, strict=True)])
     all_predicted, all_measured = np.concatenate(predicted), np.concatenate([case.stall_s for case in cases])
@@ -166,7 +166,7 @@ def main() -> None:
         [case for size in GROUPS for case in common_cases(seed, groups=size)]
         for seed in (options.seed, options.seed + 1)
     )
-    curve = fit(cases)
+    curve = fit_curve(cases)
     answer = {
         "scale": curve.scale,
         "knee": curve.knee,
@@ -180,9 +180,9 @@ def main() -> None:
             "cases": len(cases),
             "seed": options.seed,
         },
-        "error": error(curve, cases).__dict__,
-        "error_on_unseen_seed": {"seed": options.seed + 1, **error(curve, unseen).__dict__},
-        "error_of_the_plain_queue_there": error(StallCurve(), unseen).__dict__,
+        "error": measure_error(curve, cases).__dict__,
+        "error_on_unseen_seed": {"seed": options.seed + 1, **measure_error(curve, unseen).__dict__},
+        "error_of_the_plain_queue_there": measure_error(StallCurve(), unseen).__dict__,
     }
     text = json.dumps(answer, indent=2) + "\n"
     if options.write:

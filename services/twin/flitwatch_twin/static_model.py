@@ -11,7 +11,7 @@ from flitwatch_twin.flows import FabricState, Flows, Pattern
 from flitwatch_twin.machine import Machine, Nodes
 from flitwatch_twin.paths import DragonflyPaths
 from flitwatch_twin.pattern_table import PatternTable
-from flitwatch_twin.stall import fitted
+from flitwatch_twin.stall import load_curve
 from flitwatch_twin.tree_paths import TreePaths
 
 
@@ -28,11 +28,11 @@ class StaticPathModel:
         links = fabric.links
         self._capacity = np.nan_to_num(links.bandwidth_bps * links.multiplicity / 8, nan=5e9)
         self._kept = PatternTable(len(links))
-        self._curve = fitted()
+        self._curve = load_curve()
 
     def step(self, flows: Flows, dt_s: float) -> FabricState:
         """Carry `flows` for `dt_s` seconds."""
-        columns = self._columns(flows.patterns)
+        columns = self._find_columns(flows.patterns)
         offered = self._kept.sum(columns, flows.rate)
         curve = self._curve
         utilisation, wait, highest = link_state(
@@ -49,7 +49,7 @@ class StaticPathModel:
         """Forget a pattern's paths."""
         self._kept.release(pattern)
 
-    def _columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
+    def _find_columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
         for pattern in patterns:
             if pattern not in self._kept:
                 self._kept.add(

@@ -1,4 +1,4 @@
-"""When a job sends: bursts and checkpoints over its life, drawn once from the job's own seed."""
+"""Traffic of a job over time: bursts and checkpoints over its life, drawn once from the job's own seed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What one job sends per node, as shares of injection bandwidth: exchange, I/O and incast over time."""
+    """Traffic that one job sends per node, as shares of injection bandwidth: exchange, I/O and incast over time."""
 
     exchange: int
     rate: float

@@ -28,7 +28,7 @@ class TreePaths:
         inject = np.flatnonzero(fabric.links.src >= self._routers)
         self._up = np.full(len(fabric.endpoints), -1, np.int64)
         self._up[fabric.links.src[inject] - self._routers] = inject
-        self._next = tables(fabric)
+        self._next = build_tables(fabric)
         if (self._next < 0).any() or (self._up < 0).any():
             raise BadRequest(f"fabric {fabric.name!r} has endpoints that some switch does not reach")
 
@@ -55,7 +55,7 @@ class TreePaths:
         return hops
 
 
-def tables(fabric: Fabric) -> Int:
+def build_tables(fabric: Fabric) -> Int:
     """The link that each switch sends on to each endpoint, (switches, endpoints); -1 where none leads there."""
     links, routers, ends = fabric.links, len(fabric.routers), len(fabric.endpoints)
     level = np.append(fabric.routers.level, np.full(ends, -1)).astype(np.int64)

@@ -31,7 +31,7 @@ HOW = (
 
 
 class UserEffect(TypedDict):
-    """How much longer a run took beside a user: seconds, and the log of the ratio."""
+    """Additional time that a run took beside a user: seconds, and the log of the ratio."""
 
     effect_s: float
     effect_log: float
@@ -56,7 +56,7 @@ class UserTruth(TypedDict):
 
 
 class TruthSummary(TypedDict):
-    """What `truth.json` holds; `planted` are the roles of users that were planted."""
+    """Contents of `truth.json`; `planted` are the roles of users that were planted."""
 
     simulated: bool
     scenario: str
@@ -101,14 +101,14 @@ class Truth:
                 if not shadow.progress.finished:
                     shadow.progress.advance(1.0, max(actual - shadow.relief, 0.0))
         for run in second.finished:
-            self._close(run)
+            self._close_run(run)
         running = [job.run for job in self.cluster.running.values() if job.run is not None]
         live = [run for run in running if not run.progress.finished]
         if live and second.time_s % self.every_s == 0:
-            self._evaluate(second, live)
+            self._observe_effects(second, live)
 
-    def _evaluate(self, second: Tick, runs: list[InstrumentedRun]) -> None:
-        """What every user's flows add to every run's slowdown now."""
+    def _observe_effects(self, second: Tick, runs: list[InstrumentedRun]) -> None:
+        """Compute what every user's flows add to every run's slowdown now."""
         owners = np.array(second.owners)
         actual = {run: run.run_view.slowdown(second.state) for run in runs}
         for user in np.unique(owners[(owners != "") & (owners != self.cluster.owner)]):
@@ -124,7 +124,7 @@ class Truth:
                 if user not in owners:
                     shadow.relief = 0.0
 
-    def _close(self, run: InstrumentedRun) -> None:
+    def _close_run(self, run: InstrumentedRun) -> None:
         effects: dict[str, UserEffect] = {}
         time_s = run.progress.elapsed_s
         for user, shadow in self._shadows.pop(run, {}).items():
@@ -151,7 +151,7 @@ class Truth:
         del self.runs[:-KEPT_RUNS]
 
     def summary(self) -> TruthSummary:
-        """What `truth.json` holds."""
+        """Return the contents of `truth.json`."""
         cluster = self.cluster
         roles = {name: str(role) for name, role in zip(cluster.users.names, cluster.roles, strict=True)}
         users: dict[str, UserTruth] = {

@@ -1,4 +1,4 @@
-"""Who uses the machine, and how their jobs behave on the network."""
+"""Users of the machine, and how their jobs behave on the network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class Schedule(IntEnum):
-    """When a user submits."""
+    """Times when a user submits."""
 
     ANY = 0
     WORKING_HOURS = 1
@@ -19,7 +19,7 @@ class Schedule(IntEnum):
 
 
 class Exchange(IntEnum):
-    """Whom the nodes of a job talk to."""
+    """Communication partners of a job's nodes."""
 
     NEIGHBOUR = 0
     ALL_TO_ALL = 1
@@ -27,7 +27,7 @@ class Exchange(IntEnum):
 
 
 class Role(StrEnum):
-    """What a user was planted as. Only truth and scoring may read it."""
+    """Role that a user was planted with. Only truth and scoring may read it."""
 
     ORDINARY = "ordinary"
     BANDWIDTH = "bandwidth"
@@ -67,7 +67,7 @@ class Users:
 
 @dataclass(frozen=True)
 class Population:
-    """How users are drawn. Sizes in nodes, durations in seconds; sizes are log2-normal, durations log-normal."""
+    """Distributions from which users are drawn. Sizes in nodes, durations in seconds; sizes are log2-normal, durations log-normal."""
 
     count: int = 300
     log2_nodes: float = 8.0

@@ -1,4 +1,4 @@
-"""What is submitted, and when: users' jobs by their schedules, and the many small jobs that fragment the machine."""
+"""Submissions over time: users' jobs according to their schedules, and the many small jobs that fragment the machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CROWD = -1
 
 @dataclass(frozen=True)
 class OfferedLoad:
-    """How much work is offered: `load` is the share of all nodes, `large` the part of it that users' jobs carry.
+    """Amount of offered work: `load` is the share of all nodes, `large` the part of it that users' jobs carry.
 
     Small jobs have 2^N(`small_log2_nodes`, 1.2) nodes.
     """
@@ -43,7 +43,7 @@ def schedule_weight(schedule: int, time_s: NDArray[np.float64]) -> NDArray[np.fl
     return day * 0.9
 
 
-def submissions(
+def draw_submissions(
     rng: np.random.Generator,
     users: Users,
     presence: NDArray[np.float64],
@@ -63,13 +63,13 @@ def submissions(
     span = end_s - begin_s
     requests: list[Request] = []
     guaranteed = ~np.isnan(presence)
-    wanted = -np.log1p(-np.where(guaranteed, presence, 0.0)) * span / users.duration_s
-    fixed_work = float((wanted * users.nodes * users.duration_s)[guaranteed].sum())
+    run_counts = -np.log1p(-np.where(guaranteed, presence, 0.0)) * span / users.duration_s
+    fixed_work = float((run_counts * users.nodes * users.duration_s)[guaranteed].sum())
     free_work = max(offer.load * offer.large * nodes * span - fixed_work, 0.1 * offer.load * offer.large * nodes * span)
     weight = np.where(guaranteed | ~active, 0.0, users.activity * users.nodes * users.duration_s)
     for user in np.flatnonzero(active).tolist():
-        mean = wanted[user] if guaranteed[user] else users.activity[user] * free_work / weight.sum()
-        times = _times(rng, int(users.schedule[user]), begin_s, span, float(mean))
+        mean = run_counts[user] if guaranteed[user] else users.activity[user] * free_work / weight.sum()
+        times = _draw_times_s(rng, int(users.schedule[user]), begin_s, span, float(mean))
         count = len(times)
         sizes = users.nodes[user] * rng.choice([0.5, 1, 1, 1, 2], count)
         if guaranteed[user]:
@@ -84,7 +84,9 @@ def submissions(
     return requests
 
 
-def _times(rng: np.random.Generator, schedule: int, begin_s: float, span: float, mean: float) -> NDArray[np.float64]:
+def _draw_times_s(
+    rng: np.random.Generator, schedule: int, begin_s: float, span: float, mean: float
+) -> NDArray[np.float64]:
     """A Poisson process over the window whose intensity follows the schedule; `mean` is the count a whole week's average gives."""
     week = schedule_weight(schedule, np.arange(0, WEEK_S, BIN_S) + BIN_S / 2).mean()
     bins = np.arange(0, span, BIN_S)

@@ -1,4 +1,4 @@
-"""Where the independent calls of a sweep, a what-if or a scorecard run: local processes, a Dask cluster, or Slurm's nodes through one.
+"""Executors of the independent calls of a sweep, a what-if or a scorecard: local processes, a Dask cluster, or Slurm's nodes through one.
 
 A call is a function without arguments that pickle can send: a `functools.partial` of a module's function, or a method of a
 frozen dataclass. Calls share nothing and their results do not depend on where they run, so every executor returns the same

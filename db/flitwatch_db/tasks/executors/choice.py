@@ -28,11 +28,11 @@ class Executor(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many calls run at the same time now; 0 while a cluster has no worker yet."""
+        """Return how many calls run at the same time now; 0 while a cluster has no worker yet."""
 
     @property
     def in_process(self) -> bool:
-        """Whether calls run in the caller's own process, where they may share its objects and must look whether to stop."""
+        """Return whether calls run in the caller's own process, where they may share its objects and must check whether to stop."""
 
     def completed(
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
@@ -51,8 +51,8 @@ class Executor(Protocol):
 
 
 def is_local(where: str) -> bool:
-    """Whether calls stay in processes of this machine."""
-    return _parts(where)[0] == "local"
+    """Return whether calls stay in processes of this machine."""
+    return _parse_name(where)[0] == "local"
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def open_executor(where: str, processes: int | None = None) -> Iterator[Executor
     MissingDependency, Unavailable
         Where Dask is not installed, or its scheduler does not answer.
     """
-    kind, number = _parts(where)
+    kind, number = _parse_name(where)
     if kind == "local":
         yield LocalExecutor(number or processes or len(os.sched_getaffinity(0)))
         return
@@ -82,7 +82,7 @@ def open_executor(where: str, processes: int | None = None) -> Iterator[Executor
         yield executor
 
 
-def _parts(where: str) -> tuple[str, int | None]:
+def _parse_name(where: str) -> tuple[str, int | None]:
     """(kind, number) of a name; the kind of an address is `address`."""
     if re.fullmatch(r"(tcp|tls)://[^\s/:]+:\d{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:\d{1,5}", where):
         return "address", None

@@ -38,7 +38,7 @@ class DaskExecutor:
     @property
     def workers(self) -> int:
         """Threads of all workers that have joined."""
-        return sum(int(one["nthreads"]) for one in self._client.scheduler_info(n_workers=-1)["workers"].values())
+        return sum(int(worker["nthreads"]) for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
 
     @property
     def in_process(self) -> bool:
@@ -49,13 +49,15 @@ class DaskExecutor:
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[int, T]]:
         """See `Executor.completed`."""
-        stop: Any = _event(f"flitwatch-stop-{uuid.uuid4().hex}", self._client)
+        stop: Any = _open_event(f"flitwatch-stop-{uuid.uuid4().hex}", self._client)
         ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         waiting: dict[Any, int] = {}
         workerless_s = 0.0
         try:
             for number, call in enumerate(calls):
-                future = self._client.submit(_run, call, stop.name, build_name(), pure=False, priority=-number)
+                future = self._client.submit(
+                    _run_on_worker, call, stop.name, build_name(), pure=False, priority=-number
+                )
                 waiting[future] = number
             for future in waiting:
                 future.add_done_callback(ended.put)
@@ -65,14 +67,14 @@ class DaskExecutor:
                 try:
                     future = ended.get(timeout=LOOK_S)
                 except queue.Empty:
-                    workerless_s = self._workerless(workerless_s)
+                    workerless_s = self._track_workerless_s(workerless_s)
                     continue
-                yield waiting.pop(future), self._result(future)
+                yield waiting.pop(future), self._fetch_result(future)
         finally:
             if waiting:
                 self._end(stop, waiting)
 
-    def _workerless(self, for_s: float) -> float:
+    def _track_workerless_s(self, for_s: float) -> float:
         """Seconds for which the cluster has had no worker, and a line in the log for each minute of them."""
         if self._client.status != "running":
             raise Unavailable(
@@ -85,7 +87,7 @@ class DaskExecutor:
             log.warning("no Dask worker has joined for %.0f s; the work waits", for_s + LOOK_S)
         return for_s + LOOK_S
 
-    def _result(self, future: Any) -> Any:
+    def _fetch_result(self, future: Any) -> Any:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -109,7 +111,7 @@ class DaskExecutor:
             log.warning("calls on the Dask cluster could not be cancelled: %s", gone)
 
 
-def _run(call: Callable[[], T], stop: str, build: str) -> T:
+def _run_on_worker(call: Callable[[], T], stop: str, build: str) -> T:
     """Run on a worker: the call, ended by an exception in its thread where the caller has cancelled.
 
     Raises
@@ -125,7 +127,7 @@ def _run(call: Callable[[], T], stop: str, build: str) -> T:
             advice="Install the same build on both.",
         )
     # The worker's client is known in a call's own thread alone.
-    event, thread = _event(stop, get_client()), threading.get_ident()
+    event, thread = _open_event(stop, get_client()), threading.get_ident()
     lock, over = threading.Lock(), threading.Event()
 
     def watch() -> None:
@@ -144,16 +146,16 @@ def _run(call: Callable[[], T], stop: str, build: str) -> T:
             over.set()
 
 
-def _event(name: str, client: Client) -> Any:
+def _open_event(name: str, client: Client) -> Any:
     """A flag of the cluster; the library gives its class no types."""
-    event: Any = _library("distributed").Event
+    event: Any = _import_library("distributed").Event
     return event(name, client=client)
 
 
 @contextmanager
 def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
     """A cluster of as many processes on this machine, gone at the end."""
-    distributed = _library("distributed")
+    distributed = _import_library("distributed")
     with ExitStack() as opened:
         cluster = opened.enter_context(
             distributed.LocalCluster(
@@ -172,7 +174,7 @@ def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
 @contextmanager
 def at_address(address: str) -> Iterator[DaskExecutor]:
     """The cluster whose scheduler listens at this address; it stays when the work is done."""
-    distributed = _library("distributed")
+    distributed = _import_library("distributed")
     try:
         client = distributed.Client(address, timeout=CONNECT_S)
     except (OSError, TimeoutError, ValueError) as refused:
@@ -186,7 +188,7 @@ def at_address(address: str) -> Iterator[DaskExecutor]:
 @contextmanager
 def in_slurm_jobs(jobs: int) -> Iterator[DaskExecutor]:
     """A cluster whose workers are `jobs` Slurm jobs, by the site's `jobqueue.slurm` section of Dask's configuration."""
-    jobqueue, distributed = _library("dask_jobqueue"), _library("distributed")
+    jobqueue, distributed = _import_library("dask_jobqueue"), _import_library("distributed")
     with ExitStack() as opened:
         try:
             cluster = opened.enter_context(jobqueue.SLURMCluster())
@@ -203,7 +205,7 @@ def in_slurm_jobs(jobs: int) -> Iterator[DaskExecutor]:
         yield DaskExecutor(opened.enter_context(distributed.Client(cluster)))
 
 
-def _library(name: str) -> Any:
+def _import_library(name: str) -> Any:
     import importlib
 
     try:

@@ -25,7 +25,7 @@ class LocalExecutor:
 
     @property
     def in_process(self) -> bool:
-        """Whether calls run in the caller's own process."""
+        """Return whether calls run in the caller's own process."""
         return self.workers == 1
 
     def completed(

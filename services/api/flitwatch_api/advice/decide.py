@@ -1,4 +1,4 @@
-"""What to advise, from what is known; nothing here asks the database, and nothing unknown becomes a number."""
+"""Advice from the known state; no function here queries the database, and unknown values never become numbers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from flitwatch_api.advice import because, schemas
-from flitwatch_api.advice.ahead import blamed_stays, expected, kind_of, leaves_soon
+from flitwatch_api.advice.ahead import blamed_stays, expected_congestion, kind_of, leaves_soon
 from flitwatch_api.advice.parts import SERVED, Parts
-from flitwatch_api.advice.spread import Pattern, pattern
-from flitwatch_api.answers import moment, shape
+from flitwatch_api.advice.spread import Pattern, choose_pattern
+from flitwatch_api.answers import build_model, utc_time
 from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
-from flitwatch_domain.hostlist import compress
-from flitwatch_domain.network_noise.routing_modes import advised
+from flitwatch_domain.hostlist import compress_hosts
+from flitwatch_domain.network_noise.routing_modes import advise_mode
 
 #: Fewer comparable runs say too little for an interval.
 LEAST_RUNS = 8
@@ -61,7 +61,7 @@ class Expected:
     blamed: str | None = None
 
 
-def comparable(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
+def select_comparable_runs(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
     """Past runs of the application on about as many nodes: the user's own where there are enough."""
     rows = [
         row
@@ -85,7 +85,9 @@ def groups_of(basis: Basis, nodes: list[str]) -> tuple[Counter[tuple[int, int]],
     counts = Counter(chain.from_iterable(places))
     fabrics = {fabric for fabric, _ in counts}
     if len(fabrics) > 1:
-        known_by = {one: sum(any(fabric == one for fabric, _ in place) for place in places) for one in fabrics}
+        known_by = {
+            fabric_id: sum(any(fabric == fabric_id for fabric, _ in place) for place in places) for fabric_id in fabrics
+        }
         chosen = max(fabrics, key=lambda fabric: (known_by[fabric], fabric))
         counts = Counter({place: count for place, count in counts.items() if place[0] == chosen})
     return counts, len(nodes) - counts.total()
@@ -104,43 +106,45 @@ class ComparableRuns:
     congestion: np.ndarray
 
 
-def past(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
-    """`comparable` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their own."""
+def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
+    """`select_comparable_runs` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their own."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None, kind)
-    held: ComparableRuns | None = basis.memo.get(key)
-    if held is None:
+    runs: ComparableRuns | None = basis.memo.get(key)
+    if runs is None:
         column = "driven" if kind else "congestion"
-        rows = [row for row in comparable(basis, asked) if row[column] is not None]
-        held = ComparableRuns(
+        rows = [row for row in select_comparable_runs(basis, asked) if row[column] is not None]
+        runs = ComparableRuns(
             np.array([row["time_s"] for row in rows], float), np.array([row[column] for row in rows], float)
         )
-        _keep(basis, key, held)
-    return held
+        _store_memo(basis, key, runs)
+    return runs
 
 
 def placed_best(basis: Basis, asked: PlacementQuestion) -> Pattern:
-    """How the application is best placed; worked out once for an application, a size and a user with runs of their own."""
+    """Return the best placement pattern of the application; computed once for an application, a size and a user with enough own runs."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("pattern", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
-    held: Pattern | None = basis.memo.get(key)
-    if held is None:
-        held = pattern(asked.application, comparable(basis, asked), basis.intensity.get(asked.application))
-        _keep(basis, key, held)
-    return held
+    best_pattern: Pattern | None = basis.memo.get(key)
+    if best_pattern is None:
+        best_pattern = choose_pattern(
+            asked.application, select_comparable_runs(basis, asked), basis.intensity.get(asked.application)
+        )
+        _store_memo(basis, key, best_pattern)
+    return best_pattern
 
 
 def _runs_by_user(basis: Basis, application: str) -> Counter[str]:
     if application not in basis.runs:
         return Counter()
-    held: Counter[str] | None = basis.memo.get(("users", application))
-    if held is None:
-        held = Counter(row["user"] for row in basis.runs[application])
-        _keep(basis, ("users", application), held)
-    return held
+    run_counts: Counter[str] | None = basis.memo.get(("users", application))
+    if run_counts is None:
+        run_counts = Counter(row["user"] for row in basis.runs[application])
+        _store_memo(basis, ("users", application), run_counts)
+    return run_counts
 
 
-def _keep(basis: Basis, key: Hashable, made: object) -> None:
+def _store_memo(basis: Basis, key: Hashable, made: object) -> None:
     if len(basis.memo) > MOST_MEMO:
         basis.memo.clear()
     basis.memo[key] = made
@@ -148,14 +152,14 @@ def _keep(basis: Basis, key: Hashable, made: object) -> None:
 
 @dataclass(frozen=True)
 class KnownPlacements:
-    """What advice can be asked about: applications by size with the users whose answers differ, and the nodes of each group."""
+    """Placements that advice covers: applications by size with the users whose answers differ, and the nodes of each group."""
 
     applications: list[schemas.KnownApplication]
     groups: list[schemas.GroupNodes]
 
 
-def known(basis: Basis) -> KnownPlacements:
-    """What advice can be asked about."""
+def list_known_placements(basis: Basis) -> KnownPlacements:
+    """Return the applications, sizes and groups that advice covers."""
     items = []
     for application in sorted(basis.runs.keys() | basis.blamed.keys()):
         rows, blamed = basis.runs.get(application, []), basis.blamed.get(application, [])
@@ -164,27 +168,29 @@ def known(basis: Basis) -> KnownPlacements:
             counts = Counter(row["user"] for row in rows if row["nodes"] == size and row["user"])
             users = {user for user, count in counts.items() if count >= LEAST_RUNS}
             users |= {row["user"] for row in blamed if row["nodes"] == size}
-            items.append(shape(schemas.KnownApplication, application=application, nodes=int(size), users=sorted(users)))
+            items.append(
+                build_model(schemas.KnownApplication, application=application, nodes=int(size), users=sorted(users))
+            )
     places: dict[tuple[int, int], list[str]] = {}
-    for node, held in basis.nodes.items():
-        for place in held:
+    for node, node_places in basis.nodes.items():
+        for place in node_places:
             places.setdefault(place, []).append(node)
     groups = [
-        shape(schemas.GroupNodes, fabric_id=fabric, group=group, nodes=compress(nodes))
+        build_model(schemas.GroupNodes, fabric_id=fabric, group=group, nodes=compress_hosts(nodes))
         for (fabric, group), nodes in sorted(places.items())
     ]
     return KnownPlacements(items, groups)
 
 
-def _interval(slowdowns: np.ndarray) -> schemas.Slowdown:
+def _slowdown_interval(slowdowns: np.ndarray) -> schemas.Slowdown:
     # As np.quantile's linear method, at a tenth of its cost for a few dozen values.
     last = len(slowdowns) - 1
     low, high = np.interp((0.05 * last, 0.95 * last), np.arange(last + 1), np.sort(slowdowns))
-    return shape(schemas.Slowdown, mean=float(slowdowns.mean()), low=float(low), high=float(high))
+    return build_model(schemas.Slowdown, mean=float(slowdowns.mean()), low=float(low), high=float(high))
 
 
-def _reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason:
-    return shape(schemas.Reason, kind=kind, text=text, evidence=evidence)
+def _make_reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason:
+    return build_model(schemas.Reason, kind=kind, text=text, evidence=evidence)
 
 
 def beside_blamed(
@@ -217,7 +223,7 @@ def beside_blamed(
             without = float(times[~exposed].mean()) / mean_s
             slowdowns = without + (slowdowns - without) * share
             text += f"; their jobs there are expected to stay for {share:.0%} of a run"
-        return Expected(_interval(slowdowns), mean_s, _reason("blamed_user", text, evidence), row["user"])
+        return Expected(_slowdown_interval(slowdowns), mean_s, _make_reason("blamed_user", text, evidence), row["user"])
     return None
 
 
@@ -226,54 +232,54 @@ def from_congestion(
 ) -> Expected:
     """From past runs under congestion like that near the candidate nodes now, or as it is expected for the next hour."""
     if not places:
-        return _unknown("no candidate node is known on a fabric: congestion near it is unknown")
+        return _unknown_slowdown("no candidate node is known on a fabric: congestion near it is unknown")
     kind = kind_of(basis, asked.application, asked.nodes, parts)
-    runs = past(basis, asked, kind)
+    runs = collect_past_runs(basis, asked, kind)
     horizon_s = float(runs.times_s.mean()) if len(runs.times_s) else 0.0
-    ratios = [(expected(basis, place, kind, horizon_s, parts), count) for place, count in places.items()]
+    ratios = [(expected_congestion(basis, place, kind, horizon_s, parts), count) for place, count in places.items()]
     total = places.total()
-    fresh = [(held[0], count) for held, count in ratios if held is not None and basis.now_s - held[1] <= OLD_S]
+    fresh = [(level[0], count) for level, count in ratios if level is not None and basis.now_s - level[1] <= OLD_S]
     counted = sum(count for _, count in fresh)
     if counted < total:
-        return _unknown(
+        return _unknown_slowdown(
             f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
         )
     now = sum(ratio * count for ratio, count in fresh) / total
     unit = because.unit_of(basis, kind, places)
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
-        return _unknown(text, "/api/v1/estimates")
+        return _unknown_slowdown(text, "/api/v1/estimates")
     # `ComparableRuns` is equal only to itself, and an entry keeps it alive.
     key = ("near", runs, now)
     near = basis.memo.get(key)
     if near is None:
-        near = _near(runs, now)
-        _keep(basis, key, near)
+        near = _nearest_slowdown(runs, now)
+        _store_memo(basis, key, near)
     slowdown, usual_s, nearest = near
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
         text = f"{now:.2f} {unit} near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
-        return Expected(None, usual_s, _reason("unknown", text))
+        return Expected(None, usual_s, _make_reason("unknown", text))
     fabric = next(iter(places))[0]
     text = (
         f"{now:.2f} {unit} in the groups of these nodes; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
         " at the most alike congestion"
     )
-    return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
+    return Expected(slowdown, usual_s, _make_reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
 
 
-def _near(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
+def _nearest_slowdown(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
     """Slowdown of the runs under the most alike congestion (None: beyond what was seen), the mean time, and how many they are."""
     mean_s = float(runs.times_s.mean())
     if not runs.congestion.min() * 0.5 <= now <= runs.congestion.max() * 1.5:
         return None, mean_s, 0
     count = max(LEAST_RUNS, round(NEAREST_SHARE * len(runs.times_s)))
     nearest = np.argsort(np.abs(runs.congestion - now), kind="stable")[:count]
-    return _interval(runs.times_s[nearest] / mean_s), mean_s, len(nearest)
+    return _slowdown_interval(runs.times_s[nearest] / mean_s), mean_s, len(nearest)
 
 
-def _unknown(text: str, evidence: str | None = None) -> Expected:
-    return Expected(None, None, _reason("unknown", text, evidence))
+def _unknown_slowdown(text: str, evidence: str | None = None) -> Expected:
+    return Expected(None, None, _make_reason("unknown", text, evidence))
 
 
 def groups_stood_in(asked: PlacementQuestion, nodes: list[str], places: Counter[tuple[int, int]]) -> int | None:
@@ -293,13 +299,15 @@ def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> 
     """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters, for a job in `groups` groups; None: unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
-        return None, _reason("routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode")
+        return None, _make_reason(
+            "routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode"
+        )
     evidence = f"/api/v1/recommendations/{chosen['recommendation_id']}"
     name, _, mode = (chosen["environment"] or "").partition("=")
     if name != "MPICH_GNI_ROUTING_MODE" or not mode:
-        return None, _reason("routing_mode", f"unknown: {chosen['reason']}", evidence)
-    mode, text = advised(mode, chosen["reason"], chosen["groups"], groups)
-    return mode, _reason("routing_mode", text if mode is not None else f"unknown: {text}", evidence)
+        return None, _make_reason("routing_mode", f"unknown: {chosen['reason']}", evidence)
+    mode, text = advise_mode(mode, chosen["reason"], chosen["groups"], groups)
+    return mode, _make_reason("routing_mode", text if mode is not None else f"unknown: {text}", evidence)
 
 
 def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | None) -> tuple[str | None, schemas.Reason]:
@@ -308,14 +316,14 @@ def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | Non
         return modes[best]
     if len({mode for mode, _ in modes}) == 1:
         return modes[0]
-    return None, _reason(
+    return None, _make_reason(
         "routing_mode",
         "unknown: it depends on which of the candidates the job gets; each has its own",
         next(why.evidence for mode, why in modes if mode is not None),
     )
 
 
-def advise(
+def give_advice(
     basis: Basis, asked: PlacementQuestion, shown: NameMask, age_s: float, away: bool = False, parts: Parts = SERVED
 ) -> schemas.Advice:
     """The answer of POST /advice.
@@ -328,25 +336,25 @@ def advise(
     parts : Parts      what the answer may rest on
     """
     reasons: list[schemas.Reason] = []
-    said: set[str] = set()
-    found: list[Expected] = []
+    reason_texts: set[str] = set()
+    expectations: list[Expected] = []
     where: list[Counter[tuple[int, int]]] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
-        one = (beside_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
+        candidate = (beside_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
             basis, asked, places, parts
         )
-        found.append(one)
+        expectations.append(candidate)
         where.append(places)
         if unknown and places:
-            reasons.append(_reason("unknown_nodes", f"{unknown} of {len(nodes)} nodes are on no fabric"))
-        if one.reason.text not in said:
-            said.add(one.reason.text)
-            reasons.append(one.reason)
-    action, best = _action(basis, asked, found, where, reasons, parts)
+            reasons.append(_make_reason("unknown_nodes", f"{unknown} of {len(nodes)} nodes are on no fabric"))
+        if candidate.reason.text not in reason_texts:
+            reason_texts.add(candidate.reason.text)
+            reasons.append(candidate.reason)
+    action, best = _choose_action(basis, asked, expectations, where, reasons, parts)
     placed = placed_best(basis, asked) if parts.pattern else None
     if placed is not None and placed.placement is not None and action == "start":
-        action, best = _by_pattern(placed, found, where, best, reasons)
+        action, best = _by_pattern(placed, expectations, where, best, reasons)
     modes = [
         routing_mode(basis, asked, groups_stood_in(asked, nodes, places))
         for nodes, places in zip(asked.candidates or [[]], where, strict=True)
@@ -358,43 +366,47 @@ def advise(
     stale = stale_reasons(basis, age_s, away)
     reasons += stale
     candidates = [
-        shape(
+        build_model(
             schemas.Candidate,
             index=at,
-            action=_candidate_action(action, at, best, one),
-            expected_slowdown=one.slowdown,
-            reason=one.reason.text,
+            action=_candidate_action(action, at, best, candidate),
+            expected_slowdown=candidate.slowdown,
+            reason=candidate.reason.text,
             routing_mode=modes[at][0] if modes else None,
         )
-        for at, one in enumerate(found if asked.candidates else [])
+        for at, candidate in enumerate(expectations if asked.candidates else [])
     ]
     kind = kind_of(basis, asked.application, asked.nodes, parts)
-    return shape(
+    return build_model(
         schemas.Advice,
         action=action,
         preferred=best if action == "prefer" else None,
         retry_after_s=WAIT_S if action == "delay" else None,
-        expected_slowdown=found[best].slowdown,
-        usual_s=found[best].usual_s,
+        expected_slowdown=expectations[best].slowdown,
+        usual_s=expectations[best].usual_s,
         routing_mode=mode,
         candidates=candidates,
         reasons=reasons,
-        because=because.said(
+        because=because.list_findings(
             basis,
             because.AdviceQuestion(
-                asked.application, asked.nodes, kind, found[best].usual_s, {place for one in where for place in one}
+                asked.application,
+                asked.nodes,
+                kind,
+                expectations[best].usual_s,
+                {place for candidate in where for place in candidate},
             ),
-            [one.reason for one in found if one.blamed is not None],
+            [candidate.reason for candidate in expectations if candidate.blamed is not None],
             placed,
             why,
             parts,
         ),
         stale=bool(stale),
-        as_of=moment(basis.now_s),
+        as_of=utc_time(basis.now_s),
     )
 
 
-def _action(
+def _choose_action(
     basis: Basis,
     asked: PlacementQuestion,
     found: list[Expected],
@@ -402,27 +414,27 @@ def _action(
     reasons: list[schemas.Reason],
     parts: Parts,
 ) -> tuple[Action, int]:
-    """What the expected slowdowns say to do, and the best candidate."""
+    """Choose the action from the expected slowdowns; also return the best candidate's index."""
     action: Action = "start"
     best = 0
-    estimated = [at for at, one in enumerate(found) if one.slowdown is not None]
+    estimated = [at for at, candidate in enumerate(found) if candidate.slowdown is not None]
     if estimated:
-        best = min(estimated, key=lambda at: _mean(found[at]))
-        gain = max(_mean(found[at]) for at in estimated) - _mean(found[best])
+        best = min(estimated, key=lambda at: _mean_slowdown(found[at]))
+        gain = max(_mean_slowdown(found[at]) for at in estimated) - _mean_slowdown(found[best])
         # Known and good is preferred to unknown; known and bad is not.
-        all_known, good = len(estimated) == len(found), _mean(found[best]) <= 1 + PREFER_BY
+        all_known, good = len(estimated) == len(found), _mean_slowdown(found[best]) <= 1 + PREFER_BY
         if (all_known and gain >= PREFER_BY) or (not all_known and good):
             action = "prefer"
         if all_known and _is_slow(found[best]):
             if parts.running and leaves_soon(basis, where[best], found[best].blamed) is False:
                 reasons.append(
-                    _reason(
+                    _make_reason(
                         "waiting",
                         "the jobs there are expected to stay for longer than a delay may last: waiting changes nothing",
                     )
                 )
             else:
-                action = _delay(basis, asked, found[best], reasons, action)
+                action = _choose_delay(basis, asked, found[best], reasons, action)
     return action, best
 
 
@@ -437,16 +449,16 @@ def _by_pattern(
     groups = [len(places) for places in where]
     if min(groups) == max(groups) or not min(groups):
         return "start", best
-    wanted = min(groups) if placed.placement == "together" else max(groups)
-    fitting = [at for at, count in enumerate(groups) if count == wanted]
-    chosen = min(fitting, key=lambda at: (_mean(found[at]), at))
-    if found[best].slowdown is not None and not _mean(found[chosen]) < _mean(found[best]) + PREFER_BY:
+    group_count = min(groups) if placed.placement == "together" else max(groups)
+    fitting = [at for at, count in enumerate(groups) if count == group_count]
+    chosen = min(fitting, key=lambda at: (_mean_slowdown(found[at]), at))
+    if found[best].slowdown is not None and not _mean_slowdown(found[chosen]) < _mean_slowdown(found[best]) + PREFER_BY:
         return "start", best
-    reasons.append(_reason("pattern", f"better {placed.placement}: {placed.text}", placed.evidence))
+    reasons.append(_make_reason("pattern", f"better {placed.placement}: {placed.text}", placed.evidence))
     return "prefer", chosen
 
 
-def _mean(expected: Expected) -> float:
+def _mean_slowdown(expected: Expected) -> float:
     return expected.slowdown.mean if expected.slowdown is not None else float("inf")
 
 
@@ -457,19 +469,21 @@ def _is_slow(expected: Expected) -> bool:
 
 
 def _candidate_action(action: Action, at: int, best: int, one: Expected) -> Action:
-    """What the answer's action means for one list of nodes: `delay` also where only this one is expected to be slow."""
+    """Derive the action for one list of nodes from that of the answer: `delay` also if only this list is expected to be slow."""
     if action == "prefer" and at == best:
         return "prefer"
     return "delay" if _is_slow(one) and action != "start" else "start"
 
 
-def _delay(
+def _choose_delay(
     basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[schemas.Reason], otherwise: Action
 ) -> Action:
     needs_s = WAIT_S + (best.usual_s or 0.0)
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(
-            _reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {best.usual_s:.0f} s would pass the deadline")
+            _make_reason(
+                "deadline", f"a delay of {WAIT_S:.0f} s and the usual {best.usual_s:.0f} s would pass the deadline"
+            )
         )
         return otherwise
     return "delay"
@@ -480,9 +494,11 @@ def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[schemas.Reason
     reasons = []
     if basis.workers == 0:
         reasons.append(
-            _reason("stale", f"no worker of queue {BASIS_QUEUE} lives: estimates are not renewed", "/api/v1/estimates")
+            _make_reason(
+                "stale", f"no worker of queue {BASIS_QUEUE} lives: estimates are not renewed", "/api/v1/estimates"
+            )
         )
     if away or age_s > OLD_S:
         why = "the database does not answer" if away else "a new one is still being read"
-        reasons.append(_reason("stale", f"the state is {age_s:.0f} s old: {why}"))
+        reasons.append(_make_reason("stale", f"the state is {age_s:.0f} s old: {why}"))
     return reasons

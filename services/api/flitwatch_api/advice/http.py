@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from flitwatch_api.advice import schemas
-from flitwatch_api.advice.decide import PlacementQuestion, advise, known, stale_reasons
+from flitwatch_api.advice.decide import PlacementQuestion, give_advice, list_known_placements, stale_reasons
 from flitwatch_api.advice.parts import SERVED, Parts
-from flitwatch_api.answers import answer, moment, shape
+from flitwatch_api.answers import build_model, json_response, utc_time
 from flitwatch_api.names import Names, sees_names
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.estimates.advice import Basis
@@ -21,7 +21,7 @@ from flitwatch_db.estimates.advice import Basis
 http = APIRouter(tags=["advice"], responses=RESPONSES)
 
 
-def _names(request: Request, basis: Basis) -> Names:
+def _make_names(request: Request, basis: Basis) -> Names:
     return Names(None if sees_names(request) else basis.pseudonym_key.encode(), getattr(request.state, "user", None))
 
 
@@ -29,49 +29,52 @@ def _names(request: Request, basis: Basis) -> Names:
 NOBODY = ""
 
 
-def _meant(basis: Basis, names: Names) -> tuple[dict[str, str], dict[str, str]]:
+def _map_shown_names(basis: Basis, names: Names) -> tuple[dict[str, str], dict[str, str]]:
     """Users by pseudonym and applications by the name that is shown, as far as advice knows them."""
-    held: tuple[dict[str, str], dict[str, str]] | None = basis.memo.get("meant")
-    if held is None:
+    shown_names: tuple[dict[str, str], dict[str, str]] | None = basis.memo.get("meant")
+    if shown_names is None:
         rows = [row for part in (basis.runs, basis.blamed) for rows in part.values() for row in rows]
         everybody = Names(names.key)
         users = {everybody.user(user): user for user in {row["user"] for row in rows} if user}
-        known = sorted(basis.runs.keys() | basis.blamed.keys() | basis.routing_modes.keys())
+        applications = sorted(basis.runs.keys() | basis.blamed.keys() | basis.routing_modes.keys())
         # Of executables of one name the one with most runs.
-        known.sort(key=lambda application: len(basis.runs.get(application, ())))
-        held = basis.memo["meant"] = users, {names.path(application): application for application in known}
-    return held
+        applications.sort(key=lambda application: len(basis.runs.get(application, ())))
+        shown_names = basis.memo["meant"] = (
+            users,
+            {names.path(application): application for application in applications},
+        )
+    return shown_names
 
 
-def _asked(basis: Basis, names: Names, user: str, application: str) -> tuple[str, str]:
+def _resolve_names(basis: Basis, names: Names, user: str, application: str) -> tuple[str, str]:
     """User and application as advice knows them; below scope `names` other people's real names are nobody's, known or not."""
     if not names.pseudonyms:
         return user, application
-    users, applications = _meant(basis, names)
+    users, applications = _map_shown_names(basis, names)
     own = user if user == names.own else users.get(user, NOBODY)
     # An unknown name stays one, also where it is that of an executable with its folders.
     return own, applications.get(application, f"\0{application}")
 
 
-def _one(
+def _advise_job(
     request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest, parts: Parts = SERVED
 ) -> schemas.Advice:
-    names = _names(request, basis)
+    names = _make_names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
-    user, application = _asked(basis, names, job.user, job.application)
+    user, application = _resolve_names(basis, names, job.user, job.application)
     question = PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s)
-    made = advise(basis, question, names.user, age_s, away, parts)
+    result = give_advice(basis, question, names.user, age_s, away, parts)
     if application != job.application:
-        told: list[schemas.Reason | schemas.AdviceFinding] = [*made.reasons, *made.because]
-        for one in told:
-            one.text = one.text.replace(application, job.application)
-        for candidate in made.candidates:
+        statements: list[schemas.Reason | schemas.AdviceFinding] = [*result.reasons, *result.because]
+        for statement in statements:
+            statement.text = statement.text.replace(application, job.application)
+        for candidate in result.candidates:
             candidate.reason = candidate.reason.replace(application, job.application)
-    return made
+    return result
 
 
-async def _each(
+async def _advise_jobs(
     request: Request,
     basis: Basis,
     age_s: float,
@@ -80,51 +83,53 @@ async def _each(
     parts: Parts = SERVED,
 ) -> list[schemas.Advice]:
     """Answers in the order of the questions; other requests have their turn after each of them."""
-    made = []
+    answers = []
     for job in jobs:
-        made.append(_one(request, basis, age_s, away, job, parts))
+        answers.append(_advise_job(request, basis, age_s, away, job, parts))
         await asyncio.sleep(0)
-    return made
+    return answers
 
 
-async def _state(request: Request, platform: Platform) -> tuple[Basis, float, bool]:
+async def _load_state(request: Request, platform: Platform) -> tuple[Basis, float, bool]:
     """The state; the database is away, too, where it could not be asked who the caller is."""
     basis, age_s, away = await platform.advice.get()
     return basis, age_s, away or getattr(request.state, "from_memory", False)
 
 
-@http.post("/advice", response_model=schemas.Advice, openapi_extra=requires("user", "advice", changes=False))
+@http.post("/advice", response_model=schemas.Advice, openapi_extra=require_access("user", "advice", changes=False))
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
-    """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
-    basis, age_s, away = await _state(request, platform)
-    return answer(_one(request, basis, age_s, away, job, platform.advice_parts), "no-store")
+    """Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
+    basis, age_s, away = await _load_state(request, platform)
+    return json_response(_advise_job(request, basis, age_s, away, job, platform.advice_parts), "no-store")
 
 
 @http.post(
-    "/advice/batch", response_model=schemas.AdviceBatchAnswer, openapi_extra=requires("user", "advice", changes=False)
+    "/advice/batch",
+    response_model=schemas.AdviceBatchAnswer,
+    openapi_extra=require_access("user", "advice", changes=False),
 )
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
-    basis, age_s, away = await _state(request, platform)
-    items = await _each(request, basis, age_s, away, batch.jobs, platform.advice_parts)
-    return answer(shape(schemas.AdviceBatchAnswer, items=items), "no-store")
+    basis, age_s, away = await _load_state(request, platform)
+    items = await _advise_jobs(request, basis, age_s, away, batch.jobs, platform.advice_parts)
+    return json_response(build_model(schemas.AdviceBatchAnswer, items=items), "no-store")
 
 
 @http.get("/advice/state", response_model=schemas.AdviceState)
 async def advice_state(request: Request, platform: ThePlatform) -> Response:
     """The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
     basis, age_s, away = await platform.advice.get()
-    names = _names(request, basis)
-    made = known(basis)
-    for item in made.applications:
+    names = _make_names(request, basis)
+    placements = list_known_placements(basis)
+    for item in placements.applications:
         item.application = names.path(item.application)
         item.users = sorted(names.user(user) for user in item.users)
-    state = shape(
+    state = build_model(
         schemas.AdviceState,
-        applications=made.applications,
-        groups=made.groups,
+        applications=placements.applications,
+        groups=placements.groups,
         pseudonyms=names.pseudonyms,
         stale=bool(stale_reasons(basis, age_s, away)),
-        as_of=moment(basis.now_s),
+        as_of=utc_time(basis.now_s),
     )
-    return answer(state, "no-store")
+    return json_response(state, "no-store")

@@ -1,4 +1,4 @@
-"""What advice may rest on, and what of it is served."""
+"""Parts that advice may use, and those that are served by default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Parts:
-    """What an answer may rest on. Each can be switched off; one without data says so and changes nothing.
+    """Parts that an answer may use. Each can be switched off; a part without data says so and changes nothing.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class Parts:
     @classmethod
     def of(cls, names: Collection[str]) -> Parts:
         """Only these parts; BadRequest for a name that is none."""
-        known = [field.name for field in fields(cls)]
-        wrong = sorted(set(names) - set(known))
+        part_names = [field.name for field in fields(cls)]
+        wrong = sorted(set(names) - set(part_names))
         if wrong:
-            raise BadRequest(f"advice has no part {wrong[0]!r}", advice=f"Name some of {', '.join(known)}.")
-        return cls(**{name: name in names for name in known})
+            raise BadRequest(f"advice has no part {wrong[0]!r}", advice=f"Name some of {', '.join(part_names)}.")
+        return cls(**{name: name in names for name in part_names})
 
 
 #: What is served where a site sets nothing else (`FLITWATCH_ADVICE_PARTS`).

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import psycopg
 
-from flitwatch_db.estimates.advice import Basis, load
+from flitwatch_db.estimates.advice import Basis, load_basis
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
 #: Entries of one frame: unpickling it holds the interpreter for less than a millisecond or two.
@@ -32,29 +32,29 @@ def main() -> None:
     url = sys.stdin.buffer.readline().decode().rstrip("\n")
     for _ in iter(sys.stdin.buffer.readline, b""):
         try:
-            parts: Iterator[Any] = iter([*_parts(_read(url))])
+            parts: Iterator[Any] = iter([*_split_basis(_read_basis(url))])
         except (psycopg.Error, OSError, FlitwatchError) as problem:
             parts = iter([type(problem).__name__])
         for part in parts:
-            _send(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
-        _send(b"")
+            _send_frame(pickle.dumps(part, pickle.HIGHEST_PROTOCOL))
+        _send_frame(b"")
         sys.stdout.buffer.flush()
 
 
-def _send(frame: bytes) -> None:
+def _send_frame(frame: bytes) -> None:
     sys.stdout.buffer.write(len(frame).to_bytes(4, "big") + frame)
 
 
-def _read(url: str) -> Basis:
+def _read_basis(url: str) -> Basis:
     from flitwatch_db import connect
 
     # Only the writer may look at the queue's workers; nothing is written.
     with connect(url, role="writer", application="flitwatch advice", statement_s=STATEMENT_S) as conn:
         conn.read_only = True
-        return load(conn)
+        return load_basis(conn)
 
 
-def _parts(basis: Basis) -> Iterator[tuple[str, Any]]:
+def _split_basis(basis: Basis) -> Iterator[tuple[str, Any]]:
     """The basis without its big tables, then pieces of these."""
     yield (
         "basis",
@@ -99,12 +99,12 @@ class Reader:
         """
         with self._one:
             try:
-                return self._ask()
+                return self._request_basis()
             except (OSError, EOFError, ValueError, pickle.UnpicklingError):
                 self._end()
                 raise Unavailable("advice has no new state: its reader ended") from None
 
-    def _ask(self) -> Basis:
+    def _request_basis(self) -> Basis:
         if self._process is None or self._process.poll() is not None:
             argv = [sys.executable, "-m", "flitwatch_api.advice.reader"]
             self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -114,7 +114,7 @@ class Reader:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(b"\n")
         self._process.stdin.flush()
-        return _joined(_frames(self._process.stdout))
+        return _join_parts(_read_frames(self._process.stdout))
 
     def stop(self) -> None:
         """End the process."""
@@ -134,7 +134,7 @@ class Reader:
                     pipe.close()
 
 
-def _frames(stream: IO[bytes]) -> Iterator[Any]:
+def _read_frames(stream: IO[bytes]) -> Iterator[Any]:
     while True:
         head = stream.read(4)
         if len(head) != 4:
@@ -145,9 +145,9 @@ def _frames(stream: IO[bytes]) -> Iterator[Any]:
         yield pickle.loads(stream.read(size))
 
 
-def _joined(parts: Iterator[Any]) -> Basis:
+def _join_parts(parts: Iterator[Any]) -> Basis:
     # The answer is read to its end in any case, so that the next one begins where it should.
-    made: Basis | None = None
+    basis: Basis | None = None
     failed = ""
     for part in parts:
         if isinstance(part, str):
@@ -155,14 +155,14 @@ def _joined(parts: Iterator[Any]) -> Basis:
             continue
         what, value = part
         if what == "basis":
-            made = value
-        elif made is not None and what == "nodes":
-            made.nodes.update(value)
-        elif made is not None:
-            made.runs.setdefault(value[0], []).extend(value[1])
-    if failed or made is None:
+            basis = value
+        elif basis is not None and what == "nodes":
+            basis.nodes.update(value)
+        elif basis is not None:
+            basis.runs.setdefault(value[0], []).extend(value[1])
+    if failed or basis is None:
         raise Unavailable(f"advice has no new state: {failed or 'nothing was read'}")
-    return made
+    return basis
 
 
 if __name__ == "__main__":

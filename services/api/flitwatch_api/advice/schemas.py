@@ -62,7 +62,7 @@ class Reason(BaseModel):
 
 
 class AdviceFinding(BaseModel):
-    """What one part of advice said; `known` false: it cannot tell, and changed nothing."""
+    """Finding of one part of advice; `known` false: the part cannot tell and changed nothing."""
 
     part: Literal["counters", "blame", "forecast", "running", "drivers", "pattern", "routing"]
     known: bool
@@ -71,7 +71,7 @@ class AdviceFinding(BaseModel):
 
 
 class Advice(BaseModel):
-    """What to do with the job."""
+    """Recommended action for a job."""
 
     action: Literal["start", "delay", "prefer"]
     preferred: int | None = Field(description="Index of the candidate to prefer.")
@@ -121,7 +121,7 @@ class GroupNodes(BaseModel):
 
 
 class AdviceState(BaseModel):
-    """What advice can be asked about, so that an agent asks no more."""
+    """Applications, sizes and groups that advice covers, so that an agent asks about nothing else."""
 
     applications: list[KnownApplication]
     groups: list[GroupNodes]

@@ -1,4 +1,4 @@
-"""Whether an application is better kept together or spread over groups: by its own earlier runs, else by how much it sends (Wang 2018, section IV)."""
+"""Placement pattern of an application, together or spread over groups: from its own earlier runs, else from how much it sends (Wang 2018, section IV)."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Pattern:
     evidence: str | None = None
 
 
-def pattern(application: str, runs: Sequence[Mapping[str, Any]], intensity: Mapping[str, Any] | None) -> Pattern:
-    """What the application's own runs say; where they are too few, Wang's rule from what its network cards sent.
+def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensity: Mapping[str, Any] | None) -> Pattern:
+    """Return the pattern from the application's own runs; if they are too few, from Wang's rule on what its network cards sent.
 
     Parameters
     ----------
     runs : comparable ones, with `groups`, `time_s` and `congestion`.
     intensity : {share, recommendation_id} or None.
     """
-    told = by_runs(application, runs)
-    if told is not None:
-        return told
+    own_pattern = by_runs(application, runs)
+    if own_pattern is not None:
+        return own_pattern
     if intensity is None:
         return Pattern(
             None,
@@ -59,33 +59,33 @@ def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | No
     The two are compared below and above the median congestion, and the differences joined by the number of runs: whoever is spread because the machine
     is full also sees more congestion.
     """
-    known = [row for row in runs if row.get("groups") and row["congestion"] is not None]
-    one = np.array([len(row["groups"]) == 1 for row in known], bool)
-    if min(one.sum(), (~one).sum()) < LEAST_PLACED:
+    usable_runs = [row for row in runs if row.get("groups") and row["congestion"] is not None]
+    single_group = np.array([len(row["groups"]) == 1 for row in usable_runs], bool)
+    if min(single_group.sum(), (~single_group).sum()) < LEAST_PLACED:
         return None
-    times = np.array([row["time_s"] for row in known], float)
-    seen = np.array([row["congestion"] for row in known], float)
-    high = seen > np.median(seen)
-    parts = [_difference(times[half & ~one], times[half & one]) for half in (high, ~high)]
-    told = [part for part in parts if part is not None]
-    if not told:
+    times = np.array([row["time_s"] for row in usable_runs], float)
+    congestion = np.array([row["congestion"] for row in usable_runs], float)
+    high = congestion > np.median(congestion)
+    parts = [_mean_difference(times[half & ~single_group], times[half & single_group]) for half in (high, ~high)]
+    differences = [part for part in parts if part is not None]
+    if not differences:
         return None
-    weight = np.array([part[2] for part in told])
+    weight = np.array([part[2] for part in differences])
     weight /= weight.sum()
-    mean = float(weight @ [part[0] for part in told]) / times.mean()
-    half = Z * float(np.sqrt(weight**2 @ [part[1] for part in told])) / times.mean()
-    said = (
+    mean = float(weight @ [part[0] for part in differences]) / times.mean()
+    half = Z * float(np.sqrt(weight**2 @ [part[1] for part in differences])) / times.mean()
+    text = (
         f"runs of {application} over several groups took {mean:+.1%} of their mean time ({mean - half:+.1%} to {mean + half:+.1%})"
-        f" beside those within one, at like congestion; {int(one.sum())} and {int((~one).sum())} runs"
+        f" beside those within one, at like congestion; {int(single_group.sum())} and {int((~single_group).sum())} runs"
     )
     if mean - half > 0:
-        return Pattern("together", said)
+        return Pattern("together", text)
     if mean + half < 0:
-        return Pattern("spread", said)
-    return Pattern(None, f"{said}: no difference beyond chance")
+        return Pattern("spread", text)
+    return Pattern(None, f"{text}: no difference beyond chance")
 
 
-def _difference(spread: Floats, together: Floats) -> tuple[float, float, float] | None:
+def _mean_difference(spread: Floats, together: Floats) -> tuple[float, float, float] | None:
     """(difference of means, its variance, runs of the smaller side)."""
     if min(len(spread), len(together)) < LEAST_PLACED // 4:
         return None

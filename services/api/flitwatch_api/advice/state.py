@@ -41,10 +41,10 @@ class AdviceState:
         if self._basis is None:
             async with self._first:
                 if self._basis is None:
-                    await self._read()
+                    await self._read_basis()
         if self._task is None or self._task.done():
             self._tried.clear()
-            self._task = asyncio.create_task(self._refresh())
+            self._task = asyncio.create_task(self._refresh_loop())
         if not self._tried.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._tried.wait(), RENEWED_IN_S)
@@ -59,7 +59,7 @@ class AdviceState:
                 await self._task
         await asyncio.to_thread(self._reader.stop)
 
-    async def _read(self) -> None:
+    async def _read_basis(self) -> None:
         try:
             self._basis = await asyncio.to_thread(self._reader.read)
         except Unavailable:
@@ -67,12 +67,12 @@ class AdviceState:
             raise
         self._read_at, self._away = time.monotonic(), False
 
-    async def _refresh(self) -> None:
+    async def _refresh_loop(self) -> None:
         while time.monotonic() - self._asked_at < IDLE_S:
             spent = time.monotonic()
             if self._read_at < spent - REFRESH_S:
                 try:
-                    await self._read()
+                    await self._read_basis()
                 except FlitwatchError as problem:
                     log.warning("advice stays on old state: %s", problem.message)
             self._tried.set()

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.alerts import schemas, shown
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames, names_of
 from flitwatch_api.parameters import (
     LATEST_S,
@@ -22,11 +22,11 @@ from flitwatch_api.parameters import (
     make_cursor,
     read_page_cursor,
 )
-from flitwatch_api.people.access import made_by, requires
+from flitwatch_api.people.access import made_by, require_access
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_api.tasks.begin import begin
+from flitwatch_api.tasks.begin import begin_task
 from flitwatch_api.tasks.schemas import Task
 from flitwatch_api.tasks.shown import shown_task
 from flitwatch_db.alerts import contacts as contact_rows
@@ -54,80 +54,86 @@ async def alerts(
     """Alerts, the newest first."""
     span = [None if edge is None else at_moment(edge) for edge in (from_, to)]
     rows = await reads.list_alerts(conn, limit + 1, read_page_cursor(cursor), phase, rule or None, *span)
-    items = [shown.alert(row, names) for row in rows[:limit]]
+    items = [shown.mask_alert(row, names) for row in rows[:limit]]
     # A rule whose name is not shown is not found by it either, nor how many alerts it has: that would tell whom it is about.
-    found = [one for one in items if not rule or one["rule"] == rule]
-    next_cursor = make_cursor(items[-1]["alert_id"]) if found and len(rows) > limit else None
-    return answer({"items": found, "next_cursor": next_cursor})
+    shown_alerts = [item for item in items if not rule or item["rule"] == rule]
+    next_cursor = make_cursor(items[-1]["alert_id"]) if shown_alerts and len(rows) > limit else None
+    return json_response({"items": shown_alerts, "next_cursor": next_cursor})
 
 
 @http.get("/rules", response_model=schemas.RuleList, name="alert_rules")
 async def rules(conn: Reader, names: TheNames) -> Response:
     """Every rule."""
-    return answer({"items": [{**row, "rule": shown.rule(row["rule"], names)} for row in await reads.rules(conn)]})
+    return json_response(
+        {"items": [{**row, "rule": shown.mask_rule(row["rule"], names)} for row in await reads.list_alert_rules(conn)]}
+    )
 
 
-def _rule(name: str, new: schemas.NewRule) -> Rule:
+def _build_rule(name: str, new: schemas.NewRule) -> Rule:
     return read_rule({"name": name, **new.model_dump(by_alias=True)}, f"rule {name}")
 
 
 @http.put("/rules/{name}", response_model=schemas.StoredRule, name="put_alert_rule")
 async def put_rule(request: Request, platform: ThePlatform, name: RuleName, new: schemas.NewRule) -> Response:
     """Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
-    made = _rule(name, new)
+    new_rule = _build_rule(name, new)
     async with platform.reading() as conn:
-        held, names = await reads.rule(conn, name), await names_of(request, conn)
-    for one in (made.model_dump(mode="json"), *([] if held is None else [held["rule"]])):
-        shown.check_written(one, shown.rule(one, names), names)
-    await platform.in_thread("writer", lambda conn: store.save_rule(conn, made, "api"))
+        old_row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
+    for rule_fields in (new_rule.model_dump(mode="json"), *([] if old_row is None else [old_row["rule"]])):
+        shown.check_written(rule_fields, shown.mask_rule(rule_fields, names), names)
+    await platform.in_thread("writer", lambda conn: store.save_rule(conn, new_rule, "api"))
     async with platform.reading() as conn:
-        stored = await reads.rule(conn, name)
-    return answer(None if stored is None else {**stored, "rule": shown.rule(stored["rule"], names)})
+        stored = await reads.find_alert_rule(conn, name)
+    return json_response(None if stored is None else {**stored, "rule": shown.mask_rule(stored["rule"], names)})
 
 
 @http.delete("/rules/{name}", status_code=204, name="delete_alert_rule")
 async def delete_rule(request: Request, platform: ThePlatform, name: RuleName) -> Response:
     """Remove a rule; a rule of the file comes back when the engine starts again."""
     async with platform.reading() as conn:
-        held, names = await reads.rule(conn, name), await names_of(request, conn)
-    hidden = held is not None and shown.rule(held["rule"], names)["name"] != name
+        row, names = await reads.find_alert_rule(conn, name), await names_of(request, conn)
+    hidden = row is not None and shown.mask_rule(row["rule"], names)["name"] != name
     if hidden or not await platform.in_thread("writer", lambda conn: store.delete_rule(conn, name)):
         raise NotFound(f"there is no rule {name!r}", advice="/api/v1/alerts/rules lists them.")
     return Response(status_code=204)
 
 
 @http.post(
-    "/rules/test", response_model=Task, status_code=202, name="test_alert_rule", openapi_extra=requires("user", "tasks")
+    "/rules/test",
+    response_model=Task,
+    status_code=202,
+    name="test_alert_rule",
+    openapi_extra=require_access("user", "tasks"),
 )
 async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryRun) -> Response:
-    """What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
+    """Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
     if (asked.name is None) == (asked.rule is None):
         raise BadRequest("give either `name` or `rule`")
     async with platform.reading() as conn:
-        stored = None if asked.name is None else await reads.rule(conn, asked.name)
+        stored = None if asked.name is None else await reads.find_alert_rule(conn, asked.name)
         names = await names_of(request, conn)
-    if asked.name is not None and (stored is None or shown.rule(stored["rule"], names)["name"] != asked.name):
+    if asked.name is not None and (stored is None or shown.mask_rule(stored["rule"], names)["name"] != asked.name):
         raise NotFound(f"there is no rule {asked.name[:80]!r}", advice="/api/v1/alerts/rules lists them.")
     if stored:
         # Its labels are an operator's words: the caller may read them as in the list of rules.
-        rule = shown.rule(stored["rule"], names)
+        rule = shown.mask_rule(stored["rule"], names)
     else:
-        rule = _rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
+        rule = _build_rule("tried", asked.rule).model_dump(mode="json")  # type: ignore[arg-type]
     shown.check_tried(rule, names)
-    from_s, to_s = _seconds(asked.from_), _seconds(asked.to)
+    from_s, to_s = _epoch_seconds(asked.from_), _epoch_seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
         raise BadRequest("the span ends after it begins and is at most 31 days")
     args = {"rule": rule, "from_s": from_s, "to_s": to_s}
-    task_id = await begin(request, platform, "alerting.test", args)
+    task_id = await begin_task(request, platform, "alerting.test", args)
     async with platform.reading() as conn:
         row = await task_reads.find_task(conn, task_id)
-    made = answer(None if row is None else shown_task(row, request, names))
-    made.status_code = 202
-    made.headers["Location"] = f"/api/v1/tasks/{task_id}"
-    return hand_over(request, made)
+    response = json_response(None if row is None else shown_task(row, request, names))
+    response.status_code = 202
+    response.headers["Location"] = f"/api/v1/tasks/{task_id}"
+    return hand_over(request, response)
 
 
-def _seconds(time: datetime) -> float:
+def _epoch_seconds(time: datetime) -> float:
     value = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if not 0 <= value < LATEST_S:
         raise BadRequest("the time lies outside 1970 to 2106")
@@ -137,15 +143,17 @@ def _seconds(time: datetime) -> float:
 @http.get("/silences", response_model=schemas.SilenceList, name="alert_silences")
 async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
     """Silences, the last to end first."""
-    rules = {row["rule"]["name"]: row["rule"] for row in await reads.rules(conn)}
-    return answer({"items": [shown.silence(row, names, rules) for row in await reads.silences(conn, limit)]})
+    rules = {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)}
+    return json_response(
+        {"items": [shown.mask_silence(row, names, rules) for row in await reads.list_silences(conn, limit)]}
+    )
 
 
 @http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
 async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
     """Keep alerts that match from being told for a while."""
-    now_s, ends_s = datetime.now(UTC).timestamp(), _seconds(new.ends)
-    starts_s = _seconds(new.starts) if new.starts else now_s
+    now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
+    starts_s = _epoch_seconds(new.starts) if new.starts else now_s
     if ends_s <= now_s:
         raise BadInput("the silence lies in the past", advice="Give a time to come as `ends`.")
     if ends_s <= starts_s:
@@ -154,9 +162,9 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
     async with platform.reading() as conn:
         names, rules = (
             await names_of(request, conn),
-            {row["rule"]["name"]: row["rule"] for row in await reads.rules(conn)},
+            {row["rule"]["name"]: row["rule"] for row in await reads.list_alert_rules(conn)},
         )
-    shown.check_written(dict(new.matchers), shown.matchers(new.matchers, names, rules, hidden=False), names)
+    shown.check_written(dict(new.matchers), shown.mask_matchers(new.matchers, names, rules, hidden=False), names)
     number = await platform.in_thread(
         "writer",
         lambda conn: store.add_silence(
@@ -164,10 +172,10 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
         ),
     )
     async with platform.reading() as conn:
-        items = [row for row in await reads.silences(conn, 1000) if row["silence_id"] == number]
-    made = answer({"items": items})
-    made.status_code = 201
-    return made
+        items = [row for row in await reads.list_silences(conn, 1000) if row["silence_id"] == number]
+    response = json_response({"items": items})
+    response.status_code = 201
+    return response
 
 
 @http.delete("/silences/{silence_id}", status_code=204, name="end_alert_silence")
@@ -181,31 +189,31 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
 ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The contact point's name.")]
 
 
-async def _contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
+async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
     operates = "operate" in request.state.caller.scopes
-    return [shown.contact(row, operates) for row in await contact_rows.contacts(conn, name)]
+    return [shown.mask_contact(row, operates) for row in await contact_rows.read_contact_points(conn, name)]
 
 
 @http.get("/contacts", response_model=schemas.ContactList, name="alert_contacts")
 async def contacts(request: Request, conn: Reader) -> Response:
     """Contact points, by name; receivers of the engine's file are not among them."""
-    return answer({"items": await _contacts(request, conn)})
+    return json_response({"items": await _list_contacts(request, conn)})
 
 
 @http.put("/contacts/{name}", response_model=schemas.Contact, name="put_alert_contact")
 async def put_contact(request: Request, platform: ThePlatform, name: ContactName, new: schemas.NewContact) -> Response:
     """Make or change a contact point."""
     await platform.in_thread(
-        "writer", lambda conn: contact_rows.save(conn, name, list(new.addresses), new.least_severity)
+        "writer", lambda conn: contact_rows.save_contact_point(conn, name, list(new.addresses), new.least_severity)
     )
     async with platform.reading() as conn:
-        return answer(next(iter(await _contacts(request, conn, name)), None))
+        return json_response(next(iter(await _list_contacts(request, conn, name)), None))
 
 
 @http.delete("/contacts/{name}", status_code=204, name="delete_alert_contact")
 async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
     """Remove a contact point: nothing is mailed there any more."""
-    if not await platform.in_thread("writer", lambda conn: contact_rows.delete(conn, name)):
+    if not await platform.in_thread("writer", lambda conn: contact_rows.delete_contact_point(conn, name)):
         raise _no_contact(name)
     return Response(status_code=204)
 
@@ -216,9 +224,9 @@ async def test_contact(request: Request, platform: ThePlatform, name: ContactNam
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
         raise _no_contact(name)
     async with platform.reading() as conn:
-        made = answer(next(iter(await _contacts(request, conn, name)), None))
-    made.status_code = 202
-    return made
+        response = json_response(next(iter(await _list_contacts(request, conn, name)), None))
+    response.status_code = 202
+    return response
 
 
 def _no_contact(name: str) -> NotFound:
@@ -231,5 +239,5 @@ async def alert(request: Request, conn: Reader, names: TheNames, alert_id: Id) -
     row = await reads.find_alert(conn, alert_id)
     if row is None:
         raise NotFound(f"there is no alert {alert_id}", advice="/api/v1/alerts lists them.")
-    row["notices"] = shown.notices(row["notices"], "operate" in request.state.caller.scopes)
-    return answer(shown.alert(row, names))
+    row["notices"] = shown.mask_notices(row["notices"], "operate" in request.state.caller.scopes)
+    return json_response(shown.mask_alert(row, names))

@@ -105,7 +105,7 @@ class NewRule(BaseModel):
 
 
 class DryRun(BaseModel):
-    """What to try: the rule of that name, or the one given, over a span."""
+    """Request to try the rule of that name, or the rule given, over a span."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -135,7 +135,7 @@ class SilenceList(BaseModel):
 
 
 class NewSilence(BaseModel):
-    """Which alerts send no notification, until when, and why."""
+    """Silence to add: the alerts that send no notification, until when, and why."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -148,7 +148,7 @@ class NewSilence(BaseModel):
 
     @field_validator("matchers")
     @classmethod
-    def _expressions(cls, value: dict[str, str]) -> dict[str, str]:
+    def _check_expressions(cls, value: dict[str, str]) -> dict[str, str]:
         check_silence(value)
         return value
 
@@ -174,7 +174,7 @@ class ContactList(BaseModel):
 
 
 class NewContact(BaseModel):
-    """Where to mail, and from which severity on."""
+    """Contact point to save: its mail addresses and the least severity that is mailed."""
 
     model_config = ConfigDict(extra="forbid")
 

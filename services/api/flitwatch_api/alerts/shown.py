@@ -17,87 +17,92 @@ HIDDEN = "..."
 FAILED = "the receiver did not take it"
 
 
-def _labels(held: dict[str, str], names: Names) -> dict[str, str]:
-    made = dict(held)
-    if "user" in made:
-        made["user"] = names.user(made["user"])
-    if "exe" in made:
-        made["exe"] = names.path(made["exe"])
-    return made
+def _mask_labels(held: dict[str, str], names: Names) -> dict[str, str]:
+    shown_labels = dict(held)
+    if "user" in shown_labels:
+        shown_labels["user"] = names.user(shown_labels["user"])
+    if "exe" in shown_labels:
+        shown_labels["exe"] = names.path(shown_labels["exe"])
+    return shown_labels
 
 
-def _words(text: str, about: dict[str, str], names: Names) -> str:
-    """What an operator wrote, without the name of the one whom the rule is about."""
+def _mask_text(text: str, about: dict[str, str], names: Names) -> str:
+    """Return an operator's text without the name of the person whom the rule concerns."""
     user = about.get("user")
     if not user or names.user(user) == user:
         return text
     return re.sub(re.escape(user), names.user(user), text, flags=re.IGNORECASE)
 
 
-def _filled(template: str, labels: dict[str, str], value: float) -> str:
+def _fill_template(template: str, labels: dict[str, str], value: float) -> str:
     for name, word in {**labels, "value": f"{value:.3g}"}.items():
         template = template.replace(f"{{{name}}}", word)
     return template
 
 
-def rule(held: Row, names: Names) -> Row:
+def mask_rule(held: Row, names: Names) -> Row:
     """A rule's fields."""
     if not names.pseudonyms:
         return held
     about = held.get("where") or {}
-    labels = {name: _words(word, about, names) for name, word in (held.get("labels") or {}).items()}
-    texts: Row = {name: _words(held[name], about, names) for name in ("name", "summary") if name in held}
-    return {**held, **texts, "labels": _labels(labels, names), "where": _labels(about, names)}
+    labels = {name: _mask_text(word, about, names) for name, word in (held.get("labels") or {}).items()}
+    texts: Row = {name: _mask_text(held[name], about, names) for name in ("name", "summary") if name in held}
+    return {**held, **texts, "labels": _mask_labels(labels, names), "where": _mask_labels(about, names)}
 
 
-def alert(row: Row, names: Names) -> Row:
+def mask_alert(row: Row, names: Names) -> Row:
     """An alert; its text is made anew from the labels that are shown."""
     template, about = row.pop("template"), row.pop("about") or {}
     if not names.pseudonyms:
         return row
     # A rule's further labels are words of whoever wrote it, and its name stands in one.
     labels = {
-        name: word if name in ("user", "exe") else _words(word, about, names) for name, word in row["labels"].items()
+        name: word if name in ("user", "exe") else _mask_text(word, about, names)
+        for name, word in row["labels"].items()
     }
-    made = {**row, "labels": _labels(labels, names), "rule": _words(row["rule"], about, names)}
-    if made["labels"] != row["labels"] or _labels(about, names) != about:
-        made["summary"] = _filled(_words(template or "{user}: {value}", about, names), made["labels"], row["value"])
-    if (made.get("evidence") or {}).get("rule"):
-        made["evidence"] = {**made["evidence"], "rule": rule(made["evidence"]["rule"], names)}
-    return made
+    shown_alert = {**row, "labels": _mask_labels(labels, names), "rule": _mask_text(row["rule"], about, names)}
+    if shown_alert["labels"] != row["labels"] or _mask_labels(about, names) != about:
+        shown_alert["summary"] = _fill_template(
+            _mask_text(template or "{user}: {value}", about, names), shown_alert["labels"], row["value"]
+        )
+    if (shown_alert.get("evidence") or {}).get("rule"):
+        shown_alert["evidence"] = {**shown_alert["evidence"], "rule": mask_rule(shown_alert["evidence"]["rule"], names)}
+    return shown_alert
 
 
-def notices(rows: list[Row], operates: bool) -> list[Row]:
-    """Whom it was sent to; what a receiver said, or where it is, is for who `operates` the site."""
+def mask_notices(rows: list[Row], operates: bool) -> list[Row]:
+    """Return the notices of an alert; what a receiver said is hidden unless the caller `operates` the site."""
     return rows if operates else [{**row, "error": row["error"] and FAILED} for row in rows]
 
 
-def contact(row: Row, operates: bool) -> Row:
+def mask_contact(row: Row, operates: bool) -> Row:
     """A contact point; its addresses, and what its mail server said, are for who `operates` the site."""
     return row if operates else {**row, "addresses": None, "test_error": row["test_error"] and FAILED}
 
 
-def silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
+def mask_silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
     """A silence without its comment, which is free text; of matchers what names nobody. `rules`: all rules by name."""
     if not names.pseudonyms:
         return row
-    by, made = row["created_by"], matchers(row["matchers"], names, rules)
-    return {**row, "matchers": made, "comment": None, "created_by": names.author(by)}
+    by, shown_matchers = row["created_by"], mask_matchers(row["matchers"], names, rules)
+    return {**row, "matchers": shown_matchers, "comment": None, "created_by": names.author(by)}
 
 
-def matchers(held: Mapping[str, str], names: Names, rules: dict[str, Row], *, hidden: bool = True) -> dict[str, str]:
+def mask_matchers(
+    held: Mapping[str, str], names: Names, rules: dict[str, Row], *, hidden: bool = True
+) -> dict[str, str]:
     """Matchers of a silence as who sees pseudonyms reads them; those of which nobody knows whether they name somebody only with `hidden` false."""
-    made = {}
+    shown_matchers = {}
     for name, word in held.items():
         if name in OF_MACHINES:
-            made[name] = word
+            shown_matchers[name] = word
         elif name == "rule" and word in rules:
-            made[name] = _words(word, rules[word].get("where") or {}, names)
+            shown_matchers[name] = _mask_text(word, rules[word].get("where") or {}, names)
         elif name in ("user", "exe") and word[:1] != "/":
-            made.update(_labels({name: word}, names))
+            shown_matchers.update(_mask_labels({name: word}, names))
         else:
-            made[name] = HIDDEN if hidden else word
-    return made
+            shown_matchers[name] = HIDDEN if hidden else word
+    return shown_matchers
 
 
 def check_written(new: Row, as_shown: Row, names: Names) -> None:
@@ -147,16 +152,19 @@ def dry_run(row: Row, names: Names) -> Row:
         return {**row, "args": None, "result": None, "error": None}
     result = row["result"]
     if isinstance(result, dict):
-        result = {**result, "alerts": [_tried(one, tried, names) for one in result.get("alerts", [])]}
+        result = {**result, "alerts": [_mask_dry_alert(alert, tried, names) for alert in result.get("alerts", [])]}
     return {**row, "result": result}
 
 
-def _tried(one: Row, tried: Rule, names: Names) -> Row:
-    template, found = tried.summary, {name: word for name, word in one["labels"].items() if name not in tried.labels}
-    labels = {**one["labels"], **_labels(found, names)}
+def _mask_dry_alert(one: Row, tried: Rule, names: Names) -> Row:
+    template, series_labels = (
+        tried.summary,
+        {name: word for name, word in one["labels"].items() if name not in tried.labels},
+    )
+    labels = {**one["labels"], **_mask_labels(series_labels, names)}
     if labels == one["labels"]:
         return one
     # A result of an older version lacks the value, so its text cannot be made anew.
     value = one.get("value")
-    text = "" if value is None else _filled(template or "{user}: {value}", labels, value)
+    text = "" if value is None else _fill_template(template or "{user}: {value}", labels, value)
     return {**one, "labels": labels, "summary": text}

@@ -12,12 +12,12 @@ from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from flitwatch_api import columnar
-from flitwatch_api.answers import CachedAnswer, answer, keep_bytes, moments, ratio, shape
+from flitwatch_api.answers import CachedAnswer, build_model, json_response, keep_bytes, stall_ratio, utc_texts
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
 from flitwatch_api.counters.lanes import lane_figures
-from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, need
-from flitwatch_api.counters.shared import LEVEL, shared, topology_of
+from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, check_limit
+from flitwatch_api.counters.shared import LEVEL, serve_shared, topology_of
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import names_of
@@ -55,10 +55,10 @@ async def stalls(
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.StallFigures:
-        asked = await service.ask(platform, conn, topology, at, window)
-        return await service.stalls(platform, conn, asked, link_class)
+        window_query = await service.resolve_window(platform, conn, topology, at, window)
+        return await service.load_stalls(platform, conn, window_query, link_class)
 
-    return await shared(platform, request, topology, ("stalls", at, window, link_class), work)
+    return await serve_shared(platform, request, topology, ("stalls", at, window, link_class), work)
 
 
 @http.get("/stalls/links", response_model=schemas.LinkFigures, responses=UNCHANGED)
@@ -85,10 +85,10 @@ async def stalls_of_links(
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.LinkFigures:
-        asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
-        return await service.link_figures(platform, conn, asked, router, group, link_class)
+        window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
+        return await service.link_figures(platform, conn, window_query, router, group, link_class)
 
-    return await shared(platform, request, topology, ("links", at, window, router, group, link_class), work)
+    return await serve_shared(platform, request, topology, ("links", at, window, router, group, link_class), work)
 
 
 @http.get("/lanes", response_model=schemas.LaneFigures)
@@ -104,8 +104,8 @@ async def lanes(
 ) -> Response:
     """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
-    return answer(await lane_figures(conn, asked, router, port, endpoint))
+    window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
+    return json_response(await lane_figures(conn, window_query, router, port, endpoint))
 
 
 @http.get(
@@ -141,19 +141,25 @@ async def timeseries(
 
     async def find(conn: Connection) -> series.Series:
         span = await series.span_of(platform, conn, topology, from_, to)
-        return await series.timeseries(platform, conn, topology, series.SeriesQuery(chosen, names, span, points, total))
+        return await series.load_series(
+            platform, conn, topology, series.SeriesQuery(chosen, names, span, points, total)
+        )
 
     async def work(conn: Connection) -> schemas.Timeseries:
         return (await find(conn)).content()
 
-    if kind := columnar.wanted(request):
+    if kind := columnar.choose_format(request):
         async with platform.reading() as conn:
-            found = await find(conn)
-        return await columnar.send(
-            kind, found.ts, None if total else found.routers, found.values, _about(topology, found.step_s)
+            counter_series = await find(conn)
+        return await columnar.send_columns(
+            kind,
+            counter_series.ts,
+            None if total else counter_series.routers,
+            counter_series.values,
+            _file_metadata(topology, counter_series.step_s),
         )
     query = ("timeseries", chosen.tobytes(), *names, from_, to, points, total)
-    return await shared(platform, request, topology, query, work, vary="Accept")
+    return await serve_shared(platform, request, topology, query, work, vary="Accept")
 
 
 @http.get("/matrix", response_model=schemas.Matrix, responses=UNCHANGED)
@@ -164,12 +170,12 @@ async def matrix(
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.Matrix:
-        return await _matrix(platform, conn, topology, from_, to)
+        return await _load_matrix(platform, conn, topology, from_, to)
 
-    return await shared(platform, request, topology, ("matrix", from_, to), work)
+    return await serve_shared(platform, request, topology, ("matrix", from_, to), work)
 
 
-async def _matrix(
+async def _load_matrix(
     platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
 ) -> schemas.Matrix:
     groups = len(topology.fabric.groups)
@@ -180,24 +186,24 @@ async def _matrix(
     elif span is None:
         sums = np.full((2, groups, groups), np.nan)
     else:
-        need(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
+        check_limit(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
         first, end = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(first * PORT_BUCKET_S, end * PORT_BUCKET_S, PORT_BUCKET_S)
-        asked = service.WindowQuery(
+        window_query = service.WindowQuery(
             topology,
             window,
             ports_s=await platform.topologies.ports_complete_s(conn, topology.head),
             reach=await platform.topologies.reach(conn, topology.head),
         )
-        sums, one_in = await service.pair_sums(platform, conn, asked)
-        note = asked.note(one_in)
+        sums, one_in = await service.pair_sums(platform, conn, window_query)
+        note = window_query.note(one_in)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
-    return shape(
+    return build_model(
         schemas.Matrix,
         groups=topology.fabric.groups,
         flits=flits,
         stall_cycles=stalls,
-        ratio=ratio(stalls, flits),
+        ratio=stall_ratio(stalls, flits),
         note=note,
     )
 
@@ -218,9 +224,9 @@ async def overview(
 
     async def work(conn: Connection) -> schemas.Overview:
         span = await series.span_of(platform, conn, topology, from_, to)
-        return await series.overview(platform, conn, names, topology, span, points)
+        return await series.load_overview(platform, conn, names, topology, span, points)
 
-    return await shared(platform, request, topology, ("overview", names, from_, to, points), work, OF_EVERYTHING)
+    return await serve_shared(platform, request, topology, ("overview", names, from_, to, points), work, OF_EVERYTHING)
 
 
 @http.get(
@@ -251,44 +257,46 @@ async def frames(
 
     async def work(conn: Connection) -> schemas.Frames | CachedAnswer:
         span = await series.span_of(platform, conn, topology, from_, to)
-        ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
+        ts, step_s, flits, stalls = await series.load_frames(platform, conn, topology, span, step, link_class)
         if octets:
             start = ts[0] if len(ts) else int(span[0]) if span else 0
-            return await asyncio.to_thread(_octets, topology, int(start), step_s, flits, stalls)
-        return shape(
+            return await asyncio.to_thread(_encode_frames, topology, int(start), step_s, flits, stalls)
+        return build_model(
             schemas.Frames,
-            ts=moments(ts),
+            ts=utc_texts(ts),
             step_s=step_s,
             routers=np.arange(topology.size),
             flits=flits,
             stall_cycles=stalls,
         )
 
-    if kind := columnar.wanted(request):
+    if kind := columnar.choose_format(request):
         async with platform.reading() as conn:
             span = await series.span_of(platform, conn, topology, from_, to)
-            ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
-        figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
-        return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
+            ts, step_s, flits, stalls = await series.load_frames(platform, conn, topology, span, step, link_class)
+        figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": stall_ratio(stalls, flits)}
+        return await columnar.send_columns(
+            kind, ts, np.arange(topology.size), figures, _file_metadata(topology, step_s)
+        )
     query = ("frames", octets, from_, to, step, link_class)
-    return await shared(platform, request, topology, query, work, vary="Accept")
+    return await serve_shared(platform, request, topology, query, work, vary="Accept")
 
 
-def _octets(
+def _encode_frames(
     topology: Topology, start_s: int, step_s: int, flits: NDArray[np.float64], stalls: NDArray[np.float64]
 ) -> CachedAnswer:
     """Frames as float32, with headers that say what they are."""
     headers = {
         "X-Frames": str(len(flits)),
         "X-Routers": str(topology.size),
-        "X-From": moments(np.asarray([start_s]))[0],
+        "X-From": utc_texts(np.asarray([start_s]))[0],
         "X-Step-Seconds": str(step_s),
     }
     return keep_bytes(flits.astype("<f4").tobytes() + stalls.astype("<f4").tobytes(), OCTETS, headers, LEVEL)
 
 
-def _about(topology: Topology, step_s: int) -> dict[str, str]:
-    """What an Arrow or Parquet file says of itself."""
+def _file_metadata(topology: Topology, step_s: int) -> dict[str, str]:
+    """Return the metadata of an Arrow or Parquet file."""
     head = topology.head
     return {
         "fabric": head.name,

@@ -1,10 +1,10 @@
-"""What one port or endpoint sent by lane: virtual lanes, service levels, traffic classes."""
+"""Counters of one port or endpoint by lane: virtual lanes, service levels, traffic classes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from flitwatch_api.answers import moment, shape
+from flitwatch_api.answers import build_model, utc_time
 from flitwatch_api.counters import schemas
 from flitwatch_api.counters.stalls import WindowQuery
 from flitwatch_db.core.additive import LANE_ARRAYS
@@ -27,8 +27,8 @@ async def lane_figures(
         raise BadRequest(f"{fabric.name} has {count} {device}s, numbered from 0", advice="Name one of them.")
     if window is None:
         nothing = dict.fromkeys(LANE_ARRAYS, np.full(LANES, np.nan))
-        return shape(schemas.LaneFigures, at=None, window_s=None, **nothing, simulated=head.simulated)
+        return build_model(schemas.LaneFigures, at=None, window_s=None, **nothing, simulated=head.simulated)
     from_s, to_s = lanes.whole_window(window.from_s, window.to_s)
-    found = await lanes.lane_sums(conn, head.fabric_id, device, number, port or 0, from_s, to_s)
-    used = {"at": moment(to_s), "window_s": to_s - from_s}
-    return shape(schemas.LaneFigures, **used, **found, simulated=head.simulated)
+    sums = await lanes.lane_sums(conn, head.fabric_id, device, number, port or 0, from_s, to_s)
+    used = {"at": utc_time(to_s), "window_s": to_s - from_s}
+    return build_model(schemas.LaneFigures, **used, **sums, simulated=head.simulated)

@@ -1,4 +1,4 @@
-"""What one request may cost. An answer over a limit is refused with the limit's name, never cut in silence."""
+"""Limits on the cost of one request. A request over a limit is refused with the limit's name; an answer is never truncated silently."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_STEP_S = 30 * 86_400
 MAX_COUNTERS = 20
 
 
-def need(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:
+def check_limit(cost: float, limit: int, name: str, what: str, advice: str = "") -> None:
     """Refuse what costs more than a limit.
 
     Raises

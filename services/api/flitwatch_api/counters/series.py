@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import moments, ratio, shape
+from flitwatch_api.answers import build_model, stall_ratio, utc_texts
 from flitwatch_api.counters import schemas
-from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, need
+from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, check_limit
 from flitwatch_api.counters.windows import Steps, Sums, rows_of, step_for, step_sums, steps_of
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.names import Names
@@ -53,7 +53,7 @@ def read_counters(text: str) -> list[str]:
             f"there is no counter {(unknown or '')[:60]!r}",
             advice=f"Counters: {', '.join(COUNTERS)}; several by commas.",
         )
-    need(len(names), MAX_COUNTERS, "MAX_COUNTERS", "counters", "Ask for fewer counters.")
+    check_limit(len(names), MAX_COUNTERS, "MAX_COUNTERS", "counters", "Ask for fewer counters.")
     return names
 
 
@@ -155,11 +155,13 @@ class Series:
     def content(self) -> schemas.Timeseries:
         """The JSON of `/timeseries`: a row for each router."""
         rows = {name: np.ascontiguousarray(figures.T) for name, figures in self.values.items()}
-        return shape(schemas.Timeseries, ts=moments(self.ts), step_s=self.step_s, routers=self.routers, values=rows)
+        return build_model(
+            schemas.Timeseries, ts=utc_texts(self.ts), step_s=self.step_s, routers=self.routers, values=rows
+        )
 
 
-async def timeseries(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
-    """What a request means."""
+async def load_series(platform: Platform, conn: Connection, topology: Topology, asked: SeriesQuery) -> Series:
+    """Load the series that a request asks for."""
     routers, names = asked.routers, asked.names
     rows = 1 if asked.total else len(routers)
     if asked.span is None or topology.head.snapshot:
@@ -171,12 +173,12 @@ async def timeseries(platform: Platform, conn: Connection, topology: Topology, a
     steps = step_for(reach, size, *asked.span, asked.points, most_rows=most, whole=not few)
     step = steps.step_s
     ts = steps_of(*asked.span, step)
-    need(len(ts) * rows * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
+    check_limit(len(ts) * rows * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
     columns = list(
         dict.fromkeys(c for n in names for c in RATIOS.get(n, ("tile_seconds",) if n == "coverage" else (n,)))
     )
     if few:
-        sums = await _few(conn, topology, routers, columns, ts, steps)
+        sums = await _read_few_routers(conn, topology, routers, columns, ts, steps)
     else:
         closed = await platform.topologies.complete_s(conn, topology.head)
         sums = await step_sums(platform.store, conn, topology, columns, ts, steps, closed or 0)
@@ -185,26 +187,26 @@ async def timeseries(platform: Platform, conn: Connection, topology: Topology, a
     usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else np.empty(topology.size)
     expected = usual[routers] * step
     if asked.total:
-        sums = _totals(sums)
+        sums = _sum_routers(sums)
         expected = np.nansum(expected, keepdims=True)
-    return Series(ts, step, routers, {name: _figures(name, sums, expected) for name in names})
+    return Series(ts, step, routers, {name: _counter_values(name, sums, expected) for name in names})
 
 
-def _totals(sums: Sums) -> Sums:
+def _sum_routers(sums: Sums) -> Sums:
     """Sums over the routers; a router that lacks flits or stalls of a class counts in neither."""
     totals = {}
     partner = {a: b for pair in RATIOS.values() for a, b in (pair, pair[::-1])}
     for name, values in sums.items():
         other = sums.get(partner.get(name, ""))
-        totals[name] = _across(values if other is None else np.where(np.isnan(other), np.nan, values))[:, None]
+        totals[name] = _sum_across(values if other is None else np.where(np.isnan(other), np.nan, values))[:, None]
     return totals
 
 
-def _figures(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[Any]:
+def _counter_values(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[Any]:
     """A counter from its columns: [step][router]."""
     if name in RATIOS:
         flits, stalls = RATIOS[name]
-        return ratio(sums[stalls], sums[flits])
+        return stall_ratio(sums[stalls], sums[flits])
     if name == "coverage":
         share = np.full(sums["tile_seconds"].shape, np.nan)
         np.divide(sums["tile_seconds"], expected, out=share, where=expected > 0)
@@ -212,7 +214,7 @@ def _figures(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[An
     return sums[name]
 
 
-async def _few(
+async def _read_few_routers(
     conn: Connection,
     topology: Topology,
     routers: NDArray[np.int64],
@@ -236,14 +238,14 @@ async def _few(
     cells = len(ts) * len(routers)
     sums = {}
     for name in columns:
-        known = ~np.isnan(rows[name])
-        total = np.bincount(place[known], weights=rows[name][known], minlength=cells)
-        seen = np.bincount(place[known], minlength=cells) > 0
-        sums[name] = np.where(seen, total, np.nan).reshape(len(ts), len(routers))
+        known_mask = ~np.isnan(rows[name])
+        total = np.bincount(place[known_mask], weights=rows[name][known_mask], minlength=cells)
+        seen_mask = np.bincount(place[known_mask], minlength=cells) > 0
+        sums[name] = np.where(seen_mask, total, np.nan).reshape(len(ts), len(routers))
     return sums
 
 
-async def frames(
+async def load_frames(
     platform: Platform,
     conn: Connection,
     topology: Topology,
@@ -265,7 +267,7 @@ async def frames(
     most = max(1, MAX_VALUES // 2 // max(1, topology.size))
     steps = step_for(reach, topology.size, *span, most, least_step_s)
     ts = steps_of(*span, steps.step_s)
-    need(len(ts) * topology.size * 2, 2 * MAX_VALUES, "MAX_VALUES", "values in the answer")
+    check_limit(len(ts) * topology.size * 2, 2 * MAX_VALUES, "MAX_VALUES", "values in the answer")
     flits, stalls = (
         ("rt_flits", "rt_stall_cycles") if link_class is None else (f"{link_class}_flits", f"{link_class}_stall_cycles")
     )
@@ -274,46 +276,46 @@ async def frames(
     return ts, steps.step_s, sums[flits], sums[stalls]
 
 
-async def overview(
+async def load_overview(
     platform: Platform, conn: Connection, seen: Names, topology: Topology, span: tuple[float, float] | None, points: int
 ) -> schemas.Overview:
     """The answer of `/overview`."""
     if span is None or topology.head.snapshot:
         empty: list[Any] = []
         columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
-        return shape(schemas.Overview, ts=empty, step_s=1, counted_share=0.0, **dict.fromkeys(columns, empty))
+        return build_model(schemas.Overview, ts=empty, step_s=1, counted_share=0.0, **dict.fromkeys(columns, empty))
     reach = await platform.topologies.reach(conn, topology.head)
     steps = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(topology, span))
     step = steps.step_s
     ts = steps_of(*span, step)
-    need(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
+    check_limit(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
     closed = await platform.topologies.complete_s(conn, topology.head)
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
     sums = await step_sums(platform.store, conn, topology, names, ts, steps, closed or 0)
     sampled = await platform.topologies.sampled(conn, topology)
     usual = np.where(sampled, await platform.topologies.usual_tiles(conn, topology), np.nan)
-    flits, stalls = (_across(sums[name]) for name in names[:2])
-    p50, p95 = _percentiles(ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
+    flits, stalls = (_sum_across(sums[name]) for name in names[:2])
+    p50, p95 = _router_percentiles(stall_ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
     expected = np.nansum(usual) * step
     past = ts < min(span[1], closed or 0)
-    counted = _across(np.minimum(sums["tile_seconds"], usual * step))
+    counted = _sum_across(np.minimum(sums["tile_seconds"], usual * step))
     from_, to = at_moment(span[0]), at_moment(span[1])
-    return shape(
+    return build_model(
         schemas.Overview,
-        ts=moments(ts),
+        ts=utc_texts(ts),
         step_s=step,
         flits=flits,
         stall_cycles=stalls,
-        ratio=ratio(stalls, flits),
+        ratio=stall_ratio(stalls, flits),
         p50=p50,
         p95=p95,
         coverage=(counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
         counted_share=float(np.mean(~np.isnan(sums["tile_seconds"][past]).all(axis=1))) if past.any() else 0.0,
         gaps=[
-            shape(schemas.Span, row)
-            for row in await ingest.silences(conn, topology.head.fabric_id, from_, to, MOST_GAPS)
+            build_model(schemas.Span, row)
+            for row in await ingest.list_gap_spans(conn, topology.head.fabric_id, from_, to, MOST_GAPS)
         ],
-        marks=await _marks(conn, topology, seen, from_, to),
+        marks=await _list_marks(conn, topology, seen, from_, to),
     )
 
 
@@ -322,13 +324,13 @@ def _overview_rows(topology: Topology, span: tuple[float, float]) -> int:
     return MAX_ROWS // 2 if rows_of(60, span[1] - span[0], topology.size) <= MAX_ROWS // 2 else MAX_ROWS
 
 
-def _across(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_across(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sums over routers by step; NaN where nothing is known."""
-    known = ~np.isnan(values)
-    return np.where(known.any(axis=1), np.where(known, values, 0.0).sum(axis=1), np.nan)
+    known_mask = ~np.isnan(values)
+    return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)
 
 
-def _percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _router_percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """The 50th and 95th percentile over routers by step: float32[2, T]."""
     out = np.full((2, len(values)), np.nan, dtype=np.float32)
     some = ~np.isnan(values).all(axis=1)
@@ -347,20 +349,22 @@ def _percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
-async def _marks(
+async def _list_marks(
     conn: Connection, topology: Topology, names: Names, from_: datetime, to: datetime
 ) -> list[schemas.Mark]:
     """Starts of the largest jobs and changes of routes, in the order of time."""
     marks: list[schemas.Mark] = []
-    begun = [] if names.hides_jobs else await jobs.starts(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
+    begun = (
+        [] if names.hides_jobs else await jobs.list_started_jobs(conn, topology.head.fabric_id, from_, to, MOST_MARKS)
+    )
     for row in map(names.job, begun):
         who = " ".join(
             part for part in (row["job_id"], row["name"], f"({row['user']})" if row["user"] else None) if part
         )
         size = f", {row['nodes']} nodes" if row["nodes"] is not None else ""
-        marks.append(shape(schemas.Mark, ts=row["start"], kind="job", text=f"Job {who} starts{size}"))
+        marks.append(build_model(schemas.Mark, ts=row["start"], kind="job", text=f"Job {who} starts{size}"))
     for change in await fabrics.route_changes(conn, topology.head.fabric_id, from_, to, MOST_MARKS):
-        marks.append(shape(schemas.Mark, ts=change["ts"], kind="routes", text=_routes_text(**change)))
+        marks.append(build_model(schemas.Mark, ts=change["ts"], kind="routes", text=_routes_text(**change)))
     return sorted(marks, key=lambda mark: mark.ts)
 
 
@@ -368,9 +372,9 @@ def _routes_text(ts: datetime, note: str | None, entries: int | None, changed: i
     """One line of what became of the routes at `ts`."""
     if entries is None:
         return f"Routes: {note}"
-    said = (
+    text = (
         f"Routes first recorded, {entries:,} entries"
         if changed is None
         else f"Routes changed, {changed:,} of {entries:,} entries"
     )
-    return f"{said}: {note}" if note else said
+    return f"{text}: {note}" if note else text

@@ -1,4 +1,4 @@
-"""How a route of counters gives an answer that all its viewers share."""
+"""Answers of counter routes that all viewers share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import CachedAnswer, keep, tagged
+from flitwatch_api.answers import CachedAnswer, cache_json, tagged_response
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.platform import Platform
 from flitwatch_api.shared_answers import OF_COUNTERS
@@ -30,7 +30,7 @@ async def topology_of(platform: Platform, fabric: str) -> Topology:
         return await platform.topologies.get(conn, fabric)
 
 
-async def shared(
+async def serve_shared(
     platform: Platform,
     request: Request,
     topology: Topology,
@@ -55,7 +55,7 @@ async def shared(
     async def make() -> CachedAnswer:
         async with platform.reading() as conn:
             content = await work(conn)
-        return content if isinstance(content, CachedAnswer) else await asyncio.to_thread(keep, content, LEVEL)
+        return content if isinstance(content, CachedAnswer) else await asyncio.to_thread(cache_json, content, LEVEL)
 
-    kept = await platform.answers.get((*topology.key, *query), topology.head.fabric_id, kinds, make)
-    return tagged(request, kept, vary)
+    cached_answer = await platform.answers.get((*topology.key, *query), topology.head.fabric_id, kinds, make)
+    return tagged_response(request, cached_answer, vary)

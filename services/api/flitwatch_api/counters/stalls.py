@@ -10,11 +10,11 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import moment, number, ratio, shape
+from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, utc_time
 from flitwatch_api.counters import schemas
 from flitwatch_api.counters.limits import MAX_PORT_ROWS, MAX_WHOLE_PORT_ROWS, SAMPLED_PORT_ROWS
 from flitwatch_api.counters.store import PAIRS
-from flitwatch_api.counters.windows import Window, add_known, grid_at, nansum, window_ending, window_sums
+from flitwatch_api.counters.windows import Window, add_known, grid_at, sum_known, window_ending, window_sums
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
@@ -83,7 +83,7 @@ class WindowQuery:
     def head(self) -> AnsweredWindow:
         """`at` and `window_s` of the answer."""
         window = self.window
-        return {"at": moment(window.to_s) if window else None, "window_s": window.length_s if window else None}
+        return {"at": utc_time(window.to_s) if window else None, "window_s": window.length_s if window else None}
 
     def ports_window(self) -> tuple[int, int]:
         """The part of the window that counters of ports are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
@@ -96,22 +96,22 @@ class WindowQuery:
         return first, max(first, last)
 
     def note(self, one_in: int) -> str | None:
-        """What an answer says of sums over ports that are estimates, or lack what is not kept any more."""
-        said = [] if one_in == 1 else [f"Estimated from one in {one_in} ten-second samples of this window."]
-        first, kept = self.reach.first_s, self.reach.oldest_of_ports_s
+        """Return a note if sums over ports are estimates or lack data that are no longer kept."""
+        notes = [] if one_in == 1 else [f"Estimated from one in {one_in} ten-second samples of this window."]
+        first, oldest_s = self.reach.first_s, self.reach.oldest_of_ports_s
         begun = None if self.window is None or first is None else max(self.window.from_s, first)
-        if begun is not None and kept is not None and kept > begun + PORTS_BEGIN_S:
-            said.append(
-                f"Counters of ports are kept since {_day_and_time(kept)}; what was before is not in these sums."
+        if begun is not None and oldest_s is not None and oldest_s > begun + PORTS_BEGIN_S:
+            notes.append(
+                f"Counters of ports are kept since {_day_and_time(oldest_s)}; what was before is not in these sums."
             )
-        return " ".join(said) or None
+        return " ".join(notes) or None
 
 
 def _day_and_time(epoch_s: float) -> str:
-    return f"{moment(epoch_s):%-d %b %Y %H:%M} UTC"
+    return f"{utc_time(epoch_s):%-d %b %Y %H:%M} UTC"
 
 
-async def ask(
+async def resolve_window(
     platform: Platform,
     conn: Connection,
     topology: Topology,
@@ -135,7 +135,7 @@ async def ask(
     return WindowQuery(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s, reach)
 
 
-async def stalls(
+async def load_stalls(
     platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
 ) -> schemas.StallFigures:
     """The answer of `/stalls`."""
@@ -145,19 +145,19 @@ async def stalls(
     if topology.head.snapshot:
         ports = await total_ports(conn, topology)
         by_router, classes = _from_ports(topology, ports, link_class)
-        routers = _routers(*by_router, None)
+        routers = _router_figures(*by_router, None)
         groups = _pairs_from_ports(topology, ports)
     elif asked.window is None:
         nothing = np.empty(0)
-        routers, groups = _routers(nothing, nothing, nothing), _pairs(topology, None, None)
+        routers, groups = _router_figures(nothing, nothing, nothing), _pair_figures(topology, None, None)
         classes = {name: class_figures(nothing, nothing, "router") for name in topology.classes}
     else:
-        routers, classes, note = await _timed(platform, conn, asked, link_class)
+        routers, classes, note = await _timed_stalls(platform, conn, asked, link_class)
         groups = await window_pairs(platform, conn, asked)
-    return shape(
+    return build_model(
         schemas.StallFigures,
         asked.head(),
-        complete_through=moment(asked.complete_s),
+        complete_through=utc_time(asked.complete_s),
         routers=routers,
         classes=classes,
         groups=groups,
@@ -167,7 +167,7 @@ async def stalls(
     )
 
 
-async def _timed(
+async def _timed_stalls(
     platform: Platform, conn: Connection, asked: WindowQuery, link_class: str | None
 ) -> tuple[schemas.RouterFigures, Classes, str | None]:
     topology, window, one_in = asked.topology, asked.window, 1
@@ -188,20 +188,22 @@ async def _timed(
             flits, stalls = by_class
     usual = await platform.topologies.usual_tiles(conn, topology)
     coverage = np.minimum(sums["tile_seconds"] / (usual * window.length_s), 1.0)
-    return _routers(flits, stalls, coverage), classes, None if topology.by_columns else asked.note(one_in)
+    return _router_figures(flits, stalls, coverage), classes, None if topology.by_columns else asked.note(one_in)
 
 
-def _routers(
+def _router_figures(
     flits: NDArray[np.float64], stalls: NDArray[np.float64], coverage: NDArray[np.float64] | None
 ) -> schemas.RouterFigures:
-    known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls) | (False if coverage is None else coverage > 0))
-    return shape(
+    known_routers = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls) | (False if coverage is None else coverage > 0))
+    return build_model(
         schemas.RouterFigures,
-        router=known,
-        flits=flits[known],
-        stall_cycles=stalls[known],
-        ratio=ratio(stalls[known], flits[known]),
-        coverage=np.full(len(known), np.nan) if coverage is None else coverage[known].astype(np.float32),
+        router=known_routers,
+        flits=flits[known_routers],
+        stall_cycles=stalls[known_routers],
+        ratio=stall_ratio(stalls[known_routers], flits[known_routers]),
+        coverage=np.full(len(known_routers), np.nan)
+        if coverage is None
+        else coverage[known_routers].astype(np.float32),
     )
 
 
@@ -210,15 +212,15 @@ def class_figures(flits: NDArray[np.float64], stalls: NDArray[np.float64], per: 
     both = ~np.isnan(flits) & ~np.isnan(stalls) & (flits > 0)
     ratios = stalls[both] / flits[both]
     p50, p95, most = np.percentile(ratios, (50, 95, 100)) if len(ratios) else (math.nan,) * 3
-    total_flits, total_stalls = nansum(flits), nansum(stalls)
-    return shape(
+    total_flits, total_stalls = sum_known(flits), sum_known(stalls)
+    return build_model(
         schemas.ClassFigures,
-        flits=number(total_flits),
-        stall_cycles=number(total_stalls),
-        ratio=number(total_stalls / total_flits) if total_flits > 0 else None,
-        p50=number(p50),
-        p95=number(p95),
-        max=number(most),
+        flits=finite_or_none(total_flits),
+        stall_cycles=finite_or_none(total_stalls),
+        ratio=finite_or_none(total_stalls / total_flits) if total_flits > 0 else None,
+        p50=finite_or_none(p50),
+        p95=finite_or_none(p95),
+        max=finite_or_none(most),
         per=per,
         counted=int(both.sum()),
     )
@@ -236,8 +238,8 @@ def _from_ports(topology: Topology, ports: Ports, link_class: str | None) -> tup
 
 
 def _row_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    known = ~np.isnan(values)
-    return np.where(known.any(axis=1), np.where(known, values, 0.0).sum(axis=1), np.nan)
+    known_mask = ~np.isnan(values)
+    return np.where(known_mask.any(axis=1), np.where(known_mask, values, 0.0).sum(axis=1), np.nan)
 
 
 async def total_ports(conn: Connection, topology: Topology) -> Ports:
@@ -266,7 +268,7 @@ _SPREAD = (math.sqrt(5) - 1) / 2
 
 
 def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | None, int]:
-    """Which buckets of ports stand for a window: starts int64[n] with one in how many that is, or (None, 1) for all of them.
+    """Choose the buckets of ports that represent a window: starts int64[n] with one in how many that is, or (None, 1) for all of them.
 
     One bucket is taken from each stretch of the window, at another place in each, so that neither the ends nor a period are preferred.
     """
@@ -305,9 +307,9 @@ async def window_ports(
         if not len(starts):
             break
         part = values[order][:, :width]
-        known = ~np.isnan(part)
-        sums = np.add.reduceat(np.where(known, part, 0.0), starts, axis=0)
-        sums[~np.logical_or.reduceat(known, starts, axis=0)] = np.nan
+        known_mask = ~np.isnan(part)
+        sums = np.add.reduceat(np.where(known_mask, part, 0.0), starts, axis=0)
+        sums[~np.logical_or.reduceat(known_mask, starts, axis=0)] = np.nan
         at = router[order][starts]
         table[at[at < topology.size], :width] = sums[at < topology.size]
     return out, one_in
@@ -316,7 +318,7 @@ async def window_ports(
 async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> schemas.PairFigures:
     """Pairs of groups in a window; a note where they are estimates."""
     sums, one_in = await pair_sums(platform, conn, asked)
-    return _pairs(asked.topology, sums, asked.note(one_in), asked.ports_s)
+    return _pair_figures(asked.topology, sums, asked.note(one_in), asked.ports_s)
 
 
 async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) -> tuple[NDArray[np.float64], int]:
@@ -335,7 +337,7 @@ async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) ->
 
 
 def _pairs_from_ports(topology: Topology, ports: Ports) -> schemas.PairFigures:
-    return _pairs(topology, pair_totals(topology, ports), None)
+    return _pair_figures(topology, pair_totals(topology, ports), None)
 
 
 def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
@@ -344,14 +346,14 @@ def pair_totals(topology: Topology, ports: Ports) -> NDArray[np.float64]:
     groups = len(topology.fabric.groups)
     out = np.full((2, groups * groups), np.nan)
     for kind, values in enumerate(ports):
-        known = ~np.isnan(values[router, port])
-        sums = np.bincount(pair[known], weights=values[router, port][known], minlength=groups * groups)
-        seen = np.bincount(pair[known], minlength=groups * groups) > 0
-        out[kind] = np.where(seen, sums, np.nan)
+        known_mask = ~np.isnan(values[router, port])
+        sums = np.bincount(pair[known_mask], weights=values[router, port][known_mask], minlength=groups * groups)
+        seen_mask = np.bincount(pair[known_mask], minlength=groups * groups) > 0
+        out[kind] = np.where(seen_mask, sums, np.nan)
     return out.reshape(2, groups, groups)
 
 
-def _pairs(
+def _pair_figures(
     topology: Topology, sums: NDArray[np.float64] | None, note: str | None, complete_s: int | None = None
 ) -> schemas.PairFigures:
     numbers = np.asarray(topology.fabric.groups, dtype=np.int64)
@@ -361,15 +363,15 @@ def _pairs(
     else:
         src, dst = np.nonzero(~np.isnan(sums[0]))
         flits, stalls = sums[0][src, dst], sums[1][src, dst]
-    return shape(
+    return build_model(
         schemas.PairFigures,
         src=numbers[src],
         dst=numbers[dst],
         flits=flits,
         stall_cycles=stalls,
-        ratio=ratio(stalls, flits),
+        ratio=stall_ratio(stalls, flits),
         note=note,
-        complete_through=moment(complete_s),
+        complete_through=utc_time(complete_s),
     )
 
 
@@ -404,24 +406,24 @@ async def link_figures(
         ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     else:
         some = np.unique(counted_router)
-        wanted = some.tolist() if len(some) < topology.size // 2 else None
-        ports, one_in = await window_ports(conn, topology, asked, wanted)
+        chosen_routers = some.tolist() if len(some) < topology.size // 2 else None
+        ports, one_in = await window_ports(conn, topology, asked, chosen_routers)
     flits, stalls = ports[0][counted_router, counted_port], ports[1][counted_router, counted_port]
-    known = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls))
-    order = known[np.argsort(link[known])]
+    known_links = np.flatnonzero(~np.isnan(flits) | ~np.isnan(stalls))
+    order = known_links[np.argsort(link[known_links])]
     link, flits, stalls = link[order], flits[order], stalls[order]
-    return shape(
+    return build_model(
         schemas.LinkFigures,
         {**asked.head(), **link_columns(topology, link)},
         flits=flits,
         stall_cycles=stalls,
-        ratio=ratio(stalls, flits),
+        ratio=stall_ratio(stalls, flits),
         note=asked.note(one_in),
     )
 
 
 def link_columns(topology: Topology, link: NDArray[Any]) -> LinkColumns:
-    """What names a link between routers."""
+    """Return the columns that identify links between routers."""
     links = topology.fabric.links
     names = np.asarray([str(name) for name in links.classes], dtype=object)
     return {

@@ -51,7 +51,7 @@ class Block:
 
 @dataclass
 class RecentUse:
-    """What was asked of a fabric in buckets of one width, and when."""
+    """Recent requests for a fabric in buckets of one width, and their time."""
 
     topology: Topology
     at: float = 0.0
@@ -88,25 +88,29 @@ class CounterStore:
             return
         fabric_id = payload.get("fabric_id")
         if payload.get("late_from"):
-            late_s = _seconds(payload["late_from"]) or 0.0
+            late_s = _epoch_seconds(payload["late_from"]) or 0.0
             for key in [k for k in self._blocks if k[0] == fabric_id and k[3] + k[2] > late_s]:
                 self.bytes -= self._blocks.pop(key).bytes
-        through_s, ports_s = (_seconds(payload.get(key)) for key in ("through", "ports_through"))
+        through_s, ports_s = (_epoch_seconds(payload.get(key)) for key in ("through", "ports_through"))
         if through_s is not None and not self._warming:
-            task = asyncio.get_running_loop().create_task(self._warm(fabric_id, int(through_s), int(ports_s or 0)))
+            task = asyncio.get_running_loop().create_task(
+                self._warm_fabric(fabric_id, int(through_s), int(ports_s or 0))
+            )
             self._warming.add(task)
             task.add_done_callback(self._warming.discard)
 
-    async def _warm(self, fabric_id: object, closed_s: int, ports_s: int) -> None:
+    async def _warm_fabric(self, fabric_id: object, closed_s: int, ports_s: int) -> None:
         """Reads the newest closed buckets of each width that was asked for in the last minute, before somebody waits for them."""
         recent = time.monotonic() - WATCHED_S
-        for (asked_id, width_s), asked in list(self._asked.items()):
-            if asked.at < recent:
+        for (asked_id, width_s), recent_use in list(self._asked.items()):
+            if recent_use.at < recent:
                 del self._asked[asked_id, width_s]
             elif asked_id == fabric_id:
                 # What the database refuses now the next request will be told.
                 with contextlib.suppress(psycopg.Error):
-                    await self._warm_width(asked, width_s, closed_s // width_s * width_s, ports_s // width_s * width_s)
+                    await self._warm_width(
+                        recent_use, width_s, closed_s // width_s * width_s, ports_s // width_s * width_s
+                    )
 
     async def _warm_width(self, asked: RecentUse, width_s: int, end: int, ports_end: int) -> None:
         if asked.names and end > asked.warmed_s:
@@ -119,10 +123,10 @@ class CounterStore:
             async with self._reading() as conn:
                 await self._read_pairs(conn, asked.topology, ports_end - width_s, ports_end, ports_end)
 
-    def _note(self, topology: Topology, width_s: int) -> RecentUse:
-        asked = self._asked.setdefault((topology.head.fabric_id, width_s), RecentUse(topology))
-        asked.topology, asked.at = topology, time.monotonic()
-        return asked
+    def _note_use(self, topology: Topology, width_s: int) -> RecentUse:
+        recent_use = self._asked.setdefault((topology.head.fabric_id, width_s), RecentUse(topology))
+        recent_use.topology, recent_use.at = topology, time.monotonic()
+        return recent_use
 
     async def routers(
         self,
@@ -146,7 +150,7 @@ class CounterStore:
             Buckets that end after this are read each time.
         """
         if width_s != 1:
-            self._note(topology, width_s).names |= set(names)
+            self._note_use(topology, width_s).names |= set(names)
         return await self._read_routers(conn, topology, names, from_s, to_s, width_s, closed_s)
 
     async def _read_routers(
@@ -173,22 +177,22 @@ class CounterStore:
             if width_s not in reads.FABRIC_WIDTHS:
                 await of_routers(start, end, out, start)
                 return out
-            found = await reads.fabric_rows(conn, fabric_id, names, start, end, width_s)
-            for ts, columns in found.values.items():
+            fabric_rows = await reads.fabric_rows(conn, fabric_id, names, start, end, width_s)
+            for ts, columns in fabric_rows.values.items():
                 for name, values in columns.items():
                     if values is not None:
                         out[name][(ts - start) // width_s, : len(values)] = values[:size]
-            for run_start, run_end in _neighbours(found.due_s, width_s):
+            for run_start, run_end in _join_neighbours(fabric_rows.due_s, width_s):
                 await of_routers(run_start, run_end, out, start)
             return out
 
-        return await self._get(conn, topology, names, from_s, to_s, width_s, closed_s, read)
+        return await self._get_buckets(conn, topology, names, from_s, to_s, width_s, closed_s, read)
 
     async def pairs(
         self, conn: Connection, topology: Topology, from_s: int, to_s: int, closed_s: int
     ) -> dict[int, dict[str, Values | None]]:
         """Under PAIRS, flits and stall cycles between groups, float64[2, G x G], by start of each ten seconds in [from, to)."""
-        self._note(topology, reads.PORT_BUCKET_S).pairs = True
+        self._note_use(topology, reads.PORT_BUCKET_S).pairs = True
         return await self._read_pairs(conn, topology, from_s, to_s, closed_s)
 
     async def _read_pairs(
@@ -212,20 +216,20 @@ class CounterStore:
             cell = pair_of[at[inside], first : first + here]
             index = ((ts[inside] - start) // width)[:, None] * cells + cell
             for kind, values in enumerate((flits, stalls)):
-                known = values[inside, :here]
-                use = (cell >= 0) & ~np.isnan(known)
-                sums = np.bincount(index[use], weights=known[use], minlength=count * cells)
-                seen = np.bincount(index[use], minlength=count * cells) > 0
-                out[:, kind] = np.where(seen, sums, np.nan).reshape(count, cells)
+                port_values = values[inside, :here]
+                use = (cell >= 0) & ~np.isnan(port_values)
+                sums = np.bincount(index[use], weights=port_values[use], minlength=count * cells)
+                seen_mask = np.bincount(index[use], minlength=count * cells) > 0
+                out[:, kind] = np.where(seen_mask, sums, np.nan).reshape(count, cells)
             return {PAIRS: out}
 
-        return await self._get(conn, topology, (PAIRS,), from_s, to_s, width, closed_s, read)
+        return await self._get_buckets(conn, topology, (PAIRS,), from_s, to_s, width, closed_s, read)
 
     def missing(self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int) -> int:
-        """How many buckets in [from, to) would have to be read."""
-        return len(self._missing(topology, names, from_s, to_s, width_s, time.monotonic()))
+        """Return how many buckets in [from, to) would have to be read."""
+        return len(self._missing_starts(topology, names, from_s, to_s, width_s, time.monotonic()))
 
-    def _missing(
+    def _missing_starts(
         self, topology: Topology, names: Sequence[str], from_s: int, to_s: int, width_s: int, now: float
     ) -> list[int]:
         absent = []
@@ -235,7 +239,7 @@ class CounterStore:
                 absent.append(ts)
         return absent
 
-    async def _get(
+    async def _get_buckets(
         self,
         conn: Connection,
         topology: Topology,
@@ -246,26 +250,26 @@ class CounterStore:
         closed_s: int,
         read: Read,
     ) -> dict[int, dict[str, Values | None]]:
-        found: dict[int, dict[str, Values | None]] = {}
+        buckets: dict[int, dict[str, Values | None]] = {}
         # One reader a fabric: whoever waits finds what the other read. A caller brings its connection, so that none waits for a second one.
         async with self._locks[topology.head.fabric_id]:
             now = time.monotonic()
-            absent = self._missing(topology, names, from_s, to_s, width_s, now)
+            absent = self._missing_starts(topology, names, from_s, to_s, width_s, now)
             for ts in set(range(from_s, to_s, width_s)).difference(absent):
                 key = (*topology.key, width_s, ts)
                 self._blocks.move_to_end(key)
-                found[ts] = self._blocks[key].columns
-            for start, end in _runs(absent, width_s):
+                buckets[ts] = self._blocks[key].columns
+            for start, end in _merge_runs(absent, width_s):
                 values = await read(start, end)
                 for row, ts in enumerate(range(start, end, width_s)):
-                    columns = {name: _own(values[name][row]) for name in names}
-                    found[ts] = columns
+                    columns = {name: _copy_known(values[name][row]) for name in names}
+                    buckets[ts] = columns
                     if ts + width_s <= closed_s:
-                        self._keep((*topology.key, width_s, ts), columns, now + BELIEVED_S)
-        self._evict()
-        return found
+                        self._keep_bucket((*topology.key, width_s, ts), columns, now + BELIEVED_S)
+        self._evict_blocks()
+        return buckets
 
-    def _keep(self, key: tuple[int, str, int, int], columns: dict[str, Values | None], expires: float) -> None:
+    def _keep_bucket(self, key: tuple[int, str, int, int], columns: dict[str, Values | None], expires: float) -> None:
         block = self._blocks.get(key)
         if block is None:
             block = self._blocks[key] = Block(expires)
@@ -279,31 +283,31 @@ class CounterStore:
         self.bytes += block.bytes
         self._blocks.move_to_end(key)
 
-    def _evict(self) -> None:
+    def _evict_blocks(self) -> None:
         while self.bytes > self._most and self._blocks:
             _, block = self._blocks.popitem(last=False)
             self.bytes -= block.bytes
 
 
-def _seconds(text: object) -> float | None:
+def _epoch_seconds(text: object) -> float | None:
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-def _own(row: Values) -> Values | None:
+def _copy_known(row: Values) -> Values | None:
     """A copy, so that dropping one bucket frees its memory; None where nothing is known."""
     return None if bool(np.isnan(row).all()) else row.copy()
 
 
-def _runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
+def _merge_runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
     """Neighbouring buckets as [from, to), as one where there are many."""
-    runs = _neighbours(starts, width_s)
+    runs = _join_neighbours(starts, width_s)
     return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]
 
 
-def _neighbours(starts: list[int], width_s: int) -> list[tuple[int, int]]:
+def _join_neighbours(starts: list[int], width_s: int) -> list[tuple[int, int]]:
     """Neighbouring buckets as [from, to)."""
     runs: list[tuple[int, int]] = []
     for ts in starts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.counters.limits import KEY_BYTES, MAX_BYTES, MAX_CELLS, MAX_ROWS, VALUE_BYTES, need
+from flitwatch_api.counters.limits import KEY_BYTES, MAX_BYTES, MAX_CELLS, MAX_ROWS, VALUE_BYTES, check_limit
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
@@ -85,12 +85,12 @@ def window_ending(at_s: float, length_s: float, grid_s: int) -> Window:
     return Window(max(0, from_s), max(grid_s, to_s), grid_s)
 
 
-def parts(window: Window, of_fabric: Sequence[int] = ()) -> list[tuple[int, int, int]]:
+def split_window(window: Window, of_fabric: Sequence[int] = ()) -> list[tuple[int, int, int]]:
     """A window as (width, from, to), the coarsest tables inside, finer ones at its edges; `of_fabric` are widths above an hour, coarsest first."""
-    return _parts(window.from_s, window.to_s, [*of_fabric, *(w for w in ROUTER_WIDTHS if w >= window.grid_s)])
+    return _split_span(window.from_s, window.to_s, [*of_fabric, *(w for w in ROUTER_WIDTHS if w >= window.grid_s)])
 
 
-def _parts(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
+def _split_span(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
     if from_s >= to_s:
         return []
     width, finer = widths[0], widths[1:]
@@ -98,8 +98,8 @@ def _parts(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int, int
     if not finer:
         return [(width, from_s, to_s)]
     if first >= last:
-        return _parts(from_s, to_s, finer)
-    return [*_parts(from_s, first, finer), (width, first, last), *_parts(last, to_s, finer)]
+        return _split_span(from_s, to_s, finer)
+    return [*_split_span(from_s, first, finer), (width, first, last), *_split_span(last, to_s, finer)]
 
 
 def rows_of(width_s: int, length_s: float, routers: int) -> float:
@@ -114,7 +114,7 @@ def table_width(step_s: int) -> int:
 
 @dataclass(frozen=True)
 class Cost:
-    """What is read for a span: rows of routers, and buckets of the fabric times its routers."""
+    """Cost of reading a span: rows of routers, and buckets of the fabric times its routers."""
 
     rows: float = 0.0
     cells: float = 0.0
@@ -123,11 +123,11 @@ class Cost:
         return Cost(self.rows + more.rows, self.cells + more.cells)
 
     def bytes(self, columns: int) -> float:
-        """What is read with so many counters of each row and bucket."""
+        """Return the bytes to read with this many counters of each row and bucket."""
         return self.rows * (KEY_BYTES + VALUE_BYTES * columns) + self.cells * VALUE_BYTES * columns
 
     def within(self, most_rows: int = MAX_ROWS) -> bool:
-        """Whether one request may cost so much."""
+        """Return whether one request may cost this much."""
         return self.rows <= most_rows and self.cells <= MAX_CELLS
 
     def check(self, most_rows: int = MAX_ROWS, advice: str = "") -> None:
@@ -137,12 +137,12 @@ class Cost:
         ------
         TooCostly
         """
-        need(self.rows, most_rows, "MAX_ROWS", "rows", advice)
-        need(self.cells, MAX_CELLS, "MAX_CELLS", "buckets of routers")
+        check_limit(self.rows, most_rows, "MAX_ROWS", "rows", advice)
+        check_limit(self.cells, MAX_CELLS, "MAX_CELLS", "buckets of routers")
 
 
 def cost_of(reach: Reach, routers: int, width_s: int, from_s: float, to_s: float) -> Cost:
-    """What is read for a span in buckets of that width; a bucket of the fabric that is not rolled up yet is read from its routers."""
+    """Return the cost of a span in buckets of that width; a bucket of the fabric that is not rolled up yet is read from its routers."""
     if width_s not in FABRIC_WIDTHS:
         return Cost(rows=rows_of(width_s, to_s - from_s, routers))
     first, last = (bisect_left(reach.due_s, edge) for edge in (from_s // width_s * width_s - 3599, to_s))
@@ -222,9 +222,9 @@ async def window_sums(
 ) -> Sums:
     """Sums of a window by router: float64[R] a name, NaN where unknown."""
     long = window.grid_s >= 3600
-    chunks = parts(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
+    chunks = split_window(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
     cost = sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost())
-    need(cost.bytes(len(names)), MAX_BYTES, "MAX_BYTES", "bytes of counters", "Ask for a shorter window.")
+    check_limit(cost.bytes(len(names)), MAX_BYTES, "MAX_BYTES", "bytes of counters", "Ask for a shorter window.")
     sums = {name: np.full(topology.size, np.nan) for name in names}
     for width, start, end in chunks:
         blocks = await store.routers(conn, topology, names, start, end, width, closed_s)
@@ -258,13 +258,13 @@ def add_known(total: NDArray[np.float64], more: NDArray[np.float64] | None) -> N
     """Add in place: unknown plus known is known."""
     if more is None:
         return
-    known = ~np.isnan(more)
-    fresh = known & np.isnan(total)
+    known_mask = ~np.isnan(more)
+    fresh = known_mask & np.isnan(total)
     total[fresh] = 0.0
-    np.add(total, more, out=total, where=known)
+    np.add(total, more, out=total, where=known_mask)
 
 
-def nansum(values: Iterable[float] | NDArray[np.float64]) -> float:
+def sum_known(values: Iterable[float] | NDArray[np.float64]) -> float:
     """The sum of what is known; NaN where nothing is."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.nansum(array)) if not np.all(np.isnan(array)) else math.nan

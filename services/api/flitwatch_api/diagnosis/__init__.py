@@ -1,1 +1,1 @@
-"""Where congestion begins, and what waits behind it."""
+"""Roots of congestion, and the links that wait behind them."""

@@ -9,8 +9,8 @@ import psycopg
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, moment, shape
-from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
+from flitwatch_api.answers import build_model, json_response, utc_time
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
 from flitwatch_api.diagnosis import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, FabricId, JobId, Time, Window
@@ -37,20 +37,20 @@ async def roots(
     at: At = None,
     window: Length = DEFAULT_WINDOW_S,
 ) -> Response:
-    """Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it."""
-    _check(window)
+    """List where congestion begins on a machine, from the use and stalls of its links, with the links that wait behind and the jobs that feed it."""
+    _check_length(window)
     topology = await platform.topologies.get(conn, fabric)
-    asked = await ask(platform, conn, topology, at, window, of_ports=True)
-    span = asked.window
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    span = window_query.window
     if span is None:
         why = none_because("ports", "There are no counters over time.")
         head = {"fabric_id": topology.head.fabric_id, "from_s": None, "to_s": None}
-        return answer(shown({**head, **why, "simulated": topology.head.simulated}, names))
+        return json_response(mask_diagnosis({**head, **why, "simulated": topology.head.simulated}, names))
 
     def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
         return diagnosis.of_fabric(thread, topology.head.fabric_id, span.from_s, span.to_s, topology.fabric)
 
-    return answer(shown(await platform.in_thread("reader", work), names))
+    return json_response(mask_diagnosis(await platform.in_thread("reader", work), names))
 
 
 @http.get("/jobs/{job_id}/diagnosis", response_model=schemas.RootsOfCongestion, tags=["jobs"])
@@ -64,23 +64,23 @@ async def job_diagnosis(
     tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Sampled messages of this tag only.")] = None,
     phase: Annotated[str | None, Query(min_length=1, max_length=200, description="Samples of this phase only.")] = None,
 ) -> Response:  # fmt: skip
-    """Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports."""
-    _check(window)
+    """Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
+    _check_length(window)
 
     def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
         return diagnosis.of_job_named(thread, job_id, cluster or None, at, window, tag, phase)
 
-    return answer(shown(await platform.in_thread("reader", work), names))
+    return json_response(mask_diagnosis(await platform.in_thread("reader", work), names))
 
 
-def shown(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCongestion:
+def mask_diagnosis(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCongestion:
     """A diagnosis as the caller may see it."""
     rest = {key: value for key, value in made.items() if key not in ("from_s", "to_s")}
-    found = [{**root, "jobs": [names.job(one) for one in root["jobs"]]} for root in made["roots"]]
-    whole = {**rest, "from": moment(made["from_s"]), "to": moment(made["to_s"]), "roots": found}
-    return shape(schemas.RootsOfCongestion, whole)
+    shown_roots = [{**root, "jobs": [names.job(job) for job in root["jobs"]]} for root in made["roots"]]
+    whole = {**rest, "from": utc_time(made["from_s"]), "to": utc_time(made["to_s"]), "roots": shown_roots}
+    return build_model(schemas.RootsOfCongestion, whole)
 
 
-def _check(window: int) -> None:
+def _check_length(window: int) -> None:
     if window > LONGEST_S:
         raise BadRequest(f"a window of {window} s is too long to tell which links were full", advice="Ask for at most 3600s.")  # fmt: skip

@@ -67,7 +67,7 @@ class CongestionRoot(DiagnosedLink):
 
 
 class RootsOfCongestion(BaseModel):
-    """Where congestion begins in a window, or that there is none, or why nobody can tell."""
+    """Roots of congestion in a window, or that there are none, or why that is unknown."""
 
     fabric_id: int | None
     from_: datetime | None = Field(alias="from")

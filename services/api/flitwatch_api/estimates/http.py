@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import json_response
 from flitwatch_api.estimates import live, schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import MAX_ID, CursorText, Id, JobId, Limit
@@ -34,7 +34,7 @@ Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 @http.get("/estimates", response_model=schemas.Applications)
 async def estimates(conn: Reader, names: TheNames) -> Response:
     """Instrumented applications, and how the estimates of each stand."""
-    return answer(await service.applications(conn, names))
+    return json_response(await service.list_applications(conn, names))
 
 
 @http.get("/estimates/versions", response_model=schemas.HeadList)
@@ -48,7 +48,7 @@ async def versions(
     cursor: CursorText = None,
 ) -> Response:
     """Every estimate that is kept, the newest first: data, parameters, code version, score."""
-    return answer(await service.versions(conn, names, limit, cursor, kind, exe or None, nodes))
+    return json_response(await service.list_versions(conn, names, limit, cursor, kind, exe or None, nodes))
 
 
 @http.get("/estimates/blame", response_model=schemas.Blame)
@@ -63,8 +63,10 @@ async def blame(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
-    return answer(await service.blame(conn, names, by, exe or None, nodes, estimate, limit, cursor, made_by(request)))
+    """Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
+    return json_response(
+        await service.load_blame(conn, names, by, exe or None, nodes, estimate, limit, cursor, made_by(request))
+    )
 
 
 @http.get("/estimates/blame/several", response_model=schemas.SeveralSets)
@@ -81,8 +83,8 @@ async def blame_several(
     ] = 2,
     limit: Limit = 100,
 ) -> Response:
-    """Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause."""
-    return answer(await service.blame_several(conn, names, by, definition, least_sets, limit))
+    """List names that several sets of runs find, over all applications, with the evidence of each. Not proof of cause."""
+    return json_response(await service.blame_several(conn, names, by, definition, least_sets, limit))
 
 
 @http.get("/estimates/blame/{estimate_id}/{by}/{place}", response_model=schemas.BlameDetail)
@@ -95,7 +97,7 @@ async def blame_detail(
     place: Annotated[int, Path(ge=1, le=2**31 - 1)],
 ) -> Response:
     """The runs behind one name: its exposure in each, and the time of each."""
-    return answer(await service.blame_detail(conn, names, estimate_id, by, place, made_by(request)))
+    return json_response(await service.blame_detail(conn, names, estimate_id, by, place, made_by(request)))
 
 
 @http.get("/estimates/deviation", response_model=schemas.Deviation)
@@ -107,22 +109,22 @@ async def deviation(
         Query(description="Per second of the step, or as counted over it (the paper's; contains the step's duration)."),
     ] = "rates",
 ) -> Response:
-    """What: relevance of counters by application."""
-    return answer(await service.deviation(conn, names, inputs))
+    """Show the relevance of counters by application."""
+    return json_response(await service.load_deviation(conn, names, inputs))
 
 
 @http.get("/estimates/forecast", response_model=schemas.Forecast)
 async def forecast(
     conn: Reader, names: TheNames, exe: Exe = None, nodes: Nodes = None, estimate: Number = None
 ) -> Response:
-    """What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
-    return answer(await service.forecast(conn, names, exe or None, nodes, estimate))
+    """Show backtests by m, k and features, the baselines, the deployed forecaster and its drift."""
+    return json_response(await service.load_forecast(conn, names, exe or None, nodes, estimate))
 
 
 @http.get("/forecasts", response_model=schemas.RunningList)
 async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
     """Running instrumented jobs and their forecasts, the slowest first."""
-    return answer(await live.running(conn, names, limit))
+    return json_response(await live.list_running_runs(conn, names, limit))
 
 
 @http.get("/forecasts/jobs", response_model=schemas.RunningJobList)
@@ -130,13 +132,13 @@ async def forecasts_of_jobs(
     conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest so many.")] = 50
 ) -> Response:
     """Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
-    return answer(await live.running_jobs(conn, names, limit))
+    return json_response(await live.running_jobs(conn, names, limit))
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
     """Steps of a run, the band over the next, and earlier forecasts beside what came."""
-    return answer(await live.run_forecast(conn, names, run_id))
+    return json_response(await live.run_forecast(conn, names, run_id))
 
 
 @http.get("/jobs/{job_id}/outlook", response_model=schemas.Outlook)
@@ -147,4 +149,4 @@ async def outlook(
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
-    return answer(await live.outlook(conn, names, job_id, cluster or None))
+    return json_response(await live.load_outlook(conn, names, job_id, cluster or None))

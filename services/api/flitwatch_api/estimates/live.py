@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
 from flitwatch_db.core.columns import Connection
@@ -23,50 +23,50 @@ MOST_NEIGHBOURS = 20
 NO_MODEL = "no forecaster has learned this application yet"
 
 
-def _next(row: reads.Row) -> schemas.NextSteps:
+def _next_steps(row: reads.Row) -> schemas.NextSteps:
     shown = {key: value for key, value in row.items() if key not in ("run_id", "curve_s")}
-    return shape(schemas.NextSteps, shown, slowdown=row["expected_s"] / row["usual_s"])
+    return build_model(schemas.NextSteps, shown, slowdown=row["expected_s"] / row["usual_s"])
 
 
-async def running(conn: Connection, names: Names, limit: int) -> schemas.RunningList:
+async def list_running_runs(conn: Connection, names: Names, limit: int) -> schemas.RunningList:
     """Running instrumented jobs, those with the slowest forecast first."""
-    rows = await reads.running(conn, limit)
-    made = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
+    rows = await reads.list_running_runs(conn, limit)
+    forecasts_by_run = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
     models: dict[tuple[str, int], reads.Row | None] = {}
     items = []
     for row in rows:
         key = row["exe"], row["nodes"]
         if key not in models:
-            models[key] = await reads.state(conn, "forecast", *key)
-        newest = made.get(row["run_id"])
+            models[key] = await reads.find_estimate_state(conn, "forecast", *key)
+        newest = forecasts_by_run.get(row["run_id"])
         items.append(
-            shape(
+            build_model(
                 schemas.Running,
                 row,
                 exe=names.path(row["exe"]),
                 user=None if row["user"] is None else names.user(row["user"]),
-                newest=None if newest is None else _next(newest),
+                newest=None if newest is None else _next_steps(newest),
                 backtest_mape=await _backtest_mape(conn, newest),
-                lacks=None if newest is not None else _lacks(models[key], row["steps"]),
+                lacks=None if newest is not None else _missing_reason(models[key], row["steps"]),
             )
         )
     items.sort(key=lambda item: -item.newest.slowdown if item.newest else math.inf)
-    return shape(schemas.RunningList, items=items)
+    return build_model(schemas.RunningList, items=items)
 
 
 async def _backtest_mape(conn: Connection, newest: reads.Row | None) -> float | None:
-    serves = await _serves(conn, newest)
+    serves = await _load_serving(conn, newest)
     return None if serves is None else serves.mape
 
 
-async def _serves(conn: Connection, newest: reads.Row | None) -> schemas.Serving | None:
+async def _load_serving(conn: Connection, newest: reads.Row | None) -> schemas.Serving | None:
     if newest is None or newest["estimate_id"] is None:
         return None
     row = await reads.find_estimate(conn, "forecast", None, None, newest["estimate_id"])
-    return None if row is None else _backtest(row["result"], newest["after_steps"])
+    return None if row is None else _find_backtest(row["result"], newest["after_steps"])
 
 
-def _backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
+def _find_backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
     """The backtest of the forecaster that serves after so many steps: early on it is one that takes less of the past."""
     serves: dict[str, Any] = result["serves"]
     fitting = [
@@ -77,9 +77,9 @@ def _backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
         and (row["k"], row["features"]) == (serves["k"], serves["features"])
     ]
     if after_steps >= serves["m"] or not fitting:
-        return shape(schemas.Serving, serves)
+        return build_model(schemas.Serving, serves)
     row = max(fitting, key=lambda one: one["m"])
-    return shape(
+    return build_model(
         schemas.Serving,
         {name: row[name] for name in ("m", "k", "features", "coverage90")},
         forecaster=row["best"],
@@ -88,7 +88,7 @@ def _backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
     )
 
 
-def _lacks(state: reads.Row | None, steps: int) -> str:
+def _missing_reason(state: reads.Row | None, steps: int) -> str:
     if state is None or state["estimate_id"] is None:
         return (state or {}).get("lacks") or NO_MODEL
     return f"too early: {steps} steps have come"
@@ -99,59 +99,59 @@ async def run_forecast(conn: Connection, names: Names, run_id: int) -> schemas.R
     row = await runs.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
-    steps = await runs.steps(conn, run_id, 0)
-    made = await reads.forecasts(conn, run_id)
-    newest = made[-1] if made else None
-    usual = await runs.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], steps.step)
-    state = None if made else await reads.state(conn, "forecast", row["exe"], row["nodes"])
-    return shape(
+    steps = await runs.load_steps(conn, run_id, 0)
+    forecasts = await reads.list_forecasts(conn, run_id)
+    newest = forecasts[-1] if forecasts else None
+    usual = await runs.load_usual_steps(conn, run_id, row["exe"], row["nodes"], row["ranks"], steps.step)
+    state = None if forecasts else await reads.find_estimate_state(conn, "forecast", row["exe"], row["nodes"])
+    return build_model(
         schemas.RunForecast,
         {key: row[key] for key in ("run_id", "job_id", "nodes", "start", "simulated")},
         exe=names.path(row["exe"]),
         running=await reads.is_running(conn, run_id),
-        observed=shape(
+        observed=build_model(
             schemas.Observed,
             step=steps.step,
             time_s=steps.time_s,
             usual_s=[None] * len(steps.step) if usual is None else usual[1],
         ),
-        band=None if newest is None else _band(newest),
-        newest=None if newest is None else _next(newest),
-        made=[_next(one) for one in made],
-        backtest=await _serves(conn, newest),
-        lacks=None if made else _lacks(state, len(steps.step)),
+        band=None if newest is None else _forecast_band(newest),
+        newest=None if newest is None else _next_steps(newest),
+        made=[_next_steps(forecast) for forecast in forecasts],
+        backtest=await _load_serving(conn, newest),
+        lacks=None if forecasts else _missing_reason(state, len(steps.step)),
     )
 
 
-def _band(row: reads.Row) -> schemas.Band:
+def _forecast_band(row: reads.Row) -> schemas.Band:
     """The mean curve of the next steps, scaled so that its sum is the forecast, and the ends of its interval."""
     scaled = {
         name: [value * row[name] / row["usual_s"] for value in row["curve_s"]]
         for name in ("expected_s", "low_s", "high_s")
     }
-    return shape(schemas.Band, scaled, step=[row["after_steps"] + at for at in range(len(row["curve_s"]))])
+    return build_model(schemas.Band, scaled, step=[row["after_steps"] + at for at in range(len(row["curve_s"]))])
 
 
 async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:
     """Running jobs without recorded steps, and how long each will take."""
     items = [
-        shape(
+        build_model(
             schemas.RunningJob,
             {key: names.job(row)[key] for key in ("job_id", "user", "name", "nodes", "start", "simulated")},
             run_time=await _run_time(conn, row["job_pk"], row["elapsed_s"]),
         )
         for row in await reads.running_without_steps(conn, limit)
     ]
-    return shape(schemas.RunningJobList, items=items)
+    return build_model(schemas.RunningJobList, items=items)
 
 
 async def _run_time(conn: Connection, job_pk: int, elapsed_s: float) -> schemas.RunTime:
-    found = run_time(await reads.past_times(conn, job_pk), elapsed_s)
-    return shape(schemas.RunTime, vars(found), rests_on=found.rests_on)
+    estimate = run_time(await reads.past_times(conn, job_pk), elapsed_s)
+    return build_model(schemas.RunTime, vars(estimate), rests_on=estimate.rests_on)
 
 
-async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
-    """What can be said of a job without recorded steps."""
+async def load_outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
+    """Return what is known of a job without recorded steps."""
     now = datetime.now(UTC)
     row = await jobs.find_job(conn, job_id, cluster, now)
     if row is None:
@@ -160,31 +160,33 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
             advice="Write the id as the scheduler prints it; /api/v1/jobs lists them.",
         )
     number, start = row["job_pk"], row["start"]
-    place = (await jobs.places(conn, [number]))[number]
+    place = (await jobs.load_places(conn, [number]))[number]
     stalls, near = None, []
     if place["fabric_id"] is not None and start is not None:
         end = row["end"] or now
         begin = max(start, end - timedelta(minutes=STALLS_MINUTES)).replace(second=0, microsecond=0)
-        found = await reads.stalls(conn, number, place["fabric_id"], begin, end)
+        stall_totals = await reads.load_stall_ratios(conn, number, place["fabric_id"], begin, end)
         minutes = math.ceil((end - begin).total_seconds() / 60)
-        stalls = None if found is None else shape(schemas.Stalls, found, minutes=minutes)
-        near = await jobs.neighbours(conn, number, now, MOST_NEIGHBOURS)
-    blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}))
+        stalls = None if stall_totals is None else build_model(schemas.Stalls, stall_totals, minutes=minutes)
+        near = await jobs.list_neighbours(conn, number, now, MOST_NEIGHBOURS)
+    blamed = await reads.find_blaming_applications(
+        conn, sorted({neighbour["user"] for neighbour in near if neighbour["user"]})
+    )
     neighbours = [
-        shape(
+        build_model(
             schemas.NeighbourWithBlame,
-            {key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
-            user=None if one["user"] is None else names.user(one["user"]),
-            blamed=[names.path(exe) for exe in blamed.get(one["user"], [])],
+            {key: neighbour[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
+            user=None if neighbour["user"] is None else names.user(neighbour["user"]),
+            blamed=[names.path(exe) for exe in blamed.get(neighbour["user"], [])],
         )
-        for one in near
+        for neighbour in near
     ]
-    return shape(
+    return build_model(
         schemas.Outlook,
         job_id=row["job_id"],
         elapsed_s=row["elapsed_s"],
         has_steps=place["runs"] > 0,
-        past=[shape(schemas.PastJobs, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
+        past=[build_model(schemas.PastJobs, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
         run_time=None
         if start is None or row["end"] is not None or row["elapsed_s"] is None
         else await _run_time(conn, number, row["elapsed_s"]),

@@ -49,7 +49,7 @@ class HeadList(BaseModel):
 
 
 class EstimateStatus(BaseModel):
-    """How one kind of estimate stands for an application."""
+    """Status of one kind of estimate for an application."""
 
     estimate_id: int | None
     created: datetime | None
@@ -79,7 +79,7 @@ class Applications(BaseModel):
 
 
 class Method(BaseModel):
-    """How blame was estimated."""
+    """Method that estimated the blame."""
 
     name: str
     strata: str = Field(description="Runs are compared within these only.")
@@ -140,7 +140,7 @@ class BlameRuns(BaseModel):
 
 
 class Calibration(BaseModel):
-    """How often the method names anybody where nobody can be to blame: the same runs with their times dealt out at random."""
+    """False-positive rate of the method, on the same runs with their times shuffled at random."""
 
     shuffles: int
     q: float = Field(description="The limit of false discoveries at which a name counts.")
@@ -149,7 +149,7 @@ class Calibration(BaseModel):
 
 
 class Driver(BaseModel):
-    """How a circumstance of the runs goes with their times."""
+    """Relation between a circumstance of the runs and their times."""
 
     name: str
     correlation: float = Field(description="Partial: hours, dates and regimes taken out.")
@@ -158,7 +158,7 @@ class Driver(BaseModel):
 
 
 class Blame(BaseModel):
-    """Who: names ranked by how much exposure to their jobs goes with slow runs."""
+    """Names ranked by how strongly exposure to their jobs goes with slow runs."""
 
     estimate: Head
     by: By
@@ -197,7 +197,7 @@ class BlameDetail(BaseModel):
 
 
 class BlameEvidence(BaseModel):
-    """What one set of runs, an application on as many nodes, says of a name."""
+    """Evidence about a name from one set of runs: one application on one number of nodes."""
 
     estimate_id: int
     exe: str
@@ -260,7 +260,7 @@ class Counter(BaseModel):
 
 
 class Explained(BaseModel):
-    """What the features of one meaning explain of the deviation, on runs that were held out."""
+    """Part of the deviation that the features of one meaning explain, on held-out runs."""
 
     name: str
     features: list[str]
@@ -308,7 +308,7 @@ class MissingEstimate(BaseModel):
 
 
 class Deviation(BaseModel):
-    """What: the heat map of counters and sets."""
+    """Heat map of counters and sets."""
 
     inputs: Literal["rates", "deltas"]
     counters: list[Counter]
@@ -352,7 +352,7 @@ class Serving(BaseModel):
 
 
 class Drift(BaseModel):
-    """Whether the runs that come still look like those that were learned from."""
+    """Drift: whether new runs still look like those that the model learned from."""
 
     checked: datetime
     forecasts: int = Field(description="Forecasts since, whose outcome is known.")
@@ -364,7 +364,7 @@ class Drift(BaseModel):
 
 
 class ForecastInput(BaseModel):
-    """How much a forecast rests on one input; counters of one meaning that move together are one input."""
+    """Weight of one input in a forecast; counters of one meaning that move together are one input."""
 
     name: str
     meaning: str = Field(description="What the counters count and where, for example `stalls on the row bus`.")
@@ -389,7 +389,7 @@ class AttentionWeights(BaseModel):
 
 
 class ForecastBasis(BaseModel):
-    """What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones."""
+    """Inputs of a forecaster (figure 11 of the paper): learned from the earlier runs, tested on later ones."""
 
     forecaster: str
     mape: float = Field(description="% error on the later runs as they are.")
@@ -400,7 +400,7 @@ class ForecastBasis(BaseModel):
 
 
 class Forecast(BaseModel):
-    """What next: backtests of every forecaster, the one that serves, and how it does since."""
+    """Backtests of every forecaster, the deployed forecaster, and its performance since then."""
 
     estimate: Head
     serves: Serving
@@ -501,7 +501,7 @@ class PastJobs(BaseModel):
 
 
 class RunTime(BaseModel):
-    """How long a job takes in all, by completed jobs of its like that took longer than it has lasted."""
+    """Total run time of a job, from completed similar jobs that took longer than it has lasted."""
 
     elapsed_s: float
     expected_s: float | None = Field(description="The median; null: cannot tell, and `lacks` says why.")
@@ -556,7 +556,7 @@ class NeighbourWithBlame(BaseModel):
 
 
 class Outlook(BaseModel):
-    """What can be said of a job without recorded steps."""
+    """Outlook of a job without recorded steps."""
 
     job_id: str
     elapsed_s: float | None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import make_cursor, read_page_cursor
@@ -50,21 +50,21 @@ CAVEATS = {
 }
 
 
-def _moment(seconds: float) -> datetime:
+def _utc_time(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def head(row: reads.Row, names: Names) -> schemas.Head:
+def build_head(row: reads.Row, names: Names) -> schemas.Head:
     """An estimate as answers show it."""
     data = row["data"]
-    return shape(
+    return build_model(
         schemas.Head,
         {name: row[name] for name in ("estimate_id", "kind", "nodes", "created", "code_version", "parameters")},
         exe=names.path(row["exe"]),
         runs=data["runs"],
         steps=data["steps"],
-        first=_moment(data["first_s"]),
-        last=_moment(data["last_s"]),
+        first=_utc_time(data["first_s"]),
+        last=_utc_time(data["last_s"]),
         score=row["score"],
         simulated=row["simulated"],
         source=row["source"],
@@ -72,7 +72,7 @@ def head(row: reads.Row, names: Names) -> schemas.Head:
 
 
 def names_in(row: reads.Row, names: Names, author: str) -> Names:
-    """How names of an estimate are shown to a caller.
+    """Return the names of an estimate as a caller sees them.
 
     Names from files are what somebody wrote, perhaps a list of all real names: who wrote them sees them so, others below scope `names` see
     pseudonyms of this estimate alone, which can be joined with none of this site's.
@@ -84,33 +84,37 @@ def names_in(row: reads.Row, names: Names, author: str) -> Names:
     return replace(names, key=hmac.new(names.key, f"files:{row['estimate_id']}".encode(), hashlib.sha256).digest())
 
 
-async def applications(conn: Connection, names: Names) -> schemas.Applications:
+async def list_applications(conn: Connection, names: Names) -> schemas.Applications:
     """Every instrumented application and how its estimates stand."""
-    rows = await reads.applications(conn)
+    rows = await reads.list_application_estimates(conn)
     for row in rows:
         empty = _EMPTY if row["source"] == "runs" else {**_EMPTY, "lacks": NO_STEPS}
         standing, row["exe"] = row.pop("standing") or {}, names.path(row["exe"])
         row.update({kind: standing.get(kind, empty) for kind in KINDS})
-    return shape(schemas.Applications, items=[shape(schemas.Application, row) for row in rows])
+    return build_model(schemas.Applications, items=[build_model(schemas.Application, row) for row in rows])
 
 
-async def versions(
+async def list_versions(
     conn: Connection, names: Names, limit: int, cursor: str | None, kind: str | None, exe: str | None, nodes: int | None
 ) -> schemas.HeadList:
     """A page of estimates."""
-    rows = await reads.versions(conn, limit + 1, read_page_cursor(cursor), kind, exe, nodes, names.pseudonyms)
-    items = [head(row, names) for row in rows[:limit]]
+    rows = await reads.list_estimates(conn, limit + 1, read_page_cursor(cursor), kind, exe, nodes, names.pseudonyms)
+    items = [build_head(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].estimate_id) if len(rows) > limit else None
-    return shape(schemas.HeadList, items=items, next_cursor=next_cursor)
+    return build_model(schemas.HeadList, items=items, next_cursor=next_cursor)
 
 
-async def _one(
+async def _find_estimate(
     conn: Connection, names: Names, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None
 ) -> reads.Row:
     row = await reads.find_estimate(conn, kind, exe, nodes, estimate_id, names.pseudonyms)
     if row is not None:
         return row
-    state = None if exe is None or nodes is None else await reads.state(conn, kind, exe, nodes, names.pseudonyms)
+    state = (
+        None
+        if exe is None or nodes is None
+        else await reads.find_estimate_state(conn, kind, exe, nodes, names.pseudonyms)
+    )
     why = f": {state['lacks']}" if state and state["lacks"] else ""
     raise NotFound(
         f"there is no estimate of {kind}{f' of {exe}' if exe else ''}{why}",
@@ -118,7 +122,7 @@ async def _one(
     )
 
 
-async def blame(
+async def load_blame(
     conn: Connection,
     names: Names,
     by: str,
@@ -130,25 +134,25 @@ async def blame(
     author: str,
 ) -> schemas.Blame:
     """One estimate of blame with a page of its entries; `author`: who asks, as what they make is marked."""
-    row = await _one(conn, names, "blame", exe, nodes, estimate_id)
+    row = await _find_estimate(conn, names, "blame", exe, nodes, estimate_id)
     names = names_in(row, names, author)
     number, result = row["estimate_id"], row["result"]
-    found = await reads.entries(conn, number, by, read_page_cursor(cursor) or 0, limit + 1)
-    items = [_entry(entry, by, names) for entry in found[:limit]]
-    return shape(
+    entries = await reads.list_entries(conn, number, by, read_page_cursor(cursor) or 0, limit + 1)
+    items = [_blame_entry(entry, by, names) for entry in entries[:limit]]
+    return build_model(
         schemas.Blame,
         await reads.entry_counts(conn, number, by),
-        estimate=head(row, names),
+        estimate=build_head(row, names),
         by=by,
         method=result["method"],
         caveat=result["caveat"],
-        runs=await _runs(conn, result["runs"], names),
+        runs=await _blame_runs(conn, result["runs"], names),
         calibration=result.get("calibration"),
         drivers=result.get("drivers", []),
         # They quote names of runs and columns.
         notes=[] if names.pseudonyms else result.get("notes", []),
         entries=items,
-        next_cursor=make_cursor(items[-1].place) if len(found) > limit else None,
+        next_cursor=make_cursor(items[-1].place) if len(entries) > limit else None,
     )
 
 
@@ -156,20 +160,20 @@ async def blame_detail(
     conn: Connection, names: Names, estimate_id: int, by: str, place: int, author: str
 ) -> schemas.BlameDetail:
     """The runs behind one name; `author`: who asks, as what they make is marked."""
-    row = await _one(conn, names, "blame", None, None, estimate_id)
+    row = await _find_estimate(conn, names, "blame", None, None, estimate_id)
     names = names_in(row, names, author)
-    entry = await reads.entry(conn, estimate_id, by, place)
+    entry = await reads.find_entry(conn, estimate_id, by, place)
     if entry is None:
         raise NotFound(
             f"estimate {estimate_id} has no {by} at place {place}",
             advice="/api/v1/estimates/blame lists them.",
         )
-    return shape(
+    return build_model(
         schemas.BlameDetail,
-        vars(await _runs(conn, row["result"]["runs"], names)),
-        estimate=head(row, names),
+        vars(await _blame_runs(conn, row["result"]["runs"], names)),
+        estimate=build_head(row, names),
         by=by,
-        entry=_entry(entry, by, names),
+        entry=_blame_entry(entry, by, names),
         overlap=entry["overlap"],
         exposure=entry["exposure"],
     )
@@ -180,24 +184,24 @@ async def blame_several(
 ) -> schemas.SeveralSets:
     """Names found in several sets of runs, with the evidence of each set."""
     # What somebody wrote in a file tells nothing about the person behind a pseudonym.
-    entries = await several.entries(conn, by, files=not names.pseudonyms)
-    found = several_sets(entries, definition, least_sets)
-    return shape(
+    entries = await several.list_evidence(conn, by, files=not names.pseudonyms)
+    rows = several_sets(entries, definition, least_sets)
+    return build_model(
         schemas.SeveralSets,
         by=by,
         definition=definition,
         least_sets=least_sets,
         sets=len({entry["estimate_id"] for _, entry in entries}),
-        total=len(found),
-        items=[_several(row, by, names) for row in found[:limit]],
+        total=len(rows),
+        items=[_several_entry(row, by, names) for row in rows[:limit]],
         caveat=CAVEATS["blame"],
     )
 
 
-def _several(row: SeveralSets, by: str, names: Names) -> schemas.SeveralSetsEntry:
+def _several_entry(row: SeveralSets, by: str, names: Names) -> schemas.SeveralSetsEntry:
     shown = names.user(row.name) if by == "user" else names.application(row.name)
-    evidence = [shape(schemas.BlameEvidence, entry, exe=names.path(entry["exe"])) for entry in row.evidence]
-    return shape(
+    evidence = [build_model(schemas.BlameEvidence, entry, exe=names.path(entry["exe"])) for entry in row.evidence]
+    return build_model(
         schemas.SeveralSetsEntry,
         vars(row),
         name=shown,
@@ -207,50 +211,52 @@ def _several(row: SeveralSets, by: str, names: Names) -> schemas.SeveralSetsEntr
     )
 
 
-def _entry(row: reads.Row, by: str, names: Names) -> schemas.BlameEntry:
+def _blame_entry(row: reads.Row, by: str, names: Names) -> schemas.BlameEntry:
     shown = names.user(row["name"]) if by == "user" else names.application(row["name"])
-    known = {"place": row["place"], "name": shown, "pseudonym": shown != row["name"], **_UNJUDGED, **row["entry"]}
-    return shape(schemas.BlameEntry, known)
+    fields = {"place": row["place"], "name": shown, "pseudonym": shown != row["name"], **_UNJUDGED, **row["entry"]}
+    return build_model(schemas.BlameEntry, fields)
 
 
-async def _runs(conn: Connection, runs: Mapping[str, Any], names: Names) -> schemas.BlameRuns:
+async def _blame_runs(conn: Connection, runs: Mapping[str, Any], names: Names) -> schemas.BlameRuns:
     numbers = runs["run_id"]
     job_id = await reads.job_ids(conn, [run for run in numbers if run is not None])
     nameless = [None] * len(numbers)
-    return shape(
+    return build_model(
         schemas.BlameRuns,
         run_id=numbers,
         run_name=nameless if names.pseudonyms else runs.get("name", nameless),
         job_id=[None if run is None else job_id.get(run) for run in numbers],
-        start=[_moment(s) for s in runs["start_s"]],
+        start=[_utc_time(s) for s in runs["start_s"]],
         time_s=runs["time_s"],
         slow=runs["slow"],
     )
 
 
-async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Deviation:
+async def load_deviation(conn: Connection, names: Names, inputs: str) -> schemas.Deviation:
     """The heat map: the newest estimate of each application."""
     newest = await reads.newest_of_each(conn, "deviation")
     features: dict[str, Technology | None] = {c.abbreviation: None for c in TABLE_II}
     for row in newest:
-        found = row["result"].get("technology")
+        technology_name = row["result"].get("technology")
         for name in row["result"]["counters"]:
-            features.setdefault(name, Technology(found) if found else None)
-    sets = [_relevance(row, inputs, list(features), names) for row in newest]
+            features.setdefault(name, Technology(technology_name) if technology_name else None)
+    sets = [_row_relevance(row, inputs, list(features), names) for row in newest]
     there = {(row["exe"], row["nodes"]) for row in newest}
     lacking = []
-    for row in await reads.applications(conn):
+    for row in await reads.list_application_estimates(conn):
         if row["source"] == "runs" and (row["exe"], row["nodes"]) not in there:
             lacks = ((row["standing"] or {}).get("deviation") or {}).get("lacks")
             exe = names.path(row["exe"])
-            lacking.append(shape(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
-    counters = [_counter(name, technology) for name, technology in features.items()]
-    return shape(
+            lacking.append(
+                build_model(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks)
+            )
+    counters = [_make_counter(name, technology) for name, technology in features.items()]
+    return build_model(
         schemas.Deviation, inputs=inputs, counters=counters, sets=sets, lacking=lacking, caveat=CAVEATS["deviation"]
     )
 
 
-def _counter(name: str, technology: Technology | None) -> schemas.Counter:
+def _make_counter(name: str, technology: Technology | None) -> schemas.Counter:
     feature = feature_of(name, technology)
     column = next((c.column for c in TABLE_II if c.abbreviation == name), name.removeprefix(NIC))
     return schemas.Counter(
@@ -262,39 +268,39 @@ def _counter(name: str, technology: Technology | None) -> schemas.Counter:
     )
 
 
-def _relevance(row: reads.Row, inputs: str, features: list[str], names: Names) -> schemas.Relevance:
+def _row_relevance(row: reads.Row, inputs: str, features: list[str], names: Names) -> schemas.Relevance:
     result = row["result"]
-    found = result[inputs]
+    input_result = result[inputs]
     place = {name: at for at, name in enumerate(result["counters"])}
 
     def ordered(values: list[float]) -> list[float | None]:
         return [values[place[name]] if name in place else None for name in features]
 
-    arrays = {name: ordered(found[name]) for name in ("relevance", "relevance_spread", "rank", "rank_spread")}
-    figures = {name: found[name] for name in ("mape", "mape_spread", "baseline_mape", "row_split_mape", "folds")}
+    arrays = {name: ordered(input_result[name]) for name in ("relevance", "relevance_spread", "rank", "rank_spread")}
+    figures = {name: input_result[name] for name in ("mape", "mape_spread", "baseline_mape", "row_split_mape", "folds")}
     # Older versions kept neither places nor groups.
-    arrays["place"] = ordered(found["place"]) if "place" in found else [None] * len(features)
-    groups = found.get("groups")
-    return shape(
+    arrays["place"] = ordered(input_result["place"]) if "place" in input_result else [None] * len(features)
+    groups = input_result.get("groups")
+    return build_model(
         schemas.Relevance,
         {**arrays, **figures},
-        estimate=head(row, names),
+        estimate=build_head(row, names),
         groups=groups or [],
         answer=[f"cannot tell: {_OLDER}"] if groups is None else answer_in_words(groups),
     )
 
 
-async def forecast(
+async def load_forecast(
     conn: Connection, names: Names, exe: str | None, nodes: int | None, estimate_id: int | None
 ) -> schemas.Forecast:
     """The backtests of an application and the forecaster that serves."""
-    row = await _one(conn, names, "forecast", exe, nodes, estimate_id)
+    row = await _find_estimate(conn, names, "forecast", exe, nodes, estimate_id)
     result = row["result"]
-    state = await reads.state(conn, "forecast", row["exe"], row["nodes"])
+    state = await reads.find_estimate_state(conn, "forecast", row["exe"], row["nodes"])
     drift = state["drift"] if state and state["estimate_id"] == row["estimate_id"] else None
-    return shape(
+    return build_model(
         schemas.Forecast,
-        estimate=head(row, names),
+        estimate=build_head(row, names),
         serves=result["serves"],
         backtests=result["backtests"],
         step=list(range(len(result["curve_s"]))),

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from flitwatch_api.events.hub import RESET, Stream, encode, reset_event
+from flitwatch_api.events.hub import RESET, Stream, encode_event, reset_event
 from flitwatch_api.events.stream_access import StreamAccess
 from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.browsers import network_of
@@ -33,7 +33,7 @@ MEDIA_TYPE = "text/event-stream"
 Wants = Callable[[str], bool]
 
 
-def _number(header: str | None, query: str | None) -> int | None:
+def _parse_event_id(header: str | None, query: str | None) -> int | None:
     text = (header or query or "").strip()
     if not text:
         return None
@@ -66,33 +66,33 @@ async def events(
     ] = None,
     kinds: Annotated[str | None, Query(max_length=400, description="Only these kinds, comma-separated.")] = None,
 ) -> StreamingResponse:
-    """What happens, as server-sent events; a comment keeps the connection alive."""
-    wanted = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
-    after = _number(last_event_id, last)
+    """Stream events as server-sent events; a comment keeps the connection alive."""
+    wanted_kinds = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
+    after = _parse_event_id(last_event_id, last)
     stack = ExitStack()
     stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, network_of(request))))
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
     kept_back = EVENTS_OF_JOBS if hides_jobs(platform.settings, request.state.caller) else frozenset[str]()
 
     def wants(kind: str) -> bool:
-        return kind not in kept_back and (wanted is None or kind in wanted)
+        return kind not in kept_back and (wanted_kinds is None or kind in wanted_kinds)
 
-    told = _events(platform, stream, stack, StreamAccess(request), after, wants)
-    return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
+    event_stream = _stream_events(platform, stream, stack, StreamAccess(request), after, wants)
+    return StreamingResponse(event_stream, media_type=MEDIA_TYPE, headers=headers)
 
 
-async def _events(
+async def _stream_events(
     platform: Platform, stream: Stream, stack: ExitStack, held: StreamAccess, after: int | None, wants: Wants
 ) -> AsyncIterator[bytes]:
     with stack:
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
-        sent = 0
+        last_sent = 0
         if after is not None:
             # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
-            async for number, text in _replay(platform, after, wants):
+            async for number, text in _replay_events(platform, after, wants):
                 if not await held.may_continue(tells=True):
                     return
-                sent = number
+                last_sent = number
                 yield text
         told_s, heartbeat_s = time.monotonic(), platform.settings.api_heartbeat_s
         while True:
@@ -110,27 +110,27 @@ async def _events(
                 return
             number, kind, text = item
             # A reset goes back: numbers above it are told again, of other events.
-            tells = kind == RESET or (number > sent and wants(kind))
+            tells = kind == RESET or (number > last_sent and wants(kind))
             if not await held.may_continue(tells):
                 return
             if tells:
-                sent, told_s = number, time.monotonic()
+                last_sent, told_s = number, time.monotonic()
                 yield text
 
 
-async def _replay(platform: Platform, after: int, wants: Wants) -> AsyncIterator[tuple[int, bytes]]:
+async def _replay_events(platform: Platform, after: int, wants: Wants) -> AsyncIterator[tuple[int, bytes]]:
     async with platform.reading() as conn:
-        newest = await reads.newest(conn)
+        newest = await reads.find_newest_event(conn)
     if after > newest or newest - after > MAX_REPLAY:
         why = "that event is not of this database" if after > newest else f"more than {MAX_REPLAY} events were missed"
         yield newest, reset_event(newest, why)
         return
     while after < newest:
         async with platform.reading() as conn:
-            batch = await reads.after(conn, after, PAGE)
+            batch = await reads.list_events_after(conn, after, PAGE)
         if not batch:
             return
         for event in batch:
             after = event.event_id
             if wants(event.kind):
-                yield event.event_id, encode(event)
+                yield event.event_id, encode_event(event)

@@ -15,7 +15,7 @@ import orjson
 import psycopg
 
 from flitwatch_api import refusals
-from flitwatch_api.answers import dump
+from flitwatch_api.answers import dump_json
 from flitwatch_db import connect_async
 from flitwatch_db.core import event_reads as reads
 from flitwatch_db.core.columns import Connection
@@ -90,23 +90,27 @@ class RelayedStream(Stream):
         """Leave an event of this platform out."""
 
 
-def encode(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
     A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders stay out
     also where a new kind or field brings them.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.event_id, kind.encode(), _one_line(dump(_public(event))))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        event.event_id,
+        kind.encode(),
+        _one_line(dump_json(_public_fields(event))),
+    )
 
 
-def _public(event: Event) -> dict[str, Any]:
+def _public_fields(event: Event) -> dict[str, Any]:
     payload = event.payload if isinstance(event.payload, dict) else {}
     listed = PUBLIC.get(event.kind, frozenset())
     shown = {name: value for name, value in payload.items() if name in listed and not isinstance(value, dict | list)}
     if isinstance(shown.get("exe"), str):
         shown["exe"] = shown["exe"].rsplit("/", 1)[-1]
-    return refusals.public(shown) if event.kind == "dead_letter" else shown
+    return refusals.redact_record(shown) if event.kind == "dead_letter" else shown
 
 
 def _one_line(text: bytes) -> bytes:
@@ -145,7 +149,7 @@ class Hub:
 
     @property
     def streams(self) -> int:
-        """How many streams are open."""
+        """Return the number of open streams."""
         return len(self._streams)
 
     def on_event(self, watcher: Callable[[Event], None]) -> None:
@@ -154,7 +158,7 @@ class Hub:
 
     def start(self) -> None:
         """Begin to listen."""
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run_listener())
 
     async def stop(self) -> None:
         """Close all streams and stop listening."""
@@ -210,16 +214,16 @@ class Hub:
             if not self._each[of]:
                 del self._each[of]
 
-    async def _run(self) -> None:
+    async def _run_listener(self) -> None:
         failures = 0
         while True:
             try:
                 async with await connect_async(self._url, "reader", "flitwatch api events", STATEMENT_S) as conn:
-                    await reads.listen(conn)
+                    await reads.listen_for_events(conn)
                     await self._begin(conn)
                     failures = 0
                     self.listening = True
-                    await self._follow(conn)
+                    await self._follow_events(conn)
             except (psycopg.Error, OSError) as problem:
                 log.warning("no events from the database: %s; trying again", str(problem).strip().split("\n")[0])
             except Exception:
@@ -235,9 +239,9 @@ class Hub:
             await self._read_completeness(conn)
 
     async def _read_completeness(self, conn: Connection) -> None:
-        for fabric_id, (through, ports_through) in (await reads.completeness(conn)).items():
-            self._note(self.through, fabric_id, through)
-            self._note(self.ports_through, fabric_id, ports_through)
+        for fabric_id, (through, ports_through) in (await reads.load_completeness(conn)).items():
+            self._note_through(self.through, fabric_id, through)
+            self._note_through(self.ports_through, fabric_id, ports_through)
         self._learnt = True
 
     async def _begin(self, conn: psycopg.AsyncConnection) -> None:
@@ -247,7 +251,7 @@ class Hub:
             self.ports_through.clear()
         await self._read_completeness(conn)
         if self.last is None or taken_back:
-            self.last = await reads.newest(conn)
+            self.last = await reads.find_newest_event(conn)
             self._last_at = await reads.emitted_at(conn, self.last)
         if taken_back:
             self._take_back(self.last)
@@ -262,17 +266,17 @@ class Hub:
             late = {"fabric_id": fabric_id, "late_from": datetime.fromtimestamp(through_s, UTC).isoformat()}
             for watcher in self._watchers:
                 watcher(Event(newest, datetime.now(UTC), "counters", late))
-        self._put((newest, RESET, reset_event(newest, "the database lost its newest events")))
+        self._put_to_streams((newest, RESET, reset_event(newest, "the database lost its newest events")))
 
-    async def _follow(self, conn: psycopg.AsyncConnection) -> None:
+    async def _follow_events(self, conn: psycopg.AsyncConnection) -> None:
         while True:
-            await self._drain(conn)
+            await self._drain_events(conn)
             async for _ in conn.notifies(timeout=POLL_S, stop_after=1):
                 pass
 
-    async def _drain(self, conn: psycopg.AsyncConnection) -> None:
+    async def _drain_events(self, conn: psycopg.AsyncConnection) -> None:
         while True:
-            batch = await reads.after(conn, self.last or 0, BATCH)
+            batch = await reads.list_events_after(conn, self.last or 0, BATCH)
             for event in batch:
                 self._hand_on(event)
             if len(batch) < BATCH:
@@ -282,20 +286,20 @@ class Hub:
         self.last, self._last_at = event.event_id, event.at
         payload = event.payload if isinstance(event.payload, dict) else {}
         if event.kind == "counters" and isinstance(payload.get("fabric_id"), int):
-            self._note(self.through, payload["fabric_id"], payload.get("through"))
-            self._note(self.ports_through, payload["fabric_id"], payload.get("ports_through"))
+            self._note_through(self.through, payload["fabric_id"], payload.get("through"))
+            self._note_through(self.ports_through, payload["fabric_id"], payload.get("ports_through"))
         for watcher in self._watchers:
             watcher(event)
-        self._put((event.event_id, event.kind, encode(event)))
+        self._put_to_streams((event.event_id, event.kind, encode_event(event)))
 
-    def _put(self, item: tuple[int, str, bytes]) -> None:
+    def _put_to_streams(self, item: tuple[int, str, bytes]) -> None:
         for stream in list(self._streams):
             stream.put(item)
             if stream.closed:
                 self.dropped += 1
                 self._streams.discard(stream)
 
-    def _note(self, into: dict[int, float], fabric_id: int, through: object) -> None:
+    def _note_through(self, into: dict[int, float], fabric_id: int, through: object) -> None:
         # Never back: counters of the past that are written late end before what is known already.
         try:
             into[fabric_id] = max(datetime.fromisoformat(str(through)).timestamp(), into.get(fabric_id, -math.inf))

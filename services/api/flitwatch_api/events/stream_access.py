@@ -25,7 +25,7 @@ class StreamAccess:
         self._due_s = _next_check_s()
 
     async def may_continue(self, tells: bool) -> bool:
-        """Whether the stream may go on; where nobody can say, as the database is away, only as long as it `tells` nothing."""
+        """Return whether the stream may go on; while the database is unavailable, only as long as it `tells` nothing."""
         if time.monotonic() < self._due_s:
             return True
         try:
@@ -43,6 +43,6 @@ class StreamAccess:
 
 
 def _next_check_s() -> float:
-    """When a stream is checked next, by the monotonic clock: at one of SLOTS moments of each CHECK_S, so that many streams ask together."""
+    """Return the time of a stream's next check, by the monotonic clock: at one of SLOTS moments of each CHECK_S, so that many streams ask together."""
     slot_s = CHECK_S / SLOTS
     return math.floor((time.monotonic() + CHECK_S) / slot_s) * slot_s

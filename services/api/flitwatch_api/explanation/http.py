@@ -11,7 +11,7 @@ import psycopg
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, moments, shape
+from flitwatch_api.answers import build_model, json_response, utc_texts
 from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, JobId, Time
@@ -19,12 +19,12 @@ from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.jobs.as_of import job_at
-from flitwatch_db.jobs.case import case as read_case
-from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.jobs.incident import incident as present
-from flitwatch_db.jobs.parts import parts
+from flitwatch_db.jobs.case import load_evidence as read_case
+from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.jobs.incident import find_incident as present
+from flitwatch_db.jobs.parts import load_parts
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.explanation.case import Evidence, html
+from flitwatch_domain.explanation.case import Evidence, render_page
 from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
@@ -38,13 +38,13 @@ async def explanation(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
 ) -> Response:
-    """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
+    """Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> Explanation:
-        return explain(conn, job_id, cluster or None, at)
+        return explain_by_id(conn, job_id, cluster or None, at)
 
-    made = await platform.in_thread("reader", work)
-    return answer(shape(schemas.Explanation, _explanation(made, names)))
+    job_explanation = await platform.in_thread("reader", work)
+    return json_response(build_model(schemas.Explanation, _mask_explanation(job_explanation, names)))
 
 
 @http.get("/incident", response_model=schemas.Incident)
@@ -57,23 +57,27 @@ async def incident(
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
     # The explanations take long, and need a connection of their own.
     async with platform.reading() as conn:
-        fabric_id = (await fabrics.head(conn, fabric)).fabric_id
+        fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id
 
     def work(conn: psycopg.Connection[Any]) -> Incident:
         return present(conn, fabric_id, at)
 
-    made = await platform.in_thread("reader", work)
-    last = None if made["last"] is None else shape(schemas.IncidentSummary, _summary(made["last"], names))
-    return answer(shape(schemas.Incident, {**_summary(made, names), "last": last}))
+    present_incident = await platform.in_thread("reader", work)
+    last = (
+        None
+        if present_incident["last"] is None
+        else build_model(schemas.IncidentSummary, _mask_summary(present_incident["last"], names))
+    )
+    return json_response(build_model(schemas.Incident, {**_mask_summary(present_incident, names), "last": last}))
 
 
-def _summary(made: IncidentSummary, names: Names) -> IncidentSummary:
+def _mask_summary(made: IncidentSummary, names: Names) -> IncidentSummary:
     """An incident as the caller may see it."""
     return {
         **made,
         "aggressor": None if made["aggressor"] is None else names.job(made["aggressor"]),
-        "victims": [names.job(one) for one in made["victims"]],
-        "others": [names.job(one) for one in made["others"]],
+        "victims": [names.job(job) for job in made["victims"]],
+        "others": [names.job(job) for job in made["others"]],
     }
 
 
@@ -95,10 +99,12 @@ async def case(
     def work(conn: psycopg.Connection[Any]) -> Evidence:
         return read_case(conn, job_id, cluster or None, at)
 
-    found = await platform.in_thread("reader", work)
-    page = html(replace(found, made=_explanation(found.made, names)), str(request.url), datetime.now(UTC))
+    evidence = await platform.in_thread("reader", work)
+    page = render_page(
+        replace(evidence, made=_mask_explanation(evidence.made, names)), str(request.url), datetime.now(UTC)
+    )
     headers = {
-        "Content-Disposition": f'attachment; filename="job-{found.made["job_pk"]}-evidence.html"',
+        "Content-Disposition": f'attachment; filename="job-{evidence.made["job_pk"]}-evidence.html"',
         "Cache-Control": "no-cache",
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
     }
@@ -114,7 +120,7 @@ async def counters(
     to: Annotated[Time | None, Query(description="Without it, the job's end, or now.")] = None,
     points: Annotated[int, Query(ge=2, le=1000, description="At most so many steps.")] = 180,
 ) -> Response:
-    """What was counted on a job's own network cards and on the links of its routers while it ran."""
+    """Return the counters of a job's own network cards and of the links of its routers while it ran."""
 
     def work(conn: psycopg.Connection[Any]) -> schemas.JobCounters:
         now_s = time.time()
@@ -122,18 +128,18 @@ async def counters(
         begin = from_ if from_ is not None else job["start_s"]
         end = to if to is not None else (job["end_s"] if job["end_s"] is not None else now_s)
         if begin is None:
-            return shape(schemas.JobCounters, ts=[], step_s=1, parts=[])
+            return build_model(schemas.JobCounters, ts=[], step_s=1, parts=[])
         if end <= begin:
             raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
-        found = parts(conn, job["job_pk"], begin, end, points)
-        shown = [shape(schemas.JobPart, vars(part)) for part in found.parts]
-        return shape(schemas.JobCounters, ts=moments(found.ts), step_s=found.step_s, parts=shown)
+        part_series = load_parts(conn, job["job_pk"], begin, end, points)
+        shown = [build_model(schemas.JobPart, vars(part)) for part in part_series.parts]
+        return build_model(schemas.JobCounters, ts=utc_texts(part_series.ts), step_s=part_series.step_s, parts=shown)
 
-    return answer(await platform.in_thread("reader", work))
+    return json_response(await platform.in_thread("reader", work))
 
 
-def _explanation(made: Explanation, names: Names) -> Explanation:
+def _mask_explanation(made: Explanation, names: Names) -> Explanation:
     """An explanation as the caller may see it; its sentences name jobs by number and nobody by name."""
     root = made["root"]
-    fed = None if root is None else {**root, "jobs": [names.job(one) for one in root["jobs"]]}
-    return {**names.job(made), "root": fed, "candidates": [names.job(one) for one in made["candidates"]]}
+    fed = None if root is None else {**root, "jobs": [names.job(job) for job in root["jobs"]]}
+    return {**names.job(made), "root": fed, "candidates": [names.job(job) for job in made["candidates"]]}

@@ -71,7 +71,7 @@ class CarryingGroup(Stalls):
 
 
 class StoredBlame(BaseModel):
-    """What the newest stored estimate of the application says of the job's user."""
+    """Blame of the job's user in the newest stored estimate of the application."""
 
     estimate_id: int
     q: float | None
@@ -127,7 +127,7 @@ class CandidateJob(BaseModel):
 
 
 class FlowWaiting(BaseModel):
-    """What the job waits for, by flow: stall cycles a flit that its traffic meets on its way."""
+    """Waiting of the job by flow: stall cycles per flit that its traffic meets on its way."""
 
     waiting: float | None = Field(description="Beyond the quiet ones, over the minutes; null: not known.")
     quiet: float | None = Field(description="In the quiet minute.")
@@ -168,7 +168,7 @@ class ChainSentence(BaseModel):
 
 
 class SlowedTotal(BaseModel):
-    """What a job cost others."""
+    """Total cost of a job to other jobs."""
 
     jobs: int
     lost_s: float
@@ -231,7 +231,7 @@ class JobPart(BaseModel):
 
 
 class JobCounters(BaseModel):
-    """What was counted on a job's own network cards and links; a figure that nothing counts is left out."""
+    """Counters of a job's own network cards and links; figures without a counter are omitted."""
 
     ts: list[datetime] = Field(description="Start of each step.")
     step_s: int
@@ -258,7 +258,7 @@ class SlowJob(BaseModel):
 
 
 class IncidentSummary(BaseModel):
-    """Who slows whom, where and since when, and what would help."""
+    """Summary of an incident: which job slows which others, where and since when, and what would help."""
 
     incident_id: int | None = Field(description="Of GET /incidents/{incident_id}; null: not stored yet.")
     title: str
@@ -273,7 +273,7 @@ class IncidentSummary(BaseModel):
 
 
 class ExaminedJobs(BaseModel):
-    """How many of the jobs that run could be judged."""
+    """Number of running jobs that could be judged."""
 
     running: int
     slow: int

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, tagged
-from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
+from flitwatch_api.answers import json_response, tagged_response
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
 from flitwatch_api.fabric import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
@@ -22,14 +22,16 @@ http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
 @http.get("", response_model=schemas.FabricList)
 async def fabrics(platform: ThePlatform, conn: Reader) -> Response:
     """All fabrics."""
-    items = [await service.describe(platform, conn, head) for head in await reads.list_heads(conn)]
-    return answer({"items": items, "next_cursor": None})
+    items = [await service.describe_fabric(platform, conn, head) for head in await reads.list_heads(conn)]
+    return json_response({"items": items, "next_cursor": None})
 
 
 @http.get("/{fabric}", response_model=schemas.FabricDetail)
 async def fabric_detail(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
     """One fabric."""
-    return answer(await service.describe(platform, conn, await reads.head(conn, fabric), detail=True))
+    return json_response(
+        await service.describe_fabric(platform, conn, await reads.find_fabric_head(conn, fabric), detail=True)
+    )
 
 
 @http.get("/{fabric}/routers", response_model=schemas.Routers, responses=UNCHANGED)
@@ -38,7 +40,9 @@ async def routers(platform: ThePlatform, conn: Reader, request: Request, fabric:
     topology = await platform.topologies.get(conn, fabric)
     sampled = await platform.topologies.sampled(conn, topology)
     what = ("routers", sampled.tobytes())
-    return tagged(request, await platform.topologies.kept(topology, what, lambda: service.routers(topology, sampled)))
+    return tagged_response(
+        request, await platform.topologies.kept(topology, what, lambda: service.list_routers(topology, sampled))
+    )
 
 
 @http.get("/{fabric}/links", response_model=schemas.Links, responses=UNCHANGED)
@@ -58,18 +62,20 @@ async def links(
     if group is not None:
         topology.in_group(group)
     what = ("links", link_class, group, terminals)
-    return tagged(
+    return tagged_response(
         request,
-        await platform.topologies.kept(topology, what, lambda: service.links(topology, link_class, group, terminals)),
+        await platform.topologies.kept(
+            topology, what, lambda: service.list_links(topology, link_class, group, terminals)
+        ),
     )
 
 
 @http.get("/{fabric}/endpoints", response_model=schemas.Endpoints, responses=UNCHANGED)
 async def endpoints(platform: ThePlatform, conn: Reader, request: Request, fabric: FabricId) -> Response:
-    """Where nodes attach."""
+    """List the endpoints and where they attach."""
     topology = await platform.topologies.get(conn, fabric)
-    return tagged(
-        request, await platform.topologies.kept(topology, ("endpoints",), lambda: service.endpoints(topology))
+    return tagged_response(
+        request, await platform.topologies.kept(topology, ("endpoints",), lambda: service.list_endpoints(topology))
     )
 
 
@@ -85,5 +91,5 @@ async def router_detail(
 ) -> Response:
     """One router: its ports in a window and the jobs on it."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await ask(platform, conn, topology, at, window, of_ports=True)
-    return answer(await service.router_detail(platform, conn, names, asked, router))
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    return json_response(await service.router_detail(platform, conn, names, window_query, router))

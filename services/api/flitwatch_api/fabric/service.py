@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_api.answers import moment, number, ratio, shape, unknown_as_null
+from flitwatch_api.answers import build_model, finite_or_none, stall_ratio, unknown_as_null, utc_time
 from flitwatch_api.counters.stalls import Ports, WindowQuery, total_ports, window_ports
 from flitwatch_api.fabric import schemas
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_api.jobs.service import holders
+from flitwatch_api.jobs.service import list_holders
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.fabrics import reads
 
 
-async def describe(
+async def describe_fabric(
     platform: Platform, conn: Connection, head: reads.FabricHead, detail: bool = False
 ) -> schemas.Fabric:
     """A fabric as lists name it, or with what its importer noted."""
     reach = await platform.topologies.reach(conn, head)
     routers, endpoints, links, groups = await platform.topologies.sizes(conn, head)
-    item = shape(
+    item = build_model(
         schemas.Fabric,
         id=head.fabric_id,
         name=head.name,
@@ -37,13 +37,13 @@ async def describe(
         endpoints=endpoints,
         links=links,
         groups=groups,
-        first_ts=moment(reach.first_s),
-        last_ts=moment(reach.last_s),
-        complete_through=moment(await platform.topologies.complete_s(conn, head)),
+        first_ts=utc_time(reach.first_s),
+        last_ts=utc_time(reach.last_s),
+        complete_through=utc_time(await platform.topologies.complete_s(conn, head)),
     )
     if not detail:
         return item
-    return shape(
+    return build_model(
         schemas.FabricDetail,
         vars(item),
         source=head.source,
@@ -53,27 +53,27 @@ async def describe(
     )
 
 
-def routers(topology: Topology, sampled: np.ndarray) -> schemas.Routers:
+def list_routers(topology: Topology, sampled: np.ndarray) -> schemas.Routers:
     """The answer of `/routers`."""
-    known = topology.fabric.routers
-    return shape(
+    fabric_routers = topology.fabric.routers
+    return build_model(
         schemas.Routers,
         router=np.arange(topology.size),
-        name=list(known.name),
-        group=unknown_as_null(known.group),
-        row=unknown_as_null(known.row),
-        col=unknown_as_null(known.col),
-        level=unknown_as_null(known.level),
-        coords=known.coords if known.coords.shape[1] else None,
+        name=list(fabric_routers.name),
+        group=unknown_as_null(fabric_routers.group),
+        row=unknown_as_null(fabric_routers.row),
+        col=unknown_as_null(fabric_routers.col),
+        level=unknown_as_null(fabric_routers.level),
+        coords=fabric_routers.coords if fabric_routers.coords.shape[1] else None,
         nodes=np.bincount(topology.fabric.endpoints.router, minlength=topology.size),
         sampled=sampled.tolist(),
     )
 
 
-def links(topology: Topology, link_class: str | None, group: int | None, terminals: bool) -> schemas.Links:
+def list_links(topology: Topology, link_class: str | None, group: int | None, terminals: bool) -> schemas.Links:
     """The answer of `/links`."""
-    known = topology.fabric.links
-    mask = np.ones(len(known), dtype=bool) if terminals else topology.network.copy()
+    fabric_links = topology.fabric.links
+    mask = np.ones(len(fabric_links), dtype=bool) if terminals else topology.network.copy()
     if link_class is not None:
         mask &= topology.fabric.of_class(link_class)
     chosen = np.flatnonzero(mask)
@@ -81,38 +81,38 @@ def links(topology: Topology, link_class: str | None, group: int | None, termina
     if group is not None:
         keep = (topology.group[src] == group) | (topology.group[dst] == group)
         chosen, src, dst = chosen[keep], src[keep], dst[keep]
-    names = np.asarray([str(name) for name in known.classes], dtype=object)
+    names = np.asarray([str(name) for name in fabric_links.classes], dtype=object)
     columns: dict[str, Any] = {
         "link": chosen,
         "src": src,
         "dst": dst,
-        "src_port": unknown_as_null(known.src_port[chosen]),
-        "dst_port": unknown_as_null(known.dst_port[chosen]),
-        "class": names[known.link_class[chosen]],
-        "bandwidth_bps": known.bandwidth_bps[chosen],
-        "multiplicity": known.multiplicity[chosen],
+        "src_port": unknown_as_null(fabric_links.src_port[chosen]),
+        "dst_port": unknown_as_null(fabric_links.dst_port[chosen]),
+        "class": names[fabric_links.link_class[chosen]],
+        "bandwidth_bps": fabric_links.bandwidth_bps[chosen],
+        "multiplicity": fabric_links.multiplicity[chosen],
     }
     if terminals:
         columns["src_endpoint"] = unknown_as_null(
-            np.where(known.src[chosen] < topology.size, -1, known.src[chosen] - topology.size)
+            np.where(fabric_links.src[chosen] < topology.size, -1, fabric_links.src[chosen] - topology.size)
         )
         columns["dst_endpoint"] = unknown_as_null(
-            np.where(known.dst[chosen] < topology.size, -1, known.dst[chosen] - topology.size)
+            np.where(fabric_links.dst[chosen] < topology.size, -1, fabric_links.dst[chosen] - topology.size)
         )
-    return shape(schemas.Links, columns)
+    return build_model(schemas.Links, columns)
 
 
-def endpoints(topology: Topology) -> schemas.Endpoints:
+def list_endpoints(topology: Topology) -> schemas.Endpoints:
     """The answer of `/endpoints`."""
-    known = topology.fabric.endpoints
-    return shape(
+    fabric_endpoints = topology.fabric.endpoints
+    return build_model(
         schemas.Endpoints,
-        endpoint=np.arange(len(known)),
-        router=known.router,
-        port=unknown_as_null(known.port),
-        node=list(known.node),
-        nid=unknown_as_null(known.nid),
-        role=known.role_names,
+        endpoint=np.arange(len(fabric_endpoints)),
+        router=fabric_endpoints.router,
+        port=unknown_as_null(fabric_endpoints.port),
+        node=list(fabric_endpoints.node),
+        nid=unknown_as_null(fabric_endpoints.nid),
+        role=fabric_endpoints.role_names,
     )
 
 
@@ -128,52 +128,57 @@ async def router_detail(
         ports = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     else:
         ports, _ = await window_ports(conn, topology, asked, [router])
-    known = topology.fabric.routers
-    return shape(
+    fabric_routers = topology.fabric.routers
+    return build_model(
         schemas.RouterDetail,
         {
             key: None if column[router] < 0 else int(column[router])
-            for key, column in (("group", known.group), ("row", known.row), ("col", known.col), ("level", known.level))
+            for key, column in (
+                ("group", fabric_routers.group),
+                ("row", fabric_routers.row),
+                ("col", fabric_routers.col),
+                ("level", fabric_routers.level),
+            )
         }
         | asked.head(),
         router=router,
-        name=str(known.name[router]),
+        name=str(fabric_routers.name[router]),
         nodes=[
             str(topology.fabric.endpoints.node[e]) for e in np.flatnonzero(topology.fabric.endpoints.router == router)
         ],
-        tiles=[_tile(topology, router, port, ports) for port in _ports(topology, router)],
+        tiles=[_make_tile(topology, router, port, ports) for port in _existing_ports(topology, router)],
         jobs=[
             # `routers` of a holder is no field of these.
-            shape(schemas.JobOnRouter, vars(job))
-            for job in await holders(conn, names, topology, asked.window.to_s if asked.window else None, router)
+            build_model(schemas.JobOnRouter, vars(job))
+            for job in await list_holders(conn, names, topology, asked.window.to_s if asked.window else None, router)
         ],
     )
 
 
-def _ports(topology: Topology, router: int) -> list[int]:
+def _existing_ports(topology: Topology, router: int) -> list[int]:
     """Ports that exist: all tiles of an Aries, the cabled ports of a switch."""
     if topology.head.technology == "cray_xc":
         return list(range(topology.counted.shape[1]))
     return np.flatnonzero(topology.counted[router] >= 0).tolist()
 
 
-def _tile(topology: Topology, router: int, port: int, ports: Ports) -> schemas.Tile:
+def _make_tile(topology: Topology, router: int, port: int, ports: Ports) -> schemas.Tile:
     link = int(topology.counted[router, port])
     flits, stalls = float(ports[0][router, port]), float(ports[1][router, port])
-    return shape(
+    return build_model(
         schemas.Tile,
         port=port,
         name=topology.port_name(router, port),
         class_=topology.link_class(link) if link >= 0 else None,
-        peer=_peer(topology, router, link) if link >= 0 else None,
+        peer=_make_peer(topology, router, link) if link >= 0 else None,
         link=link if link >= 0 else None,
-        flits=number(flits),
-        stall_cycles=number(stalls),
-        ratio=number(float(ratio(stalls, flits))),
+        flits=finite_or_none(flits),
+        stall_cycles=finite_or_none(stalls),
+        ratio=finite_or_none(float(stall_ratio(stalls, flits))),
     )
 
 
-def _peer(topology: Topology, router: int, link: int) -> schemas.Peer:
+def _make_peer(topology: Topology, router: int, link: int) -> schemas.Peer:
     src, dst = int(topology.fabric.links.src[link]), int(topology.fabric.links.dst[link])
     other = src if dst == router else dst
     name = topology.fabric.vertex_name(other)

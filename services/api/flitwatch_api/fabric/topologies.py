@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import CachedAnswer, keep
+from flitwatch_api.answers import CachedAnswer, cache_json
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
@@ -61,25 +61,25 @@ class Topologies:
 
     async def get(self, conn: Connection, name_or_id: str) -> Topology:
         """The topology of a fabric as it is now; NotFound."""
-        return await self.of(await reads.head(conn, name_or_id))
+        return await self.of(await reads.find_fabric_head(conn, name_or_id))
 
     async def of(self, head: reads.FabricHead) -> Topology:
         """The topology of a fabric's row."""
         key = (head.fabric_id, head.version)
-        held = self._held.get(key)
-        if held is not None:
+        topology = self._held.get(key)
+        if topology is not None:
             self._held.move_to_end(key)
-            return held
+            return topology
         # Whoever asks meanwhile waits for the same load, which goes on when the first caller leaves.
         task = self._loading.get(key)
         if task is None:
-            task = asyncio.create_task(self._load(head))
+            task = asyncio.create_task(self._load_topology(head))
             self._loading[key] = task
             task.add_done_callback(lambda _: self._loading.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _load(self, head: reads.FabricHead) -> Topology:
-        fabric = await self._in_thread("reader", lambda conn: fabrics.load(conn, head.fabric_id))
+    async def _load_topology(self, head: reads.FabricHead) -> Topology:
+        fabric = await self._in_thread("reader", lambda conn: fabrics.load_fabric(conn, head.fabric_id))
         topology = Topology(head, fabric)
         for old in [key for key in self._held if key[0] == head.fabric_id]:
             del self._held[old]
@@ -91,52 +91,54 @@ class Topologies:
     async def kept(self, topology: Topology, what: tuple[Any, ...], make: Callable[[], Any]) -> CachedAnswer:
         """An answer about a topology, made once in a thread: links of a large machine take a tenth of a second."""
         key = (*topology.key, *what)
-        found = self._kept.get(key)
-        if found is None:
-            found = await asyncio.to_thread(lambda: keep(make()))
-            self._kept[key] = found
-            while sum(kept.bytes for kept in self._kept.values()) > MOST_KEPT_BYTES and len(self._kept) > 1:
+        cached_answer = self._kept.get(key)
+        if cached_answer is None:
+            cached_answer = await asyncio.to_thread(lambda: cache_json(make()))
+            self._kept[key] = cached_answer
+            while sum(entry.bytes for entry in self._kept.values()) > MOST_KEPT_BYTES and len(self._kept) > 1:
                 self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(key)
-        return found
+        return cached_answer
 
     async def made(self, topology: Topology, what: str, make: Callable[[], T]) -> T:
-        """What follows from a topology, made once in a thread for the newest of each kind on each fabric."""
+        """Return a value derived from a topology, computed once in a thread for the newest of each kind on each fabric."""
         key = (topology.head.fabric_id, what)
-        held = self._made.get(key)
-        if held is None or held[0] != topology.head.version:
-            held = (topology.head.version, await asyncio.to_thread(make))
-            self._made[key] = held
-        made: T = held[1]
-        return made
+        entry = self._made.get(key)
+        if entry is None or entry[0] != topology.head.version:
+            entry = (topology.head.version, await asyncio.to_thread(make))
+            self._made[key] = entry
+        value: T = entry[1]
+        return value
 
     async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
-        """How far the counters reach, at most two seconds old."""
+        """Return how far the counters reach, at most two seconds old."""
         if head.snapshot:
             return reads.Reach(None, None, {})
-        return await self._fact(("reach", head.fabric_id), REACH_S, lambda: reads.reach(conn, head.fabric_id))
+        return await self._cached_fact(
+            ("reach", head.fabric_id), REACH_S, lambda: reads.load_reach(conn, head.fabric_id)
+        )
 
     async def sizes(self, conn: Connection, head: reads.FabricHead) -> tuple[int, int, int, list[int]]:
         """Numbers of routers, endpoints and links, and the groups."""
         key = ("sizes", head.fabric_id, head.version)
-        return await self._fact(key, SIZES_S, lambda: reads.sizes(conn, head.fabric_id))
+        return await self._cached_fact(key, SIZES_S, lambda: reads.count_devices(conn, head.fabric_id))
 
     async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """Until when rows are complete: what the writer said last, or the end of the newest row."""
         await self._hub.learn(conn)
-        said = self._hub.through.get(head.fabric_id)
+        through_s = self._hub.through.get(head.fabric_id)
         reach = await self.reach(conn, head)
-        if said is None or reach.last_s is None:
+        if through_s is None or reach.last_s is None:
             return reach.last_s
-        return int(said)
+        return int(through_s)
 
     async def ports_complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """The same of port counters; a writer that does not say is taken to write them within half a minute."""
         complete = await self.complete_s(conn, head)
-        said = self._hub.ports_through.get(head.fabric_id)
-        if said is not None and complete is not None:
-            return int(said)
+        ports_through_s = self._hub.ports_through.get(head.fabric_id)
+        if ports_through_s is not None and complete is not None:
+            return int(ports_through_s)
         heard = head.fabric_id in self._hub.through
         return complete - PORTS_LATE_S if heard and complete is not None else complete
 
@@ -149,11 +151,13 @@ class Topologies:
             mask = np.zeros(topology.size, dtype=bool)
             if reach.last_s is not None or head.snapshot:
                 since = (reach.last_s or 0) - RECENT_S
-                found = await reads.counted_routers(conn, head.fabric_id, head.snapshot, max(0, since - since % 3600))
-                mask[found[found < topology.size]] = True
+                router_numbers = await reads.counted_routers(
+                    conn, head.fabric_id, head.snapshot, max(0, since - since % 3600)
+                )
+                mask[router_numbers[router_numbers < topology.size]] = True
             return mask
 
-        return await self._fact(("sampled", *topology.key), COUNTED_S, read)
+        return await self._cached_fact(("sampled", *topology.key), COUNTED_S, read)
 
     async def usual_tiles(self, conn: Connection, topology: Topology) -> NDArray[np.float64]:
         """float64[R]: tile-seconds a second of a router that is counted in full, from the newest data; NaN where it never was."""
@@ -170,14 +174,14 @@ class Topologies:
             alike = head.technology in ("cray_xc", "slingshot") and not np.all(np.isnan(rates))
             return np.full(topology.size, np.nanmax(rates)) if alike else rates
 
-        return await self._fact(("usual", *topology.key), COUNTED_S, read)
+        return await self._cached_fact(("usual", *topology.key), COUNTED_S, read)
 
-    async def _fact(self, key: tuple[Any, ...], seconds: float, read: Callable[[], Awaitable[T]]) -> T:
-        held = self._facts.get(key)
+    async def _cached_fact(self, key: tuple[Any, ...], seconds: float, read: Callable[[], Awaitable[T]]) -> T:
+        entry = self._facts.get(key)
         now = time.monotonic()
-        if held is not None and held[0] > now:
-            known: T = held[1]
-            return known
+        if entry is not None and entry[0] > now:
+            fact: T = entry[1]
+            return fact
         value = await read()
         if len(self._facts) > 1000:
             self._facts.clear()

@@ -72,7 +72,7 @@ class Topology:
 
     @cached_property
     def by_columns(self) -> bool:
-        """Whether the router tables hold the sums of every class."""
+        """Return whether the router tables hold the sums of every class."""
         return all(name in COLUMN_CLASSES for name in self.classes)
 
     @cached_property
@@ -102,13 +102,13 @@ class Topology:
 
     def in_group(self, group: int) -> NDArray[np.int64]:
         """Routers of a group; NotFound if it has none."""
-        found = np.flatnonzero(self.group == group)
-        if group < 0 or not len(found):
+        routers = np.flatnonzero(self.group == group)
+        if group < 0 or not len(routers):
             raise NotFound(
                 f"{self.head.name} has no group {group}",
                 advice=f"Groups: {', '.join(map(str, self.fabric.groups[:100])) or 'none'}.",
             )
-        return found
+        return routers
 
     def port_name(self, router: int, port: int) -> str:
         """A port as its vendor names it: an Aries tile by row and column, a Slingshot port by its jack, an Ethernet switch's by its own name."""

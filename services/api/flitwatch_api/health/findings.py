@@ -1,4 +1,4 @@
-"""What the platform found, as Prometheus reads it: stalls, gaps, predicted slowdowns and firing alerts, read from the database every few seconds at most."""
+"""Findings of the platform for Prometheus: stalls, gaps, predicted slowdowns and firing alerts, read from the database every few seconds at most."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
 _WORDS = {"fabric": "fabric", "group": "group", "class": "link_class"}
 
 
-def _ratio(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
+def _ratio_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"flitwatch_{name}_ratio", text, labels=labels)
 
 
@@ -40,7 +40,7 @@ class Findings(Collector):
         self._of_jobs: list[Metric] = []
         self._read_at = float("-inf")
         self._one = asyncio.Lock()
-        self._fill([], [], [], [])
+        self._fill_metrics([], [], [], [])
 
     def collect(self) -> Iterable[Metric]:
         """All of them."""
@@ -56,32 +56,32 @@ class Findings(Collector):
             if time.monotonic() - self._read_at < FRESH_S:
                 return
             async with platform.reading() as conn:
-                rows = await findings.stalls(conn, CONGESTED_AT, MOST_ROWS)
-                self._fill(
+                rows = await findings.list_stalls(conn, CONGESTED_AT, MOST_ROWS)
+                self._fill_metrics(
                     rows,
-                    await findings.gaps(conn),
-                    await findings.slowdowns(conn, MOST_JOBS),
-                    await findings.firing(conn),
+                    await findings.count_recent_gaps(conn),
+                    await findings.list_slowdowns(conn, MOST_JOBS),
+                    await findings.count_firing_alerts(conn),
                 )
             self._read_at = time.monotonic()
 
     def forget(self) -> None:
         """The database is away: what was found a while ago is not shown as if it were found now."""
-        self._fill([], [], [], [])
+        self._fill_metrics([], [], [], [])
         self._read_at = float("-inf")
 
-    def _fill(
+    def _fill_metrics(
         self,
         stalls: list[findings.Row],
         gaps: list[findings.Row],
         slowdowns: list[findings.Row],
         firing: list[findings.Row],
     ) -> None:
-        held: list[Metric] = []
+        metrics: list[Metric] = []
         for kind, labels in _KINDS.items():
             word = _WORDS[kind]
-            ratio = _ratio(f"{word}_stall", f"Time stalled over the time of sending {_WINDOW}.", labels)
-            share = _ratio(
+            ratio = _ratio_gauge(f"{word}_stall", f"Time stalled over the time of sending {_WINDOW}.", labels)
+            share = _ratio_gauge(
                 f"{word}_congested",
                 f"Share of the counted routers with a stall ratio of at least {CONGESTED_AT:g}, {_WINDOW}.",
                 labels,
@@ -90,7 +90,7 @@ class Findings(Collector):
                 values = [row["fabric"], str(row["simulated"]).lower(), *([row["key"]] if len(labels) > 2 else [])]
                 ratio.add_metric(values, row["stalls"] / row["flits"])
                 share.add_metric(values, row["congested"] / row["routers"])
-            held += [ratio, share]
+            metrics += [ratio, share]
         gap = GaugeMetricFamily(
             "flitwatch_recent_gaps", "Gaps in counters that touch the last hour.", labels=["fabric", "reason"]
         )
@@ -99,11 +99,11 @@ class Findings(Collector):
         alerts = GaugeMetricFamily("flitwatch_alerts_firing", "Alerts that fire.", labels=["rule", "severity"])
         for row in firing:
             alerts.add_metric([row["rule"], row["severity"]], row["alerts"])
-        slow = _ratio(
+        slow = _ratio_gauge(
             "job_predicted_slowdown",
             f"Predicted time of a running job's next steps over their usual time; the {MOST_JOBS} slowest.",
             ["job", "exe", "simulated"],
         )
         for row in slowdowns:
             slow.add_metric([row["job_id"], row["exe"], str(row["simulated"]).lower()], row["ratio"])
-        self._held, self._of_jobs = [*held, gap, alerts], [slow]
+        self._held, self._of_jobs = [*metrics, gap, alerts], [slow]

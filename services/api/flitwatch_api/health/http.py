@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import json_response
 from flitwatch_api.health.metrics import Metrics
-from flitwatch_api.people.access import check, requirement_of
+from flitwatch_api.people.access import check_access, requirement_of
 from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import ThePlatform
@@ -45,24 +45,24 @@ class Ready(Health):
 @http.get("/healthz", response_model=Health)
 async def healthz() -> Response:
     """The process is up."""
-    return answer({"status": "up"}, "no-store")
+    return json_response({"status": "up"}, "no-store")
 
 
-async def _counted(request: Request) -> None:
+async def _count_request(request: Request) -> None:
     """Whoever asks for what costs a query takes from the bucket of their address, as everywhere."""
     request.app.state.callers.count(None, network_of(request))
 
 
-@http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_counted)])
+@http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_count_request)])
 async def readyz(platform: ThePlatform) -> Response:
     """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
     await platform.readiness.check()
-    return answer({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
+    return json_response({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
 
 
 @http.get(
     "/metrics",
-    dependencies=[Depends(_counted)],
+    dependencies=[Depends(_count_request)],
     response_class=Response,
     responses={
         200: {
@@ -76,18 +76,18 @@ async def readyz(platform: ThePlatform) -> Response:
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
     """Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
-    held: Metrics = request.app.state.metrics
-    caller = await _viewer(request)
+    api_metrics: Metrics = request.app.state.metrics
+    caller = await _find_viewer(request)
     jobs = caller is not None and not hides_jobs(platform.settings, caller)
-    body, media_type = await held.render(platform, request.headers.get("accept", ""), caller is not None, jobs)
+    body, media_type = await api_metrics.render(platform, request.headers.get("accept", ""), caller is not None, jobs)
     return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})
 
 
-async def _viewer(request: Request) -> Caller | None:
-    """Who asks, if they may view; nobody while it cannot be told."""
+async def _find_viewer(request: Request) -> Caller | None:
+    """Return the caller if they may view; None if they may not or that is unknown now."""
     try:
         caller: Caller | None = await request.app.state.callers.of(request)
-        check(caller, requirement_of({"GET"}, None))
+        check_access(caller, requirement_of({"GET"}, None))
     except (Forbidden, Unauthenticated, Unavailable):
         return None
     return caller

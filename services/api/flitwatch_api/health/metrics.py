@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.health.findings import Findings
-from flitwatch_api.ingest.lag import topics
+from flitwatch_api.ingest.lag import list_topics
 from flitwatch_api.platform import Platform
 from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.ingest import reads as ingest
@@ -99,7 +99,7 @@ class MetricReading(Collector):
 
 
 class Ingest(Collector):
-    """What is known of ingest, from the database at each scrape."""
+    """Ingest figures, read from the database at each scrape."""
 
     def __init__(self) -> None:
         #: Event streams that this process closed.
@@ -114,7 +114,7 @@ class Ingest(Collector):
         async with platform.reading() as conn:
             self._rows = [
                 {"topic": row.topic, "records": row.records, "lag": row.lag_records}
-                for row in await topics(conn, platform.log_ends, now)
+                for row in await list_topics(conn, platform.log_ends, now)
             ]
             self._dead = await ingest.dead_letter_total(conn)
             self._age_s = await ingest.position_age_s(conn, now)

@@ -1,4 +1,4 @@
-"""Whether the database answers, and whether this version can use it."""
+"""Readiness: whether the database answers, and whether this version can use it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.migrations.health import unfit
+from flitwatch_db.migrations.health import list_misfit_migrations
 from flitwatch_domain.errors import Unavailable
 
 #: How long a probe waits for the database.
@@ -38,7 +38,7 @@ class Readiness:
             The database is away.
         """
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask())
+            self._asking = asyncio.create_task(self._ask_database())
         # Not cancelled with the probe: a cancelled statement would wait for the server, too. It ends by the connection's own deadline.
         done, _ = await asyncio.wait({self._asking}, timeout=ANSWERS_S)
         if not done:
@@ -63,6 +63,6 @@ class Readiness:
         if self._asking is not None:
             await asyncio.wait({self._asking})
 
-    async def _ask(self) -> tuple[list[str], list[str]]:
+    async def _ask_database(self) -> tuple[list[str], list[str]]:
         async with self._reading() as conn:
-            return await unfit(conn)
+            return await list_misfit_migrations(conn)

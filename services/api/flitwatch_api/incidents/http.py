@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from flitwatch_api.answers import answer, shape
+from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.incidents import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, Time, make_cursor, read_page_cursor
-from flitwatch_api.people.access import made_by, requires
+from flitwatch_api.people.access import made_by, require_access
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
@@ -39,7 +39,7 @@ async def asked_incidents(
     to: Annotated[Time | None, Query(description="Begun before this.")] = None,
 ) -> shown.IncidentFilter:
     """Read which incidents a request asks for."""
-    fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
+    fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
     return shown.IncidentFilter(fabric_id, None, job or None, user or None, state, from_, to, names.for_database())
 
 
@@ -56,10 +56,10 @@ async def incidents(
 ) -> Response:
     """Incidents, the newest first."""
     before = read_page_cursor(cursor)
-    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, limit + 1, before))
-    items = [head(row, names) for row in rows[:limit]]
+    rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, limit + 1, before))
+    items = [mask_head(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].incident_id) if len(rows) > limit else None
-    return answer(shape(schemas.IncidentList, items=items, next_cursor=next_cursor))
+    return json_response(build_model(schemas.IncidentList, items=items, next_cursor=next_cursor))
 
 
 @http.get(
@@ -74,13 +74,13 @@ async def export(
     asked: TheIncidents,
 ) -> Response:
     """Incidents as a table (CSV), the newest first: at most 10,000."""
-    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS))
+    rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, MOST_ROWS))
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     table.writerow(COLUMNS)
     for row in rows:
         causes = " ".join(cause["job_id"] for cause in row["causes"])
-        table.writerow([_cell({**row, "causes": causes}[column]) for column in COLUMNS])
+        table.writerow([_format_cell({**row, "causes": causes}[column]) for column in COLUMNS])
     headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -88,37 +88,44 @@ async def export(
 @http.get("/{incident_id}", response_model=schemas.IncidentDetail, name="incident_detail")
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
     """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
-    made = await platform.in_thread("reader", lambda conn: shown.detail(conn, incident_id))
-    if made is None:
+    incident = await platform.in_thread("reader", lambda conn: shown.load_detail(conn, incident_id))
+    if incident is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
-    if isinstance(made, int):
-        return RedirectResponse(f"./{made}", status_code=308)
-    victims = [shape(schemas.SlowedJob, names.job(one)) for one in made["victims"]]
-    notes = [shape(schemas.IncidentNote, {**one, "author": names.author(one["author"])}) for one in made["notes"]]
-    return answer(shape(schemas.IncidentDetail, made, causes=_causes(made, names), victims=victims, notes=notes))
+    if isinstance(incident, int):
+        return RedirectResponse(f"./{incident}", status_code=308)
+    victims = [build_model(schemas.SlowedJob, names.job(item)) for item in incident["victims"]]
+    notes = [
+        build_model(schemas.IncidentNote, {**item, "author": names.author(item["author"])})
+        for item in incident["notes"]
+    ]
+    return json_response(
+        build_model(
+            schemas.IncidentDetail, incident, causes=_mask_causes(incident, names), victims=victims, notes=notes
+        )
+    )
 
 
-@http.post("/{incident_id}/notes", response_model=schemas.IncidentNote, status_code=201, name="add_incident_note", openapi_extra=requires("user", "tasks"))  # fmt: skip
+@http.post("/{incident_id}/notes", response_model=schemas.IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
 async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
     """Say what was done about an incident."""
-    made = await platform.in_thread(
+    note = await platform.in_thread(
         "writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text)
     )
-    if made is None:
+    if note is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
-    told = answer(shape(schemas.IncidentNote, made))
-    told.status_code = 201
-    return told
+    response = json_response(build_model(schemas.IncidentNote, note))
+    response.status_code = 201
+    return response
 
 
-def head(row: IncidentHead, names: Names) -> schemas.IncidentHead:
+def mask_head(row: IncidentHead, names: Names) -> schemas.IncidentHead:
     """An incident of a list as the caller may see it."""
-    return shape(schemas.IncidentHead, row, causes=_causes(row, names))
+    return build_model(schemas.IncidentHead, row, causes=_mask_causes(row, names))
 
 
-def _causes(row: Mapping[str, Any], names: Names) -> list[schemas.IncidentCause]:
-    return [shape(schemas.IncidentCause, names.job(cause)) for cause in row["causes"]]
+def _mask_causes(row: Mapping[str, Any], names: Names) -> list[schemas.IncidentCause]:
+    return [build_model(schemas.IncidentCause, names.job(cause)) for cause in row["causes"]]
 
 
-def _cell(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else "" if value is None else value

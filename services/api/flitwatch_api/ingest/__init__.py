@@ -1,1 +1,1 @@
-"""What comes in, and what was refused."""
+"""Ingest status: arrivals and refused records."""

@@ -1,4 +1,4 @@
-"""What has arrived by door: the doors' list, the writer's counts and the refused records as one answer."""
+"""Arrivals by source: the list of sources, the writer's counts and the refused records as one answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from fastapi import Request
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.ingest import schemas, shown
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import arrivals as stored
@@ -26,26 +26,26 @@ async def arrivals_of(request: Request, conn: Connection, now: datetime) -> sche
     request : Request    whose caller reads reasons cut of their values unless they may see names
     now : datetime       the end of "the last minutes"
     """
-    came = await stored.arrived(conn, now)
-    refused = await stored.refused(conn, now)
-    machines = await stored.reporting(conn, now)
-    return shape(
+    came = await stored.list_arrivals(conn, now)
+    refused = await stored.list_refusals(conn, now)
+    machines = await stored.list_machine_reports(conn, now)
+    return build_model(
         schemas.Arrivals,
         now=now,
         recent_s=stored.RECENT_S,
-        doors=[_through(request, door, came, refused, machines, now) for door in DOORS],
-        simulated=sum(one.recent for one in came if one.source == TWIN),
-        unknown=sum(one.recent for one in came if one.source != TWIN and door_of(one.source, one.topic) is None),
+        doors=[_door_arrivals(request, door, came, refused, machines, now) for door in DOORS],
+        simulated=sum(item.recent for item in came if item.source == TWIN),
+        unknown=sum(item.recent for item in came if item.source != TWIN and door_of(item.source, item.topic) is None),
         machines=[
             schemas.MachineReport(
-                fabric=one.fabric, simulated=one.simulated, devices=one.devices, reporting=one.reporting
+                fabric=item.fabric, simulated=item.simulated, devices=item.devices, reporting=item.reporting
             )
-            for one in machines
+            for item in machines
         ],
     )
 
 
-def _through(
+def _door_arrivals(
     request: Request,
     door: Door,
     came: list[Arrival],
@@ -53,16 +53,16 @@ def _through(
     machines: list[MachineReport],
     now: datetime,
 ) -> schemas.DoorArrivals:
-    mine = [one for one in came if door_of(one.source, one.topic) == door.key]
-    imported = [one.imported_at for one in machines if not one.simulated] if door.key == _FILES else []
+    mine = [item for item in came if door_of(item.source, item.topic) == door.key]
+    imported = [item.imported_at for item in machines if not item.simulated] if door.key == _FILES else []
     fresh = sum((now - at).total_seconds() < stored.RECENT_S for at in imported)
-    letters = [one._asdict() for one in refused if door_of(kind_of(one.source), one.topic) == door.key]
+    letters = [item._asdict() for item in refused if door_of(kind_of(item.source), item.topic) == door.key]
     fields = asdict(door)
-    return shape(
+    return build_model(
         schemas.DoorArrivals,
         {name: fields[name] for name in ("key", "title", "about", "commands", "needs", "scope")},
-        records=sum(one.records for one in mine) + len(imported),
-        recent=sum(one.recent for one in mine) + fresh,
-        last_at=max([*(one.last_at for one in mine), *imported], default=None),
-        refused=[shape(schemas.DoorRefusal, row) for row in shown.readable(request, letters)],
+        records=sum(item.records for item in mine) + len(imported),
+        recent=sum(item.recent for item in mine) + fresh,
+        last_at=max([*(item.last_at for item in mine), *imported], default=None),
+        refused=[build_model(schemas.DoorRefusal, row) for row in shown.mask_reasons(request, letters)],
     )

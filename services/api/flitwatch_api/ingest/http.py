@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, shape
+from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.ingest import schemas, shown
 from flitwatch_api.ingest.arrivals import arrivals_of
-from flitwatch_api.ingest.lag import topics
+from flitwatch_api.ingest.lag import list_topics
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.ingest import reads
@@ -27,22 +27,22 @@ OCTETS = "application/octet-stream"
 
 @http.get("/status", response_model=schemas.Status)
 async def status(request: Request, platform: ThePlatform, conn: Reader) -> Response:
-    """What comes in, how far behind the writer is, what was refused."""
+    """Report what arrives, how far the writer lags behind, and what was refused."""
     now = datetime.now(UTC)
-    return answer(
+    return json_response(
         {
             "now": now,
-            "topics": shown.topics(request, await topics(conn, platform.log_ends, now)),
-            "schemas": await reads.schemas(conn),
+            "topics": shown.mask_topics(request, await list_topics(conn, platform.log_ends, now)),
+            "schemas": await reads.list_schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),
                 "last_hour": await reads.dead_letters_since(conn, now - timedelta(hours=1)),
                 "recent": shown.dead_letters(request, await reads.dead_letters(conn, LISTED)),
             },
-            "gaps": await reads.gaps(conn, LISTED, now),
+            "gaps": await reads.list_gaps(conn, LISTED, now),
             "gap_total": await reads.gap_total(conn),
             "silent_devices": await reads.silent_devices(conn, now),
-            "silent": await reads.silent(conn, now, LISTED),
+            "silent": await reads.group_silent_devices(conn, now, LISTED),
             "position_age_s": await reads.position_age_s(conn, now),
             "read_only": platform.disk.lack(),
         }
@@ -52,7 +52,7 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
 @http.get("/arrivals", response_model=schemas.Arrivals)
 async def arrivals(request: Request, conn: Reader) -> Response:
     """Every way in, with what has arrived through it and what was refused; "nothing yet" is a null `last_at`."""
-    return answer(await arrivals_of(request, conn, datetime.now(UTC)))
+    return json_response(await arrivals_of(request, conn, datetime.now(UTC)))
 
 
 @http.get("/dead-letters", response_model=schemas.DeadLetterList)
@@ -61,13 +61,13 @@ async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, curso
     rows = await reads.dead_letters(conn, limit + 1, read_page_cursor(cursor))
     items = shown.dead_letters(request, rows[:limit])
     following = make_cursor(items[-1].id) if len(rows) > limit else None
-    return answer(shape(schemas.DeadLetterList, items=items, next_cursor=following))
+    return json_response(build_model(schemas.DeadLetterList, items=items, next_cursor=following))
 
 
 @http.get(
     "/dead-letters/{number}/raw",
     # A refused line of accounting names people.
-    openapi_extra=requires("operator", "names"),
+    openapi_extra=require_access("operator", "names"),
     response_class=Response,
     responses={
         200: {

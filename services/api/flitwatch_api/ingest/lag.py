@@ -1,4 +1,4 @@
-"""How far the writer is behind the log: the log's ends are in the database, or asked of Kafka every few seconds."""
+"""Lag of the writer behind the log: the log's ends are in the database, or requested from Kafka every few seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.ingest import schemas
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import reads as ingest
@@ -45,39 +45,41 @@ class LogEnds:
         if not self._url or not topics:
             return {}
         if time.monotonic() - self._at > FRESH_S and self._asking is None:
-            self._asking = asyncio.create_task(self._ask(list(topics)))
+            self._asking = asyncio.create_task(self._refresh_ends(list(topics)))
         if self._asking is not None:
             await asyncio.wait({self._asking}, timeout=WAIT_S)
         return dict(self._ends) if time.monotonic() - self._at < STALE_S else {}
 
-    async def _ask(self, topics: list[str]) -> None:
+    async def _refresh_ends(self, topics: list[str]) -> None:
         try:
-            self._ends = await asyncio.to_thread(self._read, topics)
+            self._ends = await asyncio.to_thread(self._read_ends, topics)
             self._at = time.monotonic()
         except FlitwatchError as problem:
             log.warning("the log's ends are not known: %s", problem.message)
         finally:
             self._asking = None
 
-    def _read(self, topics: list[str]) -> dict[str, int]:
+    def _read_ends(self, topics: list[str]) -> dict[str, int]:
         with open_log(self._url) as source:
             there = source.topics()
             return {topic: sum(source.end_offsets(topic)) for topic in topics if topic in there}
 
 
-async def topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
+async def list_topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
     """Topics with their lag; null where the log's end is not known."""
-    rows = await ingest.topics(conn, now)
-    known = await ends.get([row["topic"] for row in rows if row["end"] is None])
-    return [_with_lag(row, row["end"] if row["end"] is not None else known.get(row["topic"]), now) for row in rows]
+    rows = await ingest.list_topics(conn, now)
+    end_by_topic = await ends.get([row["topic"] for row in rows if row["end"] is None])
+    return [
+        _with_lag(row, row["end"] if row["end"] is not None else end_by_topic.get(row["topic"]), now) for row in rows
+    ]
 
 
 def _with_lag(row: dict[str, Any], end: int | None, now: datetime) -> schemas.Topic:
     shown = {key: value for key, value in row.items() if key not in ("position", "moved_at", "end")}
     if end is None:
-        return shape(schemas.Topic, shown, lag_records=None, lag_s=None)
+        return build_model(schemas.Topic, shown, lag_records=None, lag_s=None)
     behind = max(0, end - (row["position"] or 0))
     if not behind:
-        return shape(schemas.Topic, shown, lag_records=0, lag_s=0.0)
+        return build_model(schemas.Topic, shown, lag_records=0, lag_s=0.0)
     waited = None if row["moved_at"] is None else max(0.0, (now - row["moved_at"]).total_seconds())
-    return shape(schemas.Topic, shown, lag_records=behind, lag_s=waited)
+    return build_model(schemas.Topic, shown, lag_records=behind, lag_s=waited)

@@ -78,7 +78,7 @@ class DeadLetter(BaseModel):
 
 
 class DeadLetters(BaseModel):
-    """How many there are, and the newest."""
+    """Number of dead letters, and the newest ones."""
 
     total: int
     last_hour: int
@@ -86,7 +86,7 @@ class DeadLetters(BaseModel):
 
 
 class Status(BaseModel):
-    """What comes in."""
+    """Ingest status."""
 
     now: datetime
     topics: list[Topic]
@@ -141,7 +141,7 @@ class MachineReport(BaseModel):
 
 
 class Arrivals(BaseModel):
-    """What has arrived, by door."""
+    """Arrivals by source."""
 
     now: datetime
     recent_s: int

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.ingest import schemas
 from flitwatch_api.names import hides_jobs_from, sees_names
-from flitwatch_api.refusals import CUT, public
+from flitwatch_api.refusals import CUT, redact_record
 from flitwatch_db.ingest.reads import Row
 
 
 def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
     """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
-    return [shape(schemas.DeadLetter, row) for row in readable(request, rows)]
+    return [build_model(schemas.DeadLetter, row) for row in mask_reasons(request, rows)]
 
 
-def topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Topic]:
+def mask_topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Topic]:
     """Topics, with the reason why counters have no place as the caller may read it: it names hosts, which may be a job's."""
-    said = [{"reason": one.unplaced_because, "where": ""} for one in rows]
-    texts = [row["reason"] for row in readable(request, [row for row in said if row["reason"] is not None])]
+    reason_rows = [{"reason": topic.unplaced_because, "where": ""} for topic in rows]
+    texts = [row["reason"] for row in mask_reasons(request, [row for row in reason_rows if row["reason"] is not None])]
     return [
-        one if one.unplaced_because is None else one.model_copy(update={"unplaced_because": texts.pop(0)})
-        for one in rows
+        topic if topic.unplaced_because is None else topic.model_copy(update={"unplaced_because": texts.pop(0)})
+        for topic in rows
     ]
 
 
-def readable(request: Request, rows: list[Row]) -> list[Row]:
+def mask_reasons(request: Request, rows: list[Row]) -> list[Row]:
     """Rows with `reason`, `where` and maybe `source` as the caller may read them; noted in the same way."""
-    cut = [public(row) for row in rows]
+    cut = [redact_record(row) for row in rows]
     if hides_jobs_from(request):
         # Reasons quote what was refused, and places may be jobs.
         return [{**row, "reason": CUT, "where": ""} for row in cut]

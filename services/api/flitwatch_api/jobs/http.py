@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, moment
+from flitwatch_api.answers import json_response, utc_time
 from flitwatch_api.jobs import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import Cluster, CursorText, FabricId, JobId, Limit, Text, Time, at_moment
@@ -20,7 +20,7 @@ from flitwatch_domain.errors import BadRequest
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
 
-def _several(text: str | None) -> list[str]:
+def _split_list(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
@@ -45,9 +45,9 @@ async def jobs(
     """Jobs, newest first unless sorted otherwise."""
     if at is not None and (from_ is not None or to is not None):
         raise BadRequest("`at` and a span exclude one another", advice="Give at, or from and to.")
-    fabric_id = (await fabrics.head(conn, fabric)).fabric_id if fabric else None
+    fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id if fabric else None
     start, end = (at, at) if at is not None else (from_, to)
-    return answer(
+    return json_response(
         await service.list_jobs(
             conn,
             names,
@@ -55,8 +55,8 @@ async def jobs(
             limit,
             cursor,
             fabric_id=fabric_id,
-            users=_several(user),
-            states=[s.upper() for s in _several(state)],
+            users=_split_list(user),
+            states=[s.upper() for s in _split_list(state)],
             name=name or None,
             text=q or None,
             from_=None if start is None else at_moment(start),
@@ -74,7 +74,7 @@ async def job(
     cluster: Cluster = None,
 ) -> Response:
     """One job, its place on the fabric and its neighbours."""
-    return answer(await service.detail(conn, names, platform.job_links, job_id, cluster or None))
+    return json_response(await service.load_job_detail(conn, names, platform.job_links, job_id, cluster or None))
 
 
 @http.get("/fabrics/{fabric}/occupancy", response_model=schemas.Occupancy)
@@ -90,7 +90,7 @@ async def occupancy(
     if at is None and not topology.head.snapshot:
         complete = await platform.topologies.complete_s(conn, topology.head)
         at = None if complete is None else float(complete)
-    shown = None if topology.head.snapshot else moment(at)
-    jobs = await service.holders(conn, names, topology, at)
-    held = await reads.nodes_held(conn, topology.head.fabric_id, shown) if jobs else 0
-    return answer({"at": shown, "nodes_held": held, "jobs": jobs})
+    shown = None if topology.head.snapshot else utc_time(at)
+    jobs = await service.list_holders(conn, names, topology, at)
+    nodes_held = await reads.nodes_held(conn, topology.head.fabric_id, shown) if jobs else 0
+    return json_response({"at": shown, "nodes_held": nodes_held, "jobs": jobs})

@@ -58,9 +58,9 @@ class JobLink:
         """The address for a job; None where the link is of another cluster. Whatever an id holds stays one part of the address."""
         if self.cluster not in (EACH, cluster):
             return None
-        return self.template.format(job_id=_part(job_id), cluster=_part(cluster))
+        return self.template.format(job_id=_quote_part(job_id), cluster=_quote_part(cluster))
 
 
-def _part(text: str) -> str:
+def _quote_part(text: str) -> str:
     # A part of dots alone would lead to the folder above.
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")

@@ -10,7 +10,7 @@ from flitwatch_api.runs.schemas import Run
 
 
 class JobHead(BaseModel):
-    """What every answer about a job says."""
+    """Fields common to every answer about a job."""
 
     job_pk: int
     cluster: str

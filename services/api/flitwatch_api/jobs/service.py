@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs import schemas
 from flitwatch_api.jobs.links import JobLink
@@ -41,8 +41,8 @@ async def list_jobs(
     now, after = datetime.now(UTC), None
     if cursor:
         # "Until now" of a running job is that of the first page, so that the order stays.
-        held, key, number, asked_at = read_cursor(cursor, str, str, int, float)
-        if held != sort or not 0 <= asked_at < 1 << 32:
+        cursor_sort, key, number, asked_at = read_cursor(cursor, str, str, int, float)
+        if cursor_sort != sort or not 0 <= asked_at < 1 << 32:
             raise BadRequest("the cursor belongs to another order", advice="Begin again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
     rows = await reads.list_jobs(
@@ -56,21 +56,21 @@ async def list_jobs(
         **filters,
     )
     more, rows = len(rows) > limit, rows[:limit]
-    places = await reads.places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
+    places = await reads.load_places(conn, [row["job_pk"] for row in rows], filters.get("fabric_id")) if rows else {}
     next_cursor = make_cursor(sort, rows[-1]["sort_key"], rows[-1]["job_pk"], now.timestamp()) if more else None
-    items = [_listed(row, places[row["job_pk"]]) for row in rows]
-    return shape(schemas.JobList, items=items, next_cursor=next_cursor)
+    items = [_list_item(row, places[row["job_pk"]]) for row in rows]
+    return build_model(schemas.JobList, items=items, next_cursor=next_cursor)
 
 
-def _listed(row: reads.Row, place: reads.Row) -> schemas.Job:
+def _list_item(row: reads.Row, place: reads.Row) -> schemas.Job:
     head = {key: value for key, value in row.items() if key not in ("sort_key", "restart", "exit_code")}
     routers = len(place["routers"]) if place["fabric_id"] is not None else None
-    return shape(
+    return build_model(
         schemas.Job, head, groups=place["groups"], fabric_id=place["fabric_id"], routers=routers, runs=place["runs"]
     )
 
 
-async def detail(
+async def load_job_detail(
     conn: Connection, names: Names, links: Sequence[JobLink], job_id: str, cluster: str | None
 ) -> schemas.JobDetail:
     """One job with its place, neighbours, steps and runs; NotFound."""
@@ -82,26 +82,26 @@ async def detail(
             advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
         )
     number = row["job_pk"]
-    place = (await reads.places(conn, [number]))[number]
+    place = (await reads.load_places(conn, [number]))[number]
     fabric_id = place["fabric_id"]
-    planes = await reads.planes(conn, number)
-    near = await reads.neighbours(conn, number, now, MOST_NEIGHBOURS) if planes and row["start"] else []
-    steps = await reads.steps(conn, number)
+    planes = await reads.list_planes(conn, number)
+    near = await reads.list_neighbours(conn, number, now, MOST_NEIGHBOURS) if planes and row["start"] else []
+    steps = await reads.list_steps(conn, number)
     if names.job(row) is not row:
         steps = [names.job(step) for step in steps]
-    return shape(
+    return build_model(
         schemas.JobDetail,
         names.job(row),
         groups=place["groups"],
         fabric_id=fabric_id,
         routers=place["routers"],
         endpoints=planes[0]["endpoints"] if planes else [],
-        planes=[shape(schemas.Plane, plane) for plane in planes],
-        steps=[shape(schemas.JobStep, step) for step in steps],
-        neighbours=[shape(schemas.Neighbour, names.job(other)) for other in near],
+        planes=[build_model(schemas.Plane, plane) for plane in planes],
+        steps=[build_model(schemas.JobStep, step) for step in steps],
+        neighbours=[build_model(schemas.Neighbour, names.job(other)) for other in near],
         runs=[run_item(run, names) for run in await runs.of_job(conn, number)],
         links=[
-            shape(schemas.Link, name=link.name, url=url)
+            build_model(schemas.Link, name=link.name, url=url)
             for link in links
             if (url := link.of(row["job_id"], row["cluster"])) is not None
         ],
@@ -111,17 +111,17 @@ async def detail(
 def run_item(row: runs.Row, names: Names) -> Run:
     """A run as answers show it."""
     shown = {key: value for key, value in row.items() if key != "counter_names"}
-    return shape(Run, shown, exe=names.path(shown["exe"]))
+    return build_model(Run, shown, exe=names.path(shown["exe"]))
 
 
-async def holders(
+async def list_holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
 ) -> list[schemas.JobOnFabric]:
     """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
     if topology.head.snapshot:
-        held = await reads.holding(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
+        rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
     elif at_s is None:
         return []
     else:
-        held = await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
-    return [shape(schemas.JobOnFabric, names.job(row)) for row in held]
+        rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
+    return [build_model(schemas.JobOnFabric, names.job(row)) for row in rows]

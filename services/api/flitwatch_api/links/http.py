@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
-from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
+from flitwatch_api.answers import json_response
+from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
 from flitwatch_api.links import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
@@ -42,9 +42,9 @@ async def hot_links(
 ) -> Response:
     """Links that stall most for what they send, and the jobs that use them with their estimated shares."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await ask(platform, conn, topology, at, window, of_ports=True)
-    wanted = service.LinkFilter(link_class, link, router, src_group, dst_group)
-    return answer(await service.hot_links(platform, conn, names, asked, wanted, limit))
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    link_filter = service.LinkFilter(link_class, link, router, src_group, dst_group)
+    return json_response(await service.hot_links(platform, conn, names, window_query, link_filter, limit))
 
 
 @http.get("/paths", response_model=schemas.JobPaths)
@@ -58,5 +58,5 @@ async def job_paths(
 ) -> Response:
     """Links that a job's traffic is expected to use, with how much."""
     topology = await platform.topologies.get(conn, fabric)
-    asked = await ask(platform, conn, topology, at, window, of_ports=True)
-    return answer(await service.job_paths(platform, conn, asked, job))
+    window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
+    return json_response(await service.job_paths(platform, conn, window_query, job))

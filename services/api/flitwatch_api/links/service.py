@@ -1,4 +1,4 @@
-"""Whose traffic links carry: figures of links joined with jobs' estimated shares."""
+"""Traffic of links by job: figures of links joined with jobs' estimated shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.answers import number, shape
+from flitwatch_api.answers import build_model, finite_or_none
 from flitwatch_api.counters.stalls import WindowQuery, link_columns, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.links import schemas
@@ -20,7 +20,7 @@ from flitwatch_db.fabrics.routes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
-from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, shares
+from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, compute_shares
 
 #: Jobs whose shares are looked for, the largest first.
 MOST_JOBS = 500
@@ -38,7 +38,7 @@ TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
 
 @dataclass(frozen=True)
 class LinkFilter:
-    """Which links are asked for: those of a class, one link, those of a router, or those from a group to a group."""
+    """Filter for links: those of a class, one link, those of a router, or those from a group to a group."""
 
     link_class: str | None = None
     link: int | None = None
@@ -85,7 +85,7 @@ class _Counted:
     one_in: int
 
 
-async def _count(conn: Connection, asked: WindowQuery) -> _Counted:
+async def _count_links(conn: Connection, asked: WindowQuery) -> _Counted:
     topology = asked.topology
     router, port = np.nonzero(topology.network_port)
     one_in = 1
@@ -105,7 +105,7 @@ async def hot_links(
 ) -> schemas.HotLinks:
     """The answer of `/links/hot`."""
     topology = asked.topology
-    counted = await _count(conn, asked)
+    counted = await _count_links(conn, asked)
     keep = wanted.mask(topology, counted.link) & np.isfinite(counted.flits) & np.isfinite(counted.stalls)
     rate = np.divide(counted.stalls, counted.flits, out=np.full(len(counted.link), np.nan), where=counted.flits > 0)
     mean = float(np.nanmean(counted.flits)) if np.isfinite(counted.flits).any() else 0.0
@@ -114,14 +114,14 @@ async def hot_links(
     listed = np.flatnonzero(keep if wanted.link is not None else heard)
     chosen = listed[np.lexsort((counted.link[listed], -np.nan_to_num(rate[listed], nan=-1.0)))][:limit]
     links = counted.link[chosen]
-    jobs, found, reason = await _shares(platform, conn, asked, links, counted)
+    jobs, job_shares, reason = await _estimate_shares(platform, conn, asked, links, counted)
     rows = link_columns(topology, links)
     items = []
     for at, link in enumerate(links.tolist()):
         src, dst = int(rows["src"][at]), int(rows["dst"][at])
-        users = _users(names, jobs, found, at, reason)
+        users = _link_users(names, jobs, job_shares, at, reason)
         items.append(
-            shape(
+            build_model(
                 schemas.HotLink,
                 link=int(link),
                 link_class=str(rows["class"][at]),
@@ -133,21 +133,21 @@ async def hot_links(
                 dst_name=str(topology.fabric.routers.name[dst]),
                 dst_group=int(topology.group[dst]),
                 dst_port=rows["dst_port"][at],
-                flits=number(counted.flits[chosen[at]]),
-                stall_cycles=number(counted.stalls[chosen[at]]),
-                ratio=number(rate[chosen[at]]),
+                flits=finite_or_none(counted.flits[chosen[at]]),
+                stall_cycles=finite_or_none(counted.stalls[chosen[at]]),
+                ratio=finite_or_none(rate[chosen[at]]),
                 jobs=users.listed,
                 jobs_more=users.more,
                 explained=users.explained,
                 cannot_tell=users.cannot_tell,
             )
         )
-    return shape(
+    return build_model(
         schemas.HotLinks,
         asked.head(),
         links_counted=int(keep.sum()),
         items=items,
-        detour=None if found is None else found.detour,
+        detour=None if job_shares is None else job_shares.detour,
         note=asked.note(counted.one_in),
         simulated=topology.head.simulated,
     )
@@ -163,16 +163,16 @@ class _Users:
     cannot_tell: str | None
 
 
-def _users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int, reason: str | None) -> _Users:
-    """Who uses the link at a place of the answer."""
+def _link_users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int, reason: str | None) -> _Users:
+    """Return the jobs that use the link at a position of the answer."""
     if found is None:
         return _Users([], 0, None, reason)
-    share, explained = found.share[at], number(found.explained[at])
+    share, explained = found.share[at], finite_or_none(found.explained[at])
     by_share = [n for n in np.argsort(-np.nan_to_num(share), kind="stable") if share[n] >= LEAST_SHARE]
     if not by_share:
         return _Users([], 0, explained, TOO_LITTLE)
     listed = [
-        shape(
+        build_model(
             schemas.LinkUser,
             names.job({key: jobs[n][key] for key in ("job_pk", "job_id", "user", "name", "nodes")}),
             share=float(share[n]),
@@ -182,7 +182,7 @@ def _users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int,
     return _Users(listed, max(0, len(by_share) - MOST_USERS), explained, None)
 
 
-async def _present(
+async def _load_present_jobs(
     platform: Platform, conn: Connection, asked: WindowQuery
 ) -> tuple[list[traffic.Row], list[JobTraffic], Routes | None, str | None]:
     """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be told."""
@@ -203,19 +203,19 @@ async def _present(
     return rows, jobs, routes, None
 
 
-async def _shares(
+async def _estimate_shares(
     platform: Platform, conn: Connection, asked: WindowQuery, links: NDArray[np.int64], counted: _Counted
 ) -> tuple[list[traffic.Row], Shares | None, str | None]:
-    rows, jobs, routes, reason = await _present(platform, conn, asked)
+    rows, jobs, routes, reason = await _load_present_jobs(platform, conn, asked)
     if routes is None:
         return rows, None, reason
-    carried = _carried(asked.topology, counted)
+    carried = _carried_bytes(asked.topology, counted)
     whole = rows[0]["total"] <= len(rows)
-    found = await asyncio.to_thread(shares, routes, jobs, links, carried, whole)
-    return rows, found, None
+    job_shares = await asyncio.to_thread(compute_shares, routes, jobs, links, carried, whole)
+    return rows, job_shares, None
 
 
-def _carried(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
+def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
     """Bytes by link, NaN where not counted; None where what a count is worth is not known."""
     count_bytes = COUNT_BYTES.get(topology.fabric.technology)
     if count_bytes is None:
@@ -228,7 +228,7 @@ def _carried(topology: Topology, counted: _Counted) -> NDArray[np.float64] | Non
 async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, job_id: str) -> schemas.JobPaths:
     """The answer of `/links/paths`."""
     topology = asked.topology
-    rows, jobs, routes, reason = await _present(platform, conn, asked)
+    rows, jobs, routes, reason = await _load_present_jobs(platform, conn, asked)
     at = next((n for n, row in enumerate(rows) if row["job_id"] == job_id), None)
     links, load = np.empty(0, np.int64), np.empty(0)
     if routes is not None and at is None:
@@ -238,7 +238,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
         )
     if routes is not None and at is not None and asked.window is not None:
         if jobs[at].known:
-            carried = _carried(topology, await _count(conn, asked))
+            carried = _carried_bytes(topology, await _count_links(conn, asked))
             detour = routes.detour([job for job in jobs if job.known], carried)
             links = np.flatnonzero(topology.network)
             load = (await asyncio.to_thread(routes.loads, [jobs[at]], links, detour))[:, 0]
@@ -248,7 +248,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
     used = np.flatnonzero(load > 0)
     order = used[np.argsort(-load[used], kind="stable")][:MOST_PATHS]
     columns = link_columns(topology, links[order])
-    return shape(
+    return build_model(
         schemas.JobPaths,
         asked.head(),
         job_pk=rows[at]["job_pk"] if at is not None else None,

@@ -129,7 +129,7 @@ class LeftOut(BaseModel):
 
 
 class ComparedSet(BaseModel):
-    """What a set holds."""
+    """Contents of a set."""
 
     observations: int
     shared: int = Field(description="Of them in allocations that both sets have: these are compared.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.network_noise.schemas import (
     ComparedFigure,
     ComparedGuideline,
@@ -25,7 +25,7 @@ from flitwatch_api.network_noise.schemas import (
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates.reads import past_jobs
 from flitwatch_db.jobs import network_noise, reads
-from flitwatch_db.jobs.network_sets import RunSetQuestion, gathered
+from flitwatch_db.jobs.network_sets import RunSetQuestion, gather_set
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
 from flitwatch_domain.network_noise.two_sets import compare_sets
@@ -53,8 +53,8 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
     row = await network_noise.of_job(conn, job["job_pk"])
     if row is None:
         why = "The job still runs." if job["end"] is None else "It is computed some minutes after the job's end."
-        nothing = shape(Share, share=None, of_s=None, cannot_tell=why)
-        return shape(
+        nothing = build_model(Share, share=None, of_s=None, cannot_tell=why)
+        return build_model(
             JobNetworkNoise,
             {**head, **dict.fromkeys(("computed_at", "fabric_id", "window_s", "message_dispersion", "noise_s"))},
             verdict="not computed",
@@ -70,7 +70,7 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
         )
     unit = {"latency_us": "µs / request", "waits": row["waits_unit"]}
     figures = [
-        shape(
+        build_model(
             NoiseFigure,
             key=key,
             label=_LABELS[key],
@@ -82,27 +82,29 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
         for key in ("latency_us", "waits")
         if row[key] is not None
     ]
-    return shape(
+    return build_model(
         JobNetworkNoise,
         {**row, **head},
         verdict="cannot tell" if row["noise_s"] is None else "estimated",
         figures=figures,
-        of_runtime=_share(row, row["elapsed_s"], None),
-        of_slowdown=_share(row, *await _slowdown(conn, job["job_pk"], row["elapsed_s"])),
+        of_runtime=_noise_share(row, row["elapsed_s"], None),
+        of_slowdown=_noise_share(row, *await _job_slowdown(conn, job["job_pk"], row["elapsed_s"])),
     )
 
 
-def _share(row: dict[str, Any], of_s: float | None, why: str | None) -> Share:
+def _noise_share(row: dict[str, Any], of_s: float | None, why: str | None) -> Share:
     if row["noise_s"] is None:
-        return shape(Share, share=None, of_s=of_s, cannot_tell=row["unknown"].get("noise_s", "It was not counted."))
+        return build_model(
+            Share, share=None, of_s=of_s, cannot_tell=row["unknown"].get("noise_s", "It was not counted.")
+        )
     if of_s is None:
-        return shape(Share, share=None, of_s=None, cannot_tell=why)
-    return shape(Share, share=min(row["noise_s"] / of_s, 1.0), of_s=of_s, cannot_tell=None)
+        return build_model(Share, share=None, of_s=None, cannot_tell=why)
+    return build_model(Share, share=min(row["noise_s"] / of_s, 1.0), of_s=of_s, cannot_tell=None)
 
 
-async def _slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[float | None, str | None]:
+async def _job_slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[float | None, str | None]:
     """Seconds beyond the median of the closest kind with enough finished jobs; or why there are none."""
-    kin = next((one for one in await past_jobs(conn, job_pk, elapsed_s) if one["jobs"] >= LEAST_JOBS), None)
+    kin = next((kind for kind in await past_jobs(conn, job_pk, elapsed_s) if kind["jobs"] >= LEAST_JOBS), None)
     if kin is None:
         return None, f"Fewer than {LEAST_JOBS} finished jobs are like it: what is usual is not known."
     if elapsed_s < LEAST_SLOWDOWN * kin["p50_s"]:
@@ -112,24 +114,24 @@ async def _slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[fl
 
 def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> NoiseComparison:
     """Two sets compared; `bare`: applications are named without their folders."""
-    sides = [gathered(conn, _wanted(one, bare), MOST_MEMBERS) for one in (asked.first, asked.second)]
-    found = compare_sets(sides[0].observed, sides[1].observed, asked.message_bytes)
+    sides = [gather_set(conn, _make_question(item, bare), MOST_MEMBERS) for item in (asked.first, asked.second)]
+    comparison = compare_sets(sides[0].observed, sides[1].observed, asked.message_bytes)
     first, second = (
-        shape(
+        build_model(
             ComparedSet,
-            observations=found.counted[at],
-            shared=found.shared[at],
-            dispersion=shape(NoiseDispersion, asdict(found.dispersion[at])),
-            left_out=[shape(LeftOut, number=number, why=why) for number, why in side.left_out],
+            observations=comparison.counted[at],
+            shared=comparison.shared[at],
+            dispersion=build_model(NoiseDispersion, asdict(comparison.dispersion[at])),
+            left_out=[build_model(LeftOut, number=number, why=why) for number, why in side.left_out],
         )
         for at, side in enumerate(sides)
     )
-    return shape(
+    return build_model(
         NoiseComparison,
-        verdict=found.verdict,
-        why=found.why,
-        guidelines=[shape(ComparedGuideline, asdict(one)) for one in found.guidelines],
-        figures=[shape(ComparedFigure, asdict(one)) for one in found.figures],
+        verdict=comparison.verdict,
+        why=comparison.why,
+        guidelines=[build_model(ComparedGuideline, asdict(item)) for item in comparison.guidelines],
+        figures=[build_model(ComparedFigure, asdict(item)) for item in comparison.figures],
         first=first,
         second=second,
         message_bytes=asked.message_bytes,
@@ -137,5 +139,5 @@ def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> 
     )
 
 
-def _wanted(one: NoiseSet, bare: bool) -> RunSetQuestion:
+def _make_question(one: NoiseSet, bare: bool) -> RunSetQuestion:
     return RunSetQuestion(one.runs, one.jobs, one.application, one.since, one.until, bare)

@@ -1,1 +1,1 @@
-"""What network noise costs collectives: measured and simulated."""
+"""Cost of network noise to collectives: measured and simulated."""

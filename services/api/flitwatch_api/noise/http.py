@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, shape
+from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.noise import schemas
 from flitwatch_api.parameters import Limit, Text
 from flitwatch_api.platform import Reader
@@ -23,26 +23,29 @@ http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
 
 @http.get("/measured", response_model=schemas.MeasuredList)
 async def measured_noise(conn: Reader, network: Text = None, collective: Text = None, limit: Limit = 1000) -> Response:
-    """What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
-    rows = await reads.measured(conn, limit, network or None, collective or None)
+    """List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
+    rows = await reads.list_measured(conn, limit, network or None, collective or None)
     series = await reads.over_ratios(conn, limit, network or None, collective or None)
     items = [
         {
             **{key: row[key] for key in schemas.Measured.model_fields if key in row},
             **{
-                f"{kind}_box": _box(row[f"{kind}_five"], row[f"{kind}_measurements"]) for kind in ("perturbed", "quiet")
+                f"{kind}_box": _make_box(row[f"{kind}_five"], row[f"{kind}_measurements"])
+                for kind in ("perturbed", "quiet")
             },
         }
         for row in rows
     ]
-    return answer({"items": items, "fits": [fit for one in series if (fit := _fit(one)) is not None]})
+    return json_response(
+        {"items": items, "fits": [fit for series_row in series if (fit := _fit_line(series_row)) is not None]}
+    )
 
 
-def _box(five: list[float] | None, measurements: int | None) -> schemas.NotchedBox | None:
+def _make_box(five: list[float] | None, measurements: int | None) -> schemas.NotchedBox | None:
     return None if not five or not measurements else schemas.NotchedBox(**asdict(notched_box(five, measurements)))
 
 
-def _fit(row: Mapping[str, Any]) -> schemas.Fit | None:
+def _fit_line(row: Mapping[str, Any]) -> schemas.Fit | None:
     line = fitted_line(row["ratios"], row["slowdowns"])
     if line is None:
         return None
@@ -66,15 +69,17 @@ async def simulated_noise(
     tasks: Annotated[int, Query(ge=1, le=50, description="The newest so many tasks that simulated collectives.")] = 10,
 ) -> Response:
     """Slowdowns that tasks simulated, to stand beside the measured ones."""
-    found = await reads.simulated(conn, tasks, sees_tasks_as(request))
-    return answer(shape(schemas.SimulatedList, items=[point for task in found for point in _points(task)]))
+    task_rows = await reads.list_simulated(conn, tasks, sees_tasks_as(request))
+    return json_response(
+        build_model(schemas.SimulatedList, items=[point for task in task_rows for point in _simulated_points(task)])
+    )
 
 
-def _points(task: Mapping[str, Any]) -> Iterator[schemas.SimulatedPoint]:
+def _simulated_points(task: Mapping[str, Any]) -> Iterator[schemas.SimulatedPoint]:
     result = task["result"]
     study = result.get("study")
     for point in result["points"] if study else [result]:
-        yield shape(
+        yield build_model(
             schemas.SimulatedPoint,
             task_id=task["task_id"],
             study=study,

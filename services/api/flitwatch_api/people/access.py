@@ -1,4 +1,4 @@
-"""What an endpoint asks of its caller: declared in the route, enforced by one dependency, told in OpenAPI."""
+"""Requirements of an endpoint on its caller: declared in the route, enforced by one dependency, documented in OpenAPI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.callers import Callers
-from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hides_jobs, refusal
+from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hidden_jobs_error, hides_jobs
 from flitwatch_api.people.visits import Visit
 from flitwatch_domain.access import Caller, Scope
 from flitwatch_domain.errors import Forbidden, Unauthenticated
@@ -24,7 +24,7 @@ ROLE, SCOPE, CHANGES = "x-required-role", "x-required-scope", "x-changes"
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a route asks for.
+    """Requirement of a route.
 
     Attributes
     ----------
@@ -41,22 +41,22 @@ class Requirement:
     changes: bool
 
 
-def requires(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
+def require_access(role: Role, scope: Scope, *, changes: bool | None = None) -> dict[str, Any]:
     """A route's declaration, to be given as `openapi_extra`; unless it says otherwise, it changes something if its method may."""
     return {ROLE: role, SCOPE: scope, CHANGES: changes}
 
 
 def requirement_of(methods: set[str], declared: Mapping[str, Any] | None) -> Requirement:
-    """What a route asks for: as declared; else reading for whoever may view, and changing for operators."""
-    said, safe = declared or {}, methods <= SAFE
-    if ROLE in said:
-        changes = said.get(CHANGES)
-        return Requirement(said[ROLE], said[SCOPE], not safe if changes is None else changes)
+    """Return what a route requires: as declared; else reading for callers who may view, and changing for operators."""
+    declaration, safe = declared or {}, methods <= SAFE
+    if ROLE in declaration:
+        changes = declaration.get(CHANGES)
+        return Requirement(declaration[ROLE], declaration[SCOPE], not safe if changes is None else changes)
     return Requirement("viewer", "read", False) if safe else Requirement("operator", "operate", True)
 
 
 def made_by(request: Request) -> str:
-    """Who asks, to be kept beside what they make; callers without a login by their visit, once they have one."""
+    """Return the author to record with what the caller makes; for callers without a login their visit, once they have one."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         return "nobody"
@@ -64,8 +64,8 @@ def made_by(request: Request) -> str:
     return caller.name if visit is None else visit.author
 
 
-def check(caller: Caller | None, need: Requirement) -> None:
-    """Whether a caller may; people by role, tokens by scope and by the role of their account.
+def check_access(caller: Caller | None, need: Requirement) -> None:
+    """Check that a caller may do this: people by role, tokens by scope and by the role of their account.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def check(caller: Caller | None, need: Requirement) -> None:
     )
 
 
-async def _allowed(request: Request) -> Caller | None:
+async def _allow_caller(request: Request) -> Caller | None:
     callers: Callers = request.app.state.callers
     route: APIRoute = request.scope["route"]
     need = requirement_of(route.methods or set(), route.openapi_extra)
@@ -102,12 +102,12 @@ async def _allowed(request: Request) -> Caller | None:
     request.state.caller, request.state.need = caller, need
     request.state.role = None if caller is None else caller.role
     request.state.user = None if caller is None or caller.via == "anonymous" else caller.name
-    check(caller, need)
+    check_access(caller, need)
     if hides_jobs(request.app.state.platform.settings, caller) and route.name not in WITHOUT_JOBS:
-        raise refusal("this is about jobs")
+        raise hidden_jobs_error("this is about jobs")
     if caller is not None and caller.via == "session" and request.method not in SAFE:
         callers.check_csrf(request)
     return caller
 
 
-allowed = Depends(_allowed)
+allowed = Depends(_allow_caller)

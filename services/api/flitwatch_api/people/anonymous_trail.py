@@ -1,4 +1,4 @@
-"""What callers without a login leave in the audit log: a few entries of each source a minute, and how many more there were."""
+"""Audit entries of callers without a login: a few entries of each source a minute, and the number of further ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from flitwatch_db.people.audit import Entry
-from flitwatch_domain.addresses import network
+from flitwatch_domain.addresses import to_network
 
 #: Entries of one source that are written singly in a minute; the rest are counted, and so is all of further sources.
 SINGLY, SOURCES = 10, 100
@@ -21,7 +21,7 @@ OTHERS = "other sources"
 
 @dataclass
 class _Minute:
-    """What a source did since its minute began."""
+    """Actions of a source since its minute began."""
 
     last: Entry
     since: datetime
@@ -43,7 +43,7 @@ class _Minute:
         """An entry for all that was counted."""
         assert self.until is not None
         span = {"since": self.since.isoformat(), "until": self.until.isoformat()}
-        told = {"times": self.kinds.total(), "actions": dict(self.kinds), "names": list(self.names), **span}
+        details = {"times": self.kinds.total(), "actions": dict(self.kinds), "names": list(self.names), **span}
         return replace(
             self.last,
             actor="nobody",
@@ -52,7 +52,7 @@ class _Minute:
             status=None,
             address=source,
             request_id=None,
-            details=told,
+            details=details,
         )
 
 
@@ -63,8 +63,8 @@ class AnonymousTrail:
         self._minutes: dict[str, _Minute] = {}
 
     def is_single(self, entry: Entry) -> bool:
-        """Whether an entry is to be written; else it is counted."""
-        source = network(entry.address or "")
+        """Return whether an entry is to be written; else it is counted."""
+        source = to_network(entry.address or "")
         if source not in self._minutes and len(self._minutes) >= SOURCES:
             source = OTHERS
         minute = self._minutes.setdefault(source, _Minute(entry, datetime.now(UTC), time.monotonic()))
@@ -77,6 +77,10 @@ class AnonymousTrail:
     def sums(self, everything: bool = False) -> list[Entry]:
         """Entries for what was counted in minutes that are over."""
         now_s = time.monotonic()
-        over = [source for source, one in self._minutes.items() if everything or now_s - one.begun_s >= MINUTE_S]
+        over = [
+            source
+            for source, open_minute in self._minutes.items()
+            if everything or now_s - open_minute.begun_s >= MINUTE_S
+        ]
         ended = [(source, self._minutes.pop(source)) for source in over]
         return [minute.summed(source) for source, minute in ended if minute.kinds]

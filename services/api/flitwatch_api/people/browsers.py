@@ -1,11 +1,11 @@
-"""What a request's browser is known by: its address and its cookies."""
+"""Identity of a request's browser: its address and its cookies."""
 
 from __future__ import annotations
 
 from fastapi import Request
 from fastapi.responses import Response
 
-from flitwatch_domain.addresses import network
+from flitwatch_domain.addresses import to_network
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -20,8 +20,8 @@ def address_of(request: Request) -> str:
 
 
 def network_of(request: Request) -> str:
-    """What stands for a request's address where requests are counted: the /64 of an IPv6 address, which one host has all of."""
-    return network(address_of(request))
+    """Return the key of a request's address in counts of requests: the /64 of an IPv6 address, all of which belongs to one host."""
+    return to_network(address_of(request))
 
 
 def _is_local(request: Request) -> bool:
@@ -34,7 +34,7 @@ def cookie_of(request: Request, kind: str = "session") -> str:
 
 
 def base_of(request: Request, configured: str) -> str:
-    """Where people reach the page: as the site says, else as this one asked for it, by TLS unless on loopback."""
+    """Return the public address of the page: as the site sets it, else as this request named it, with TLS unless on loopback."""
     return configured.rstrip("/") or f"{'http' if _is_local(request) else 'https'}://{request.url.netloc}"
 
 

@@ -31,16 +31,16 @@ class Buckets:
 
     def take(self, key: str, now: float, count: int = 1) -> float:
         """Take one (with `count` 0 only look whether there is one, with -1 give one back); 0, or the seconds until there is one again."""
-        places = self._places(key)
-        left = [min(self.burst, self._left[at] + (now - self._then[at]) * self.per_s) for at in places]
-        most = max(left)
+        places = self._bucket_places(key)
+        tokens = [min(self.burst, self._left[at] + (now - self._then[at]) * self.per_s) for at in places]
+        most = max(tokens)
         wait = 0.0 if most >= 1 else (1 - most) / self.per_s
-        taken = 0 if wait and count > 0 else count
-        for at, held in zip(places, left, strict=True):
-            self._left[at], self._then[at] = min(self.burst, max(0.0, held - taken)), now
+        used_count = 0 if wait and count > 0 else count
+        for at, token_count in zip(places, tokens, strict=True):
+            self._left[at], self._then[at] = min(self.burst, max(0.0, token_count - used_count)), now
         return wait
 
-    def _places(self, key: str) -> list[int]:
+    def _bucket_places(self, key: str) -> list[int]:
         digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=4 * ROWS, key=self._secret).digest()
         drawn = (int.from_bytes(digest[4 * row : 4 * row + 4], "big") for row in range(ROWS))
         return [row * BUCKETS + number % BUCKETS for row, number in enumerate(drawn)]

@@ -29,7 +29,7 @@ class CallerLookup:
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, secret: Secret) -> Caller | None:
-        """Whom a secret stands for now; None: nobody.
+        """Return the caller that a secret identifies now; None: nobody.
 
         Raises
         ------
@@ -41,23 +41,23 @@ class CallerLookup:
         if answer is None:
             answer = self._waiting[secret] = asyncio.get_running_loop().create_future()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._ask())
+            self._task = asyncio.create_task(self._ask_waiting())
         return await asyncio.shield(answer)
 
-    async def _ask(self) -> None:
+    async def _ask_waiting(self) -> None:
         while self._waiting:
-            asked: dict[Secret, asyncio.Future[Caller | None]] = {}
+            batch: dict[Secret, asyncio.Future[Caller | None]] = {}
             try:
                 async with self._asking() as conn:
-                    asked, self._waiting = self._waiting, {}
-                    found = await checks.callers(conn, asked.keys())
+                    batch, self._waiting = self._waiting, {}
+                    callers = await checks.find_callers(conn, batch.keys())
             except Exception as problem:
-                if not asked:
-                    asked, self._waiting = self._waiting, {}
-                for answer in asked.values():
+                if not batch:
+                    batch, self._waiting = self._waiting, {}
+                for answer in batch.values():
                     answer.set_exception(problem)
                     # Whoever asked may have left.
                     answer.exception()
                 continue
-            for secret, answer in asked.items():
-                answer.set_result(found.get(secret))
+            for secret, answer in batch.items():
+                answer.set_result(callers.get(secret))

@@ -41,24 +41,24 @@ CSRF_HEADER = "x-csrf-token"
 
 
 def counted_as(caller: Caller | None, address: str) -> str:
-    """What stands for a caller where requests and streams are counted: the account or token, else the address."""
+    """Return the key of a caller in counts of requests and streams: the account or token, else the address."""
     return caller.number if caller is not None and caller.number else f"address {address}"
 
 
 def csrf_of(secret: str) -> str:
-    """What pages of this site must send beside the cookie: only they can read it."""
+    """Return the token that pages of this site must send with the cookie: only they can read it."""
     return hashlib.sha256(b"csrf:" + secret.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class _Known:
-    """Whom a secret stood for when the database was asked, by the monotonic clock in seconds; None: nobody."""
+    """Caller that a secret identified when the database was asked, by the monotonic clock in seconds; None: nobody."""
 
     caller: Caller | None
     asked_s: float
 
     def is_cached(self, now_s: float) -> bool:
-        """Whether it was good not long ago and has not ended since."""
+        """Return whether the caller was valid recently and has not ended since."""
         ends = None if self.caller is None else self.caller.ends
         return ends is not None and ends > datetime.now(UTC) and now_s - self.asked_s < REMEMBERED_S
 
@@ -108,7 +108,7 @@ class Callers:
         address = network_of(request)
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            caller = await self._believed("token", secret.strip(), address, request if from_memory else None)
+            caller = await self._find_caller("token", secret.strip(), address, request if from_memory else None)
             if caller is None:
                 self.count(None, address)
                 raise Unauthenticated(
@@ -116,36 +116,38 @@ class Callers:
                 )
             return caller
         cookie = request.cookies.get(cookie_of(request))
-        known = await self._believed("session", cookie, address, request if from_memory else None) if cookie else None
-        return known or self.anonymous
+        session_caller = (
+            await self._find_caller("session", cookie, address, request if from_memory else None) if cookie else None
+        )
+        return session_caller or self.anonymous
 
     async def is_still_valid(self, request: Request, caller: Caller | None) -> bool:
-        """Whether a request of a while ago would be the same caller's now, with the same rights; what cannot be told while too many ask is none."""
+        """Return whether an earlier request would have the same caller now, with the same rights; False if too many requests prevent the check."""
         try:
             return await self.of(request) == caller
         except (Unauthenticated, TooMany):
             return False
 
-    async def _believed(
+    async def _find_caller(
         self, via: Literal["session", "token"], secret: str, address: str, memory: Request | None
     ) -> Caller | None:
-        key, now = people.digest(via + secret), time.monotonic()
-        held = self._known.get(key)
-        if held is not None and now - held.asked_s < BELIEVED_S:
-            return held.caller
+        key, now = people.hash_secret(via + secret), time.monotonic()
+        entry = self._known.get(key)
+        if entry is not None and now - entry.asked_s < BELIEVED_S:
+            return entry.caller
         # Beyond its unknown ones an address is still asked about, as often as it may ask at all: the next may be somebody's.
-        if (held is None or held.caller is None) and self._unknown.take(address, now, 0):
+        if (entry is None or entry.caller is None) and self._unknown.take(address, now, 0):
             self.count(None, address)
-        asked: Secret = via, people.digest(secret)
-        if memory is not None and held is not None and held.is_cached(now):
+        lookup_key: Secret = via, people.hash_secret(secret)
+        if memory is not None and entry is not None and entry.is_cached(now):
             try:
-                caller = await self._soon(key, asked)
+                caller = await self._ask_soon(key, lookup_key)
             except (Unavailable, psycopg.OperationalError):
                 memory.state.from_memory = True
-                return held.caller
+                return entry.caller
         else:
-            caller = await self._lookup.of(asked)
-            self._keep(key, caller, now)
+            caller = await self._lookup.of(lookup_key)
+            self._remember_caller(key, caller, now)
         wait = self._unknown.take(address, now) if caller is None else 0.0
         if wait:
             raise TooMany(
@@ -155,14 +157,14 @@ class Callers:
             )
         return caller
 
-    def _keep(self, key: bytes, caller: Caller | None, asked_s: float) -> None:
+    def _remember_caller(self, key: bytes, caller: Caller | None, asked_s: float) -> None:
         self._known.pop(key, None)
         self._known[key] = _Known(caller, asked_s)
         if len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
 
-    async def _soon(self, key: bytes, asked: Secret) -> Caller | None:
-        """What the database says within ASKED_S; Unavailable also where it just did not."""
+    async def _ask_soon(self, key: bytes, asked: Secret) -> Caller | None:
+        """Return what the database says within ASKED_S; Unavailable also if it failed to answer just before."""
         now = time.monotonic()
         if now < self._away_until:
             raise Unavailable("the database does not answer")
@@ -171,7 +173,7 @@ class Callers:
         def keep(done: asyncio.Future[Caller | None]) -> None:
             # Also a late answer counts, for the next request.
             if not done.cancelled() and done.exception() is None:
-                self._keep(key, done.result(), now)
+                self._remember_caller(key, done.result(), now)
 
         asking.add_done_callback(keep)
         done, _ = await asyncio.wait({asking}, timeout=ASKED_S)
@@ -204,7 +206,7 @@ class Callers:
             )
 
     def check_csrf(self, request: Request) -> None:
-        """Whether a change that comes with a cookie comes from this site's own page; Forbidden."""
+        """Check that a change with a cookie comes from this site's own page; Forbidden."""
         secret = request.cookies.get(cookie_of(request), "")
         if not hmac.compare_digest(csrf_of(secret).encode(), request.headers.get(CSRF_HEADER, "").encode()):
             raise Forbidden(

@@ -21,7 +21,7 @@ ALGORITHM = "HS256"
 
 @dataclass(frozen=True)
 class SignedClaims:
-    """What a signed cookie says.
+    """Claims of a signed cookie.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class CookieSigner:
         return jwt.encode({"alg": ALGORITHM}, claims, await self._signing_key(), algorithms=[ALGORITHM])
 
     async def read(self, kind: str, text: str) -> SignedClaims | None:
-        """What a signed text of this kind says; None where this site did not sign it so, or it has ended.
+        """Return the claims of a signed text of this kind; None if this site did not sign it so, or it has expired.
 
         Raises
         ------

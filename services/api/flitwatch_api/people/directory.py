@@ -100,14 +100,16 @@ class Directory:
     def __init__(self, settings: Settings) -> None:
         self.name = settings.ldap_name
         self._settings = settings
-        self._servers = [_server(url) for url in settings.ldap_url]
+        self._servers = [_parse_server(url) for url in settings.ldap_url]
         self._start_tls = settings.ldap_start_tls
         for server in self._servers:
             if not (server.ldaps or self._start_tls or server.host in LOOPBACK or settings.ldap_insecure_network):
-                raise _unset(f"passwords would go to {server.host} in the clear (FLITWATCH_LDAP_START_TLS is off)")
-        self._base = _dn("LDAP_BASE", settings.ldap_base)
-        _filter("LDAP_USER_FILTER", settings.ldap_user_filter, {"name"}, {"name"})
-        self._roles = _roles(settings)
+                raise _settings_error(
+                    f"passwords would go to {server.host} in the clear (FLITWATCH_LDAP_START_TLS is off)"
+                )
+        self._base = _check_dn("LDAP_BASE", settings.ldap_base)
+        _check_filter("LDAP_USER_FILTER", settings.ldap_user_filter, {"name"}, {"name"})
+        self._roles = _read_roles(settings)
         self._password = _bind_password(settings)
         self._tls = self._tls_settings()
         # By what people are looked up, not by the servers' addresses: those change.
@@ -116,7 +118,7 @@ class Directory:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def check(self, name: str, password: str) -> ProviderIdentity | None:
-        """Who somebody is whose name and password the directory takes; None where they are wrong, nobody's, or of a locked person.
+        """Authenticate a user with the directory; None if the name or password is wrong or unknown, or the person is locked.
 
         Raises
         ------
@@ -129,14 +131,14 @@ class Directory:
             async with asyncio.timeout(LOGIN_S):
                 await self._turns.acquire()
         except TimeoutError:
-            raise self._away("it has as many logins as may be at once") from None
+            raise self._unavailable_error("it has as many logins as may be at once") from None
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._check, name, password)
         # A turn is over when its thread is, not when its caller has lost patience.
         work.add_done_callback(self._end_turn)
         try:
             return await asyncio.wait_for(asyncio.shield(work), LOGIN_S)
         except TimeoutError:
-            raise self._away("no answer in time") from None
+            raise self._unavailable_error("no answer in time") from None
 
     async def check_nobody(self) -> None:
         """Take as long as `check` of a wrong password; no name and no password that somebody typed is sent. Unavailable."""
@@ -153,39 +155,43 @@ class Directory:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _check(self, name: str, password: str) -> ProviderIdentity | None:
-        prepared = _prepared(password)
+        prepared = _prepare_password(password)
         try:
-            with self._connection(self._settings.ldap_bind_dn, self._password) as reader:
+            with self._open_connection(self._settings.ldap_bind_dn, self._password) as reader:
                 if not reader.bind(read_server_info=False):
-                    raise self._away(f"it refuses FLITWATCH_LDAP_BIND_DN: {reader.result['description']}")
-                person = self._person(reader, name)
+                    raise self._unavailable_error(f"it refuses FLITWATCH_LDAP_BIND_DN: {reader.result['description']}")
+                person = self._find_person(reader, name)
                 # Of nobody a bind is tried, too, so that the answer comes after as many messages.
                 nobody = f"cn={secrets.token_hex(8)},{self._base}"
-                taken = self._takes(person.dn if person else nobody, prepared or secrets.token_hex(16).encode())
-                return self._identity(reader, person) if person is not None and prepared and taken else None
+                is_accepted = self._accepts_password(
+                    person.dn if person else nobody, prepared or secrets.token_hex(16).encode()
+                )
+                return (
+                    self._identify_person(reader, person) if person is not None and prepared and is_accepted else None
+                )
         except _BROKEN as away:
-            raise self._away(type(away).__name__) from None
+            raise self._unavailable_error(type(away).__name__) from None
 
-    def _person(self, reader: Any, name: str) -> _Entry | None:
-        wanted = [self._settings.ldap_user_attribute, self._settings.ldap_id_attribute]
-        found = self._search(
-            reader, self._base, self._settings.ldap_user_filter.format(name=escape_filter_chars(name)), wanted, 2
+    def _find_person(self, reader: Any, name: str) -> _Entry | None:
+        attributes = [self._settings.ldap_user_attribute, self._settings.ldap_id_attribute]
+        entries = self._search_entries(
+            reader, self._base, self._settings.ldap_user_filter.format(name=escape_filter_chars(name)), attributes, 2
         )
-        if len(found) > 1:
+        if len(entries) > 1:
             log.warning("FLITWATCH_LDAP_USER_FILTER finds several people by one name; nobody is let in by it")
-        return found[0] if len(found) == 1 else None
+        return entries[0] if len(entries) == 1 else None
 
-    def _takes(self, dn: str, password: bytes) -> bool:
-        """Whether the directory takes a password; a policy's "must be changed first" is no."""
-        with self._connection(dn, password) as own:
+    def _accepts_password(self, dn: str, password: bytes) -> bool:
+        """Return whether the directory accepts a password; a policy's "must be changed first" is a refusal."""
+        with self._open_connection(dn, password) as own:
             if own.bind(read_server_info=False, controls=[(_POLICY, False, None)]):
-                said = (own.result.get("controls") or {}).get(_POLICY, {}).get("value")
-                return _policy_error(bytes(said or b"")) not in _POLICY_ERRORS
+                policy_value = (own.result.get("controls") or {}).get(_POLICY, {}).get("value")
+                return _policy_error(bytes(policy_value or b"")) not in _POLICY_ERRORS
             if own.result["result"] in _REFUSED:
                 return False
-            raise self._away(f"a login ended with {own.result['description']}")
+            raise self._unavailable_error(f"a login ended with {own.result['description']}")
 
-    def _identity(self, reader: Any, person: _Entry) -> ProviderIdentity:
+    def _identify_person(self, reader: Any, person: _Entry) -> ProviderIdentity:
         subject, name = person.one(self._settings.ldap_id_attribute), person.one(self._settings.ldap_user_attribute)
         if not subject or not name:
             lacking = "LDAP_USER_ATTRIBUTE" if subject else "LDAP_ID_ATTRIBUTE"
@@ -195,36 +201,38 @@ class Directory:
                 advice=f"An admin of this site can set FLITWATCH_{lacking}, or have the directory's administrators show it.",
             )
         called = name.decode("utf-8", "replace")
-        return ProviderIdentity(self.issuer, _text(subject), called, self._role(reader, person, called))
+        return ProviderIdentity(self.issuer, _format_id(subject), called, self._find_role(reader, person, called))
 
-    def _role(self, reader: Any, person: _Entry, name: str) -> str | None:
+    def _find_role(self, reader: Any, person: _Entry, name: str) -> str | None:
         if not self._roles:
             return None
-        wanted = self._settings.ldap_group_filter.format(
+        group_filter = self._settings.ldap_group_filter.format(
             dn=escape_filter_chars(person.dn), name=escape_filter_chars(name)
         )
         attribute = self._settings.ldap_group_attribute
-        groups = self._search(reader, self._settings.ldap_group_base, wanted, [attribute], MOST_GROUPS)
+        groups = self._search_entries(reader, self._settings.ldap_group_base, group_filter, [attribute], MOST_GROUPS)
         return self._roles.of(
             value.decode("utf-8", "replace")
             for group in groups
             for value in group.attributes.get(attribute.lower(), [])
         )
 
-    def _search(self, reader: Any, base: str, wanted: str, attributes: list[str], most: int) -> list[_Entry]:
+    def _search_entries(self, reader: Any, base: str, wanted: str, attributes: list[str], most: int) -> list[_Entry]:
         reader.search(base, wanted, attributes=attributes, size_limit=most, time_limit=ANSWER_S)
-        said = reader.result["result"]
+        result_code = reader.result["result"]
         # Two are enough to know that there are several.
-        if said != results.RESULT_SUCCESS and not (said == results.RESULT_SIZE_LIMIT_EXCEEDED and most == 2):
-            raise self._away(f"a search ended with {reader.result['description']}")
+        if result_code != results.RESULT_SUCCESS and not (
+            result_code == results.RESULT_SIZE_LIMIT_EXCEEDED and most == 2
+        ):
+            raise self._unavailable_error(f"a search ended with {reader.result['description']}")
         return [
-            _Entry(one["dn"], {name.lower(): values for name, values in one["raw_attributes"].items()})
-            for one in reader.response
-            if one["type"] == "searchResEntry"
+            _Entry(item["dn"], {name.lower(): values for name, values in item["raw_attributes"].items()})
+            for item in reader.response
+            if item["type"] == "searchResEntry"
         ]
 
     @contextmanager
-    def _connection(self, dn: str, password: bytes | None) -> Iterator[Any]:
+    def _open_connection(self, dn: str, password: bytes | None) -> Iterator[Any]:
         """An open connection, not yet bound, to the first server that answers; one of `_BROKEN`."""
         for number, server in enumerate(self._servers):
             conn = ldap3.Connection(
@@ -250,7 +258,7 @@ class Directory:
                 if self._start_tls and not server.ldaps and not conn.start_tls(read_server_info=False):
                     raise exceptions.LDAPStartTLSError("no TLS")
             except _BROKEN as away:
-                _drop(conn)
+                _close_connection(conn)
                 log.warning("LDAP server %s: %s: %s", server.host, type(away).__name__, away)
                 if number == len(self._servers) - 1:
                     raise
@@ -259,7 +267,7 @@ class Directory:
         try:
             yield conn
         finally:
-            _drop(conn)
+            _close_connection(conn)
 
     def _tls_settings(self) -> dict[str, Any]:
         path = self._settings.ldap_ca
@@ -267,13 +275,13 @@ class Directory:
             try:
                 ssl.create_default_context(cafile=str(path))
             except (OSError, ssl.SSLError):
-                raise _unset(f"FLITWATCH_LDAP_CA holds no certificates that can be read: {path}") from None
+                raise _settings_error(f"FLITWATCH_LDAP_CA holds no certificates that can be read: {path}") from None
         return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
 
     def _tls_of(self, server: _Server) -> Any:
         return ldap3.Tls(**self._tls, sni=server.host)
 
-    def _away(self, why: str) -> Unavailable:
+    def _unavailable_error(self, why: str) -> Unavailable:
         log.warning("the LDAP directory cannot check a login: %s", why)
         return Unavailable(
             f"no account of this site has this name and password, and {self.name} does not answer as it should",
@@ -286,12 +294,12 @@ def directory_of(settings: Settings) -> Directory | None:
     return Directory(settings) if settings.ldap_url else None
 
 
-def _drop(conn: Any) -> None:
+def _close_connection(conn: Any) -> None:
     with suppress(*_BROKEN):
         conn.unbind()
 
 
-def _prepared(password: str) -> bytes | None:
+def _prepare_password(password: str) -> bytes | None:
     """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
 
     An empty one would log in as nobody, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
@@ -316,32 +324,34 @@ def _policy_error(value: bytes) -> int | None:
     return None
 
 
-def _text(value: bytes) -> str:
+def _format_id(value: bytes) -> str:
     """A value of an id as text: in hexadecimal where it is none (objectGUID)."""
     return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
 
 
-def _server(url: str) -> _Server:
+def _parse_server(url: str) -> _Server:
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu") from None
+        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu") from None
     if parts.scheme not in ("ldap", "ldaps") or not parts.hostname or parts.path not in ("", "/") or parts.username:
-        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu")
+        raise _settings_error(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu")
     return _Server(parts.hostname, port or (636 if parts.scheme == "ldaps" else 389), parts.scheme == "ldaps")
 
 
-def _dn(setting: str, text: str) -> str:
+def _check_dn(setting: str, text: str) -> str:
     try:
         if not text or not parse_dn(text):
             raise ValueError(text)
     except (exceptions.LDAPExceptionError, ValueError):
-        raise _unset(f"FLITWATCH_{setting} is no name of an entry such as ou=people,dc=example,dc=edu") from None
+        raise _settings_error(
+            f"FLITWATCH_{setting} is no name of an entry such as ou=people,dc=example,dc=edu"
+        ) from None
     return text
 
 
-def _filter(setting: str, text: str, known: set[str], needed: set[str]) -> None:
+def _check_filter(setting: str, text: str, known: set[str], needed: set[str]) -> None:
     try:
         named = [name for _, name, spec, how in Formatter().parse(text) if name is not None and not spec and not how]
         fields = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
@@ -350,40 +360,42 @@ def _filter(setting: str, text: str, known: set[str], needed: set[str]) -> None:
     except (exceptions.LDAPExceptionError, ValueError, LookupError):
         fits = False
     if not fits:
-        raise _unset(f"FLITWATCH_{setting} is no filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}")
+        raise _settings_error(
+            f"FLITWATCH_{setting} is no filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}"
+        )
 
 
-def _roles(settings: Settings) -> RoleMap:
+def _read_roles(settings: Settings) -> RoleMap:
     try:
         roles = RoleMap(settings.ldap_roles)
     except ValueError:
-        raise _unset(
+        raise _settings_error(
             f"FLITWATCH_LDAP_ROLES is not like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}"
         ) from None
     if bool(roles) != bool(settings.ldap_group_base):
-        raise _unset("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES need each other")
+        raise _settings_error("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES need each other")
     if roles:
-        _dn("LDAP_GROUP_BASE", settings.ldap_group_base)
-        _filter("LDAP_GROUP_FILTER", settings.ldap_group_filter, {"dn", "name"}, set())
+        _check_dn("LDAP_GROUP_BASE", settings.ldap_group_base)
+        _check_filter("LDAP_GROUP_FILTER", settings.ldap_group_filter, {"dn", "name"}, set())
     return roles
 
 
 def _bind_password(settings: Settings) -> bytes | None:
     path = settings.ldap_bind_password_file
     if bool(settings.ldap_bind_dn) != (path is not None):
-        raise _unset("FLITWATCH_LDAP_BIND_DN and FLITWATCH_LDAP_BIND_PASSWORD_FILE need each other")
+        raise _settings_error("FLITWATCH_LDAP_BIND_DN and FLITWATCH_LDAP_BIND_PASSWORD_FILE need each other")
     if path is None:
         return None
-    _dn("LDAP_BIND_DN", settings.ldap_bind_dn)
+    _check_dn("LDAP_BIND_DN", settings.ldap_bind_dn)
     try:
         password = path.read_text().rstrip("\r\n")
     except (OSError, UnicodeDecodeError):
-        raise _unset(f"the password of FLITWATCH_LDAP_BIND_DN cannot be read from {path}") from None
-    prepared = _prepared(password)
+        raise _settings_error(f"the password of FLITWATCH_LDAP_BIND_DN cannot be read from {path}") from None
+    prepared = _prepare_password(password)
     if prepared is None:
-        raise _unset(f"there is no password in {path}")
+        raise _settings_error(f"there is no password in {path}")
     return prepared
 
 
-def _unset(what: str) -> Unavailable:
+def _settings_error(what: str) -> Unavailable:
     return Unavailable(f"logins by LDAP cannot work: {what}", advice="docs/accounts.md lists the settings.")

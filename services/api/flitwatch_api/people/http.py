@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, shape
+from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people import schemas
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import require_access
 from flitwatch_api.people.browsers import cookie_of, network_of, set_cookie
 from flitwatch_api.people.callers import Callers, csrf_of
 from flitwatch_api.people.directory import DIRECTORY, Directory
@@ -30,14 +30,14 @@ AccountName = Annotated[str, Path(min_length=1, max_length=200, description="The
 _CONFLICT: dict[int | str, dict[str, Any]] = {409: RESPONSES[404] | {"description": "It exists, or is the last admin."}}
 
 
-def _callers(request: Request) -> Callers:
+def _callers_of(request: Request) -> Callers:
     callers: Callers = request.app.state.callers
     return callers
 
 
-def _session(request: Request, caller: Caller | None, secret: str | None) -> schemas.Session:
+def _describe_session(request: Request, caller: Caller | None, secret: str | None) -> schemas.Session:
     by_session = caller is not None and caller.via == "session"
-    return shape(
+    return build_model(
         schemas.Session,
         user=None if caller is None or caller.via == "anonymous" else caller.name,
         role=None if caller is None else caller.role,
@@ -50,36 +50,38 @@ def _session(request: Request, caller: Caller | None, secret: str | None) -> sch
     )
 
 
-@http.get("/session", response_model=schemas.Session, name="session", openapi_extra=requires("anyone", "read"))
+@http.get("/session", response_model=schemas.Session, name="session", openapi_extra=require_access("anyone", "read"))
 async def session(request: Request) -> Response:
-    """Who the caller is."""
-    return answer(_session(request, request.state.caller, request.cookies.get(cookie_of(request))), "no-store")
+    """Return the caller's account, role and scopes."""
+    return json_response(
+        _describe_session(request, request.state.caller, request.cookies.get(cookie_of(request))), "no-store"
+    )
 
 
-@http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=requires("anyone", "read"))
+@http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=require_access("anyone", "read"))
 async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
     """Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
-    callers = _callers(request)
+    callers = _callers_of(request)
     request.state.named = login.name
-    address, known = network_of(request), await _known(request, login.name)
-    callers.login_limiter.take(login.name, address, known)
-    threads = platform.passwords if known is None else platform.known_passwords
+    address, known_browser = network_of(request), await _find_known_browser(request, login.name)
+    callers.login_limiter.take(login.name, address, known_browser)
+    threads = platform.passwords if known_browser is None else platform.known_passwords
     try:
         secret, _ = await platform.in_thread(
             "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value()), threads
         )
     except TooMany:
         # Nothing was tried.
-        callers.login_limiter.give_back(login.name, address, known)
+        callers.login_limiter.give_back(login.name, address, known_browser)
         raise
     except Unauthenticated as wrong:
         secret = await _directory_session(request, platform, login, wrong)
-    callers.login_limiter.give_back(login.name, address, known)
+    callers.login_limiter.give_back(login.name, address, known_browser)
     caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
-    made = answer(_session(request, caller, secret), "no-store")
-    set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
-    set_cookie(request, made, await callers.cookies.sign(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
-    return made
+    response = json_response(_describe_session(request, caller, secret), "no-store")
+    set_cookie(request, response, secret, int(people.SESSION.total_seconds()))
+    set_cookie(request, response, await callers.cookies.sign(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
+    return response
 
 
 async def _directory_session(request: Request, platform: Platform, login: schemas.Login, wrong: Unauthenticated) -> str:
@@ -102,50 +104,50 @@ async def _directory_session(request: Request, platform: Platform, login: schema
         return name, people.begin_session(conn, number)[0]
 
     request.state.named, secret = await platform.in_thread("gate", begin)
-    _callers(request).forget()
+    _callers_of(request).forget()
     return secret
 
 
-async def _known(request: Request, name: str) -> str | None:
+async def _find_known_browser(request: Request, name: str) -> str | None:
     """Stands for the browser if somebody logged in with it by this name before; None where nobody did."""
-    sealed = await _callers(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
+    sealed = await _callers_of(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
 
-@http.delete("/session", status_code=204, name="log_out", openapi_extra=requires("anyone", "read"))
+@http.delete("/session", status_code=204, name="log_out", openapi_extra=require_access("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
     """End the session."""
     secret = request.cookies.get(cookie_of(request))
     if secret and request.state.caller is not None and request.state.caller.via == "session":
         await platform.in_thread("gate", lambda conn: people.end_session(conn, secret))
-        _callers(request).forget()
-    made = Response(status_code=204, headers={"Cache-Control": "no-store"})
-    set_cookie(request, made, "", 0)
-    return made
+        _callers_of(request).forget()
+    response = Response(status_code=204, headers={"Cache-Control": "no-store"})
+    set_cookie(request, response, "", 0)
+    return response
 
 
-@http.put("/session/password", status_code=204, name="own_password", openapi_extra=requires("viewer", "read"))
+@http.put("/session/password", status_code=204, name="own_password", openapi_extra=require_access("viewer", "read"))
 async def own_password(request: Request, platform: ThePlatform, asked: schemas.NewPassword) -> Response:
     """Another password for one's own account; all its sessions end."""
     caller = request.state.caller
     if caller.via != "session":
         raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
     # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
-    _callers(request).login_limiter.take(caller.name, network_of(request), f"session {caller.number}")
+    _callers_of(request).login_limiter.take(caller.name, network_of(request), f"session {caller.number}")
 
     def change(conn: Any) -> None:
         people.log_in(conn, caller.name, asked.password.get_secret_value())
         people.set_password(conn, caller.name, asked.new.get_secret_value())
 
     await platform.in_thread("gate", change, platform.known_passwords)
-    _callers(request).forget()
+    _callers_of(request).forget()
     return Response(status_code=204)
 
 
-@http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=requires("admin", "admin"))
+@http.get("/users", response_model=schemas.AccountList, name="users", openapi_extra=require_access("admin", "admin"))
 async def users(platform: ThePlatform) -> Response:
     """All accounts."""
-    return answer({"items": await platform.in_thread("gate", people.accounts)}, "no-store")
+    return json_response({"items": await platform.in_thread("gate", people.list_accounts)}, "no-store")
 
 
 @http.post(
@@ -154,7 +156,7 @@ async def users(platform: ThePlatform) -> Response:
     status_code=201,
     name="add_user",
     responses=_CONFLICT,
-    openapi_extra=requires("admin", "admin"),
+    openapi_extra=require_access("admin", "admin"),
 )
 async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAccount) -> Response:
     """Make an account."""
@@ -162,12 +164,12 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
     request.state.audit = {"name": new.name, "role": new.role}
 
     def add(conn: people.Conn) -> schemas.AccountList:
-        people.add(conn, new.name, new.role, password)
-        return _account(conn, new.name)
+        people.add_account(conn, new.name, new.role, password)
+        return _load_account(conn, new.name)
 
-    made = answer(await platform.in_thread("gate", add, platform.known_passwords), "no-store")
-    made.status_code = 201
-    return made
+    response = json_response(await platform.in_thread("gate", add, platform.known_passwords), "no-store")
+    response.status_code = 201
+    return response
 
 
 @http.patch(
@@ -175,7 +177,7 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
     response_model=schemas.AccountList,
     name="change_user",
     responses=_CONFLICT,
-    openapi_extra=requires("admin", "admin"),
+    openapi_extra=require_access("admin", "admin"),
 )
 async def change_user(request: Request, platform: ThePlatform, name: AccountName, change: schemas.Change) -> Response:
     """Give an account another role or password, or switch it off or on; its sessions end."""
@@ -186,20 +188,20 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
     }
 
     def work(conn: people.Conn) -> schemas.AccountList:
-        people.change(conn, name, role=change.role, disabled=change.disabled)
+        people.change_account(conn, name, role=change.role, disabled=change.disabled)
         if change.password is not None:
             people.set_password(conn, name, change.password.get_secret_value())
-        return _account(conn, name)
+        return _load_account(conn, name)
 
     changed = await platform.in_thread("gate", work, platform.known_passwords)
-    _callers(request).forget()
-    return answer(changed, "no-store")
+    _callers_of(request).forget()
+    return json_response(changed, "no-store")
 
 
-def _account(conn: people.Conn, name: str) -> schemas.AccountList:
+def _load_account(conn: people.Conn, name: str) -> schemas.AccountList:
     """One account, as the list of accounts shows it."""
-    items = [shape(schemas.Account, row) for row in people.accounts(conn) if row["name"] == name]
-    return shape(schemas.AccountList, items=items)
+    items = [build_model(schemas.Account, row) for row in people.list_accounts(conn) if row["name"] == name]
+    return build_model(schemas.AccountList, items=items)
 
 
 def _may_make(request: Request) -> None:
@@ -212,19 +214,21 @@ def _may_make(request: Request) -> None:
         )
 
 
-def _whose(request: Request) -> str | None:
-    """Whose tokens a caller may handle: None for admins, everybody's."""
+def _token_owner(request: Request) -> str | None:
+    """Return the account whose tokens a caller may handle; None: all accounts, for admins."""
     caller: Caller = request.state.caller
     if caller.via == "anonymous":
         raise Unauthenticated("tokens belong to accounts", advice="Log in at /login.")
     return None if "admin" in caller.scopes else caller.name
 
 
-@http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=requires("viewer", "read"))
+@http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=require_access("viewer", "read"))
 async def tokens(request: Request, platform: ThePlatform) -> Response:
     """The caller's tokens; an admin's answer has everybody's."""
-    whose = _whose(request)
-    return answer({"items": await platform.in_thread("gate", lambda conn: people.tokens(conn, whose))}, "no-store")
+    whose = _token_owner(request)
+    return json_response(
+        {"items": await platform.in_thread("gate", lambda conn: people.list_tokens(conn, whose))}, "no-store"
+    )
 
 
 @http.post(
@@ -232,11 +236,11 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
     response_model=schemas.CreatedToken,
     status_code=201,
     name="add_token",
-    openapi_extra=requires("viewer", "read"),
+    openapi_extra=require_access("viewer", "read"),
 )
 async def add_token(request: Request, platform: ThePlatform, new: schemas.NewToken) -> Response:
     """Make a token, in a session or as an admin; its secret is shown this once."""
-    caller, whose = request.state.caller, _whose(request)
+    caller, whose = request.state.caller, _token_owner(request)
     name = new.account or caller.name
     if name != caller.name and whose is not None:
         raise Forbidden("tokens of others are made by admins", advice="Leave `account` out.")
@@ -247,30 +251,30 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
     number, secret, expires = await platform.in_thread(
         "gate", lambda conn: people.add_token(conn, name, new.label, new.scopes, new.days)
     )
-    made = answer({"token_id": number, "secret": secret, "expires": expires}, "no-store")
-    made.status_code = 201
-    return made
+    response = json_response({"token_id": number, "secret": secret, "expires": expires}, "no-store")
+    response.status_code = 201
+    return response
 
 
-@http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=requires("viewer", "read"))
+@http.delete("/tokens/{token_id}", status_code=204, name="revoke_token", openapi_extra=require_access("viewer", "read"))
 async def revoke_token(request: Request, platform: ThePlatform, token_id: Id) -> Response:
     """Revoke a token, in a session or as an admin; a token may revoke itself."""
-    whose = _whose(request)
+    whose = _token_owner(request)
     if request.state.caller.number != f"token {token_id}":
         _may_make(request)
-    await platform.in_thread("gate", lambda conn: people.revoke(conn, token_id, whose))
-    _callers(request).forget()
+    await platform.in_thread("gate", lambda conn: people.revoke_token(conn, token_id, whose))
+    _callers_of(request).forget()
     return Response(status_code=204)
 
 
-@http.get("/audit", response_model=schemas.AuditList, name="audit", openapi_extra=requires("admin", "admin"))
+@http.get("/audit", response_model=schemas.AuditList, name="audit", openapi_extra=require_access("admin", "admin"))
 async def audit(
     request: Request, platform: ThePlatform, actor: Text = None, limit: Limit = 100, cursor: CursorText = None
 ) -> Response:
-    """What was changed and whose names were seen, the newest first."""
+    """List what was changed and whose names were seen, the newest first."""
     before = read_page_cursor(cursor)
     request.state.saw_names = True
     rows = await platform.in_thread("gate", lambda conn: trail.list_entries(conn, limit + 1, before, actor or None))
     items = rows[:limit]
     following = make_cursor(items[-1]["audit_id"]) if len(rows) > limit else None
-    return answer({"items": items, "next_cursor": following}, "no-store")
+    return json_response({"items": items, "next_cursor": following}, "no-store")

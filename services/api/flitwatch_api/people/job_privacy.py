@@ -1,4 +1,4 @@
-"""What is answered below scope `names` on a site that hides jobs there (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
+"""Answers below scope `names` on a site that hides jobs there (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
 
 Ids, times and nodes of jobs can be joined with a scheduler's public listings, which names whoever a pseudonym stands for. Hiding them in some answers would leave
 the rest to be joined, so operations are refused unless they are listed here: a new one is hidden until somebody has looked at it.
@@ -37,11 +37,11 @@ HITS_OF_PEOPLE = frozenset({"job", "user", "incident"})
 
 
 def hides_jobs(settings: Settings, caller: Caller | None) -> bool:
-    """Whether this site hides jobs from a caller."""
+    """Return whether this site hides jobs from a caller."""
     return settings.api_jobs_below_names == "hidden" and (caller is None or "names" not in caller.scopes)
 
 
-def refusal(what: str) -> Forbidden:
+def hidden_jobs_error(what: str) -> Forbidden:
     """The refusal of what would show jobs."""
     return Forbidden(
         f"this site shows jobs only with scope names, and {what}", advice="Log in as an operator, or ask one."

@@ -1,4 +1,4 @@
-"""How often one may try to log in: whoever guesses waits, and nobody is kept out by somebody else's guesses."""
+"""Limits on attempts to log in: a guesser must wait, and another person's guesses lock nobody out."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class LoginLimiter:
         self._addresses = Buckets(1 / ADDRESS_EVERY_S, ADDRESS_BURST)
         self._known = Buckets(1 / KNOWN_EVERY_S, KNOWN_BURST)
 
-    def _of(self, name: str, address: str, known: str | None) -> list[tuple[Buckets, str]]:
+    def _select_buckets(self, name: str, address: str, known: str | None) -> list[tuple[Buckets, str]]:
         if known is not None:
             return [(self._known, known)]
         # A directory takes Ann, ANN and ann for one person: they have one limit. Names hold no line break.
-        one = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        return [(self._pairs, f"{one}\n{address}"), (self._names, one), (self._addresses, address)]
+        folded_name = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        return [(self._pairs, f"{folded_name}\n{address}"), (self._names, folded_name), (self._addresses, address)]
 
     def take(self, name: str, address: str, known: str | None = None) -> None:
         """Count an attempt.
@@ -48,7 +48,7 @@ class LoginLimiter:
         TooMany
             It is not made, and uses up nothing: a refused attempt must not keep others out.
         """
-        now, counted = time.monotonic(), self._of(name, address, known)
+        now, counted = time.monotonic(), self._select_buckets(name, address, known)
         wait = max(buckets.take(key, now, 0) for buckets, key in counted)
         if wait:
             raise TooMany("too many attempts to log in", advice="Wait a little.", retry_after_s=max(1, math.ceil(wait)))
@@ -58,5 +58,5 @@ class LoginLimiter:
     def give_back(self, name: str, address: str, known: str | None = None) -> None:
         """The attempt was right."""
         now = time.monotonic()
-        for buckets, key in self._of(name, address, known):
+        for buckets, key in self._select_buckets(name, address, known):
             buckets.take(key, now, -1)

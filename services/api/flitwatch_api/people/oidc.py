@@ -22,7 +22,7 @@ from authlib.deprecate import AuthlibDeprecationWarning
 from joserfc.errors import JoseError
 
 from flitwatch_api.people.browsers import LOOPBACK
-from flitwatch_api.people.roles import Roles, inside
+from flitwatch_api.people.roles import Roles, find_claim
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import FlitwatchError, Forbidden, Unauthenticated, Unavailable
 
@@ -68,26 +68,26 @@ class SignOnAttempt:
         """An attempt that nobody can guess."""
         return cls(secrets.token_urlsafe(32))
 
-    def _part(self, kind: str) -> str:
+    def _derive_part(self, kind: str) -> str:
         return hashlib.sha256(f"{kind}:{self.secret}".encode()).hexdigest()
 
     @property
     def state(self) -> str:
         """Binds the way back to the browser that left."""
-        return self._part("state")
+        return self._derive_part("state")
 
     @property
     def nonce(self) -> str:
         """Binds the proof to this attempt."""
-        return self._part("nonce")
+        return self._derive_part("nonce")
 
     @property
     def verifier(self) -> str:
         """PKCE's code verifier (RFC 7636): makes the code useless to whoever else sees it."""
-        return self._part("verifier")
+        return self._derive_part("verifier")
 
     def check(self, state: str) -> None:
-        """Whether an answer belongs to this attempt; Unauthenticated."""
+        """Check that an answer belongs to this attempt; Unauthenticated."""
         if not self.secret or not hmac.compare_digest(self.state.encode(), state.encode()):
             raise Unauthenticated(
                 f"this login was not begun in this browser, or took longer than {ATTEMPT_S // 60} minutes",
@@ -126,31 +126,31 @@ class Provider:
         self._app: StarletteOAuth2App | None = None
         self._until = 0.0
         if not self._client_id:
-            raise _unset("FLITWATCH_OIDC_CLIENT_ID is not set")
+            raise _settings_error("FLITWATCH_OIDC_CLIENT_ID is not set")
         if not _is_safe(self.issuer):
-            raise _unset("FLITWATCH_OIDC_ISSUER is no https address")
+            raise _settings_error("FLITWATCH_OIDC_ISSUER is no https address")
         if "openid" not in self._scopes.split():
-            raise _unset("FLITWATCH_OIDC_SCOPES lacks openid")
-        self._secret = _secret(settings)
+            raise _settings_error("FLITWATCH_OIDC_SCOPES lacks openid")
+        self._secret = _read_secret(settings)
 
     async def authorization_url(self, attempt: SignOnAttempt, back: str) -> str:
         """The address at the provider that a browser goes to; it comes back to `back`. Unavailable."""
-        app = await self._discovered()
-        asked = await app.create_authorization_url(
+        app = await self._discover_app()
+        authorization = await app.create_authorization_url(
             back, state=attempt.state, nonce=attempt.nonce, code_verifier=attempt.verifier
         )
-        return str(asked["url"])
+        return str(authorization["url"])
 
     async def log_out(self, back: str) -> str | None:
         """The address at the provider that ends the session there and leads to `back`; None where there is none. Unavailable."""
-        app = await self._discovered()
+        app = await self._discover_app()
         if not app.server_metadata.get("end_session_endpoint"):
             return None
-        asked = await app.create_logout_url(post_logout_redirect_uri=back, client_id=self._client_id)
-        return str(asked["url"])
+        logout = await app.create_logout_url(post_logout_redirect_uri=back, client_id=self._client_id)
+        return str(logout["url"])
 
     def check_answer(self, error: str | None, issuer: str | None) -> None:
-        """Whether the provider let somebody in.
+        """Check that the provider let the user in.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Provider:
             code = error if _CODE.fullmatch(error) else "an unknown error"
             log.warning("%s answered a login with %s", self.issuer, code)
             if code in _AWAY:
-                raise self._away()
+                raise self._unavailable_error()
             raise Forbidden(f"{self.name} did not let you in ({code})", advice="Begin again from the login page.")
         if issuer is not None and issuer != self.issuer:
             raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
@@ -174,14 +174,14 @@ class Provider:
             The code is used or over, or what came for it is not valid or lacks a claim.
         Unavailable
         """
-        app = await self._discovered()
+        app = await self._discover_app()
         try:
             token = await app.fetch_access_token(redirect_uri=back, code=code, code_verifier=attempt.verifier)
-            claims = await self._claims(app, token, attempt.nonce)
+            claims = await self._read_claims(app, token, attempt.nonce)
         except OAuthError as refused:
-            raise self._refused(str(refused.error)) from None
+            raise self._refusal_error(str(refused.error)) from None
         except (*UNREACHABLE, RuntimeError) as away:
-            raise self._away(away) from None
+            raise self._unavailable_error(away) from None
         except (JoseError, ValueError, KeyError, TypeError, AttributeError) as wrong:
             log.warning("a proof of %s is not valid: %s", self.issuer, type(wrong).__name__)
             raise Forbidden(
@@ -190,16 +190,16 @@ class Provider:
             ) from None
         return ProviderIdentity(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
 
-    async def _claims(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> dict[str, Any]:
-        wanted = {
+    async def _read_claims(self, app: StarletteOAuth2App, token: dict[str, Any], nonce: str) -> dict[str, Any]:
+        required_claims = {
             "iss": {"essential": True, "values": [self.issuer]},
             "aud": {"essential": True, "value": self._client_id},
         }
-        proof = await app.parse_id_token(token, nonce, claims_options=wanted, leeway=LEEWAY_S)
+        proof = await app.parse_id_token(token, nonce, claims_options=required_claims, leeway=LEEWAY_S)
         if proof is None:
             raise ValueError("no ID token")
         claims = dict(proof)
-        lacking = any(inside(claims, name) is None for name in (self._user_claim, self._roles.claim) if name)
+        lacking = any(find_claim(claims, name) is None for name in (self._user_claim, self._roles.claim) if name)
         if lacking and app.server_metadata.get("userinfo_endpoint"):
             more = await app.userinfo(token=token)
             if more.get("sub") != claims["sub"]:
@@ -208,7 +208,7 @@ class Provider:
         return claims
 
     def _name_of(self, claims: dict[str, Any]) -> str:
-        name = inside(claims, self._user_claim)
+        name = find_claim(claims, self._user_claim)
         if not isinstance(name, str) or not name:
             raise Forbidden(
                 f"{self.name} did not say your user name (claim {self._user_claim})",
@@ -216,7 +216,7 @@ class Provider:
             )
         return name
 
-    async def _discovered(self) -> StarletteOAuth2App:
+    async def _discover_app(self) -> StarletteOAuth2App:
         if self._app is not None and time.monotonic() < self._until:
             return self._app
         app = StarletteOAuth2App(
@@ -232,36 +232,38 @@ class Provider:
             server_metadata_url=self.issuer.rstrip("/") + "/.well-known/openid-configuration",
         )
         try:
-            said = await app.load_server_metadata()
-            addresses = [said[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+            metadata = await app.load_server_metadata()
+            addresses = [metadata[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
             # Also those that it need not have: a token goes to one, a browser to the other.
             addresses += [
-                address for name, address in said.items() if name.endswith("_endpoint") and address is not None
+                address for name, address in metadata.items() if name.endswith("_endpoint") and address is not None
             ]
         except (*UNREACHABLE, ValueError, KeyError, TypeError, AttributeError) as away:
-            raise self._away(away) from None
-        if said.get("issuer") != self.issuer:
-            log.error("FLITWATCH_OIDC_ISSUER is %r, but the provider calls itself %r", self.issuer, said.get("issuer"))
-            raise self._away()
+            raise self._unavailable_error(away) from None
+        if metadata.get("issuer") != self.issuer:
+            log.error(
+                "FLITWATCH_OIDC_ISSUER is %r, but the provider calls itself %r", self.issuer, metadata.get("issuer")
+            )
+            raise self._unavailable_error()
         if not all(isinstance(address, str) and _is_safe(address) for address in addresses):
             log.error("%s names addresses without https", self.issuer)
-            raise self._away()
-        offered = said.get("id_token_signing_alg_values_supported") or ["RS256"]
-        said["id_token_signing_alg_values_supported"] = [name for name in offered if name in ALGORITHMS]
+            raise self._unavailable_error()
+        offered = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
+        metadata["id_token_signing_alg_values_supported"] = [name for name in offered if name in ALGORITHMS]
         self._app, self._until = app, time.monotonic() + DISCOVERED_S
         return app
 
-    def _refused(self, code: str) -> FlitwatchError:
-        said = code if _CODE.fullmatch(code) else "an unknown error"
-        log.warning("%s refused a code: %s", self.issuer, said)
-        if said in _OURS:
+    def _refusal_error(self, code: str) -> FlitwatchError:
+        error_code = code if _CODE.fullmatch(code) else "an unknown error"
+        log.warning("%s refused a code: %s", self.issuer, error_code)
+        if error_code in _OURS:
             return Unavailable(
-                f"{self.name} does not accept this site ({said})",
+                f"{self.name} does not accept this site ({error_code})",
                 advice="An admin of this site can check the client's id, secret and redirect address.",
             )
-        return Forbidden(f"this login is used or over ({said})", advice="Begin again from the login page.")
+        return Forbidden(f"this login is used or over ({error_code})", advice="Begin again from the login page.")
 
-    def _away(self, error: Exception | None = None) -> Unavailable:
+    def _unavailable_error(self, error: Exception | None = None) -> Unavailable:
         if error is not None:
             log.warning("%s does not answer a login: %s", self.issuer, type(error).__name__)
         return Unavailable(
@@ -275,19 +277,19 @@ def provider_of(settings: Settings) -> Provider | None:
     return Provider(settings) if settings.oidc_issuer else None
 
 
-def _secret(settings: Settings) -> str | None:
-    path, said = settings.oidc_client_secret_file, settings.oidc_client_secret.get_secret_value()
+def _read_secret(settings: Settings) -> str | None:
+    path, secret_text = settings.oidc_client_secret_file, settings.oidc_client_secret.get_secret_value()
     if path is None:
-        return said or None
-    if said:
-        raise _unset("the client's secret is given twice")
+        return secret_text or None
+    if secret_text:
+        raise _settings_error("the client's secret is given twice")
     try:
         return path.read_text().strip() or None
     except (OSError, UnicodeDecodeError):
-        raise _unset(f"the client's secret cannot be read from {path}") from None
+        raise _settings_error(f"the client's secret cannot be read from {path}") from None
 
 
-def _unset(what: str) -> Unavailable:
+def _settings_error(what: str) -> Unavailable:
     return Unavailable(f"logins by OpenID Connect cannot work: {what}", advice="docs/accounts.md lists the settings.")
 
 

@@ -13,14 +13,14 @@ DEFAULT = "user"
 GIVEN = ("viewer", "user", "operator", "admin")
 
 
-def inside(claims: Mapping[str, Any], name: str) -> Any:
+def find_claim(claims: Mapping[str, Any], name: str) -> Any:
     """A claim by its name, or inward along the dots of it (`realm_access.roles`); None where there is none."""
     if name in claims:
         return claims[name]
-    held: Any = claims
+    value: Any = claims
     for part in name.split("."):
-        held = held.get(part) if isinstance(held, Mapping) else None
-    return held
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 class RoleMap:
@@ -47,8 +47,8 @@ class RoleMap:
 
     def of(self, values: Iterable[object]) -> str:
         """The highest role that the values give, else `user`."""
-        given = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
-        return max(given, key=RANK.__getitem__, default=DEFAULT)
+        roles = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
+        return max(roles, key=RANK.__getitem__, default=DEFAULT)
 
 
 class Roles:
@@ -88,10 +88,10 @@ class Roles:
         """
         if not self.claim:
             return None
-        held = inside(claims, self.claim)
-        if held is None:
+        claim_value = find_claim(claims, self.claim)
+        if claim_value is None:
             raise Forbidden(
                 f"your login does not say what you may do here (claim {self.claim})",
                 advice="An admin of this site can have the provider send it, or set FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_SCOPES.",
             )
-        return self._map.of(held if isinstance(held, list) else [held])
+        return self._map.of(claim_value if isinstance(claim_value, list) else [claim_value])

@@ -29,7 +29,7 @@ class Login(RequestModel):
 
 
 class Session(BaseModel):
-    """Who the caller is to this site."""
+    """Caller as this site knows them."""
 
     user: str | None = Field(description="Null: nobody has logged in.")
     role: str | None = Field(description="Null: this site asks for a login.")
@@ -82,7 +82,7 @@ class NewAccount(RequestModel):
 
 
 class Change(RequestModel):
-    """What is to be another with an account."""
+    """Change of an account."""
 
     role: Role | None = None
     disabled: bool | None = None

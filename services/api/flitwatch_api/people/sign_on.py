@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import require_access
 from flitwatch_api.people.browsers import base_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.oidc import ATTEMPT_S, Provider, SignOnAttempt
@@ -29,22 +29,22 @@ _REDIRECT: dict[str, Any] = {"status_code": 303, "response_class": RedirectRespo
 Word = Annotated[str | None, Query(max_length=4096)]
 
 
-def _provider(request: Request) -> Provider:
+def _require_provider(request: Request) -> Provider:
     provider: Provider | None = request.app.state.oidc
     if provider is None:
         raise NotFound("this site has no login by OpenID Connect", advice="Sign in with a local account at /login.")
     return provider
 
 
-def _place(text: str) -> str:
+def _safe_place(text: str) -> str:
     return text if len(text) <= LONGEST_PLACE and _PLACE.fullmatch(text) else "/"
 
 
-def _to(address: str) -> Response:
+def _redirect_to(address: str) -> Response:
     return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
 
 
-@http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=requires("anyone", "read"))
+@http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=require_access("anyone", "read"))
 async def leave(
     request: Request,
     to: Annotated[str, Query(max_length=LONGEST_PLACE, description="The page's place to come back to.")] = "/",
@@ -52,17 +52,17 @@ async def leave(
     """Go to the site's own login."""
     attempt = SignOnAttempt.new()
     base = base_of(request, request.app.state.platform.settings.api_url)
-    made = _to(await _provider(request).authorization_url(attempt, base + BACK))
-    set_cookie(request, made, f"{attempt.secret}~{quote(_place(to), safe='/')}", ATTEMPT_S, "login")
-    return made
+    response = _redirect_to(await _require_provider(request).authorization_url(attempt, base + BACK))
+    set_cookie(request, response, f"{attempt.secret}~{quote(_safe_place(to), safe='/')}", ATTEMPT_S, "login")
+    return response
 
 
-@http.get("/back", **_REDIRECT, name="oidc_back", openapi_extra=requires("anyone", "read", changes=True))
+@http.get("/back", **_REDIRECT, name="oidc_back", openapi_extra=require_access("anyone", "read", changes=True))
 async def back(
     request: Request, platform: ThePlatform, code: Word = None, state: Word = None, error: Word = None, iss: Word = None
 ) -> Response:
     """Come back from the site's own login with a code, which becomes a session."""
-    provider = _provider(request)
+    provider = _require_provider(request)
     secret, _, place = request.cookies.get(cookie_of(request, "login"), "").partition("~")
     attempt = SignOnAttempt(secret)
     attempt.check(state or "")
@@ -80,14 +80,14 @@ async def back(
     request.state.named, session = await platform.in_thread("gate", begin)
     callers: Callers = request.app.state.callers
     callers.forget()
-    made = _to(_place(unquote(place)))
-    set_cookie(request, made, session, int(people.SESSION.total_seconds()))
-    set_cookie(request, made, "", 0, "login")
-    return made
+    response = _redirect_to(_safe_place(unquote(place)))
+    set_cookie(request, response, session, int(people.SESSION.total_seconds()))
+    set_cookie(request, response, "", 0, "login")
+    return response
 
 
-@http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=requires("anyone", "read"))
+@http.get("/logout", **_REDIRECT, name="oidc_log_out", openapi_extra=require_access("anyone", "read"))
 async def log_out(request: Request, platform: ThePlatform) -> Response:
     """Go where the provider's own session is ended, too; this site's ends with DELETE /session."""
     login = base_of(request, platform.settings.api_url) + "/login"
-    return _to(await _provider(request).log_out(login) or login)
+    return _redirect_to(await _require_provider(request).log_out(login) or login)

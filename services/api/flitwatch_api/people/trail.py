@@ -41,7 +41,7 @@ MOST_LETTERS = 1000
 
 @dataclass
 class _RepeatedView:
-    """What a token saw again since its last entry; `until`: when last."""
+    """Repeated views of a token since its last entry; `until`: the time of the last one."""
 
     entry: Entry
     since: datetime
@@ -73,7 +73,7 @@ class AuditTrail:
 
     def start(self) -> None:
         """Begin to write what was seen."""
-        self._task = asyncio.create_task(self._run())
+        self._task = asyncio.create_task(self._run_writer())
 
     async def stop(self) -> None:
         """Write the rest."""
@@ -81,17 +81,17 @@ class AuditTrail:
         if self._task is not None:
             await asyncio.wait([self._task])
         self._sum_up(everything=True)
-        await self._flush()
+        await self._flush_entries()
 
     def record_view(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
         """Note what somebody saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
         now = datetime.now(UTC)
         if token is not None:
             key = (token, entry.action, entry.target, entry.address, asked)
-            held = self._again.get(key)
-            if held is not None:
-                held.times += 1
-                held.entry, held.until = entry, now
+            view = self._again.get(key)
+            if view is not None:
+                view.times += 1
+                view.entry, view.until = entry, now
                 return
             if len(self._again) >= MOST_SUMMED:
                 self._sum_up(everything=True)
@@ -101,38 +101,38 @@ class AuditTrail:
     def _sum_up(self, everything: bool = False) -> None:
         self._waiting += self._anonymous.sums(everything)
         now, now_s = datetime.now(UTC), time.monotonic()
-        for key, held in list(self._again.items()):
-            if not everything and now_s - held.begun_s < SUM_EVERY_S:
+        for key, view in list(self._again.items()):
+            if not everything and now_s - view.begun_s < SUM_EVERY_S:
                 continue
             del self._again[key]
-            if held.times:
-                self._waiting.append(held.summed())
+            if view.times:
+                self._waiting.append(view.summed())
                 # It goes on: what comes next is part of the next sum.
                 if not everything:
-                    self._again[key] = _RepeatedView(held.entry, now, now, now_s)
+                    self._again[key] = _RepeatedView(view.entry, now, now, now_s)
 
     async def changed(self, entry: Entry) -> None:
         """Write what somebody changed, now; if the database is away, later."""
         self._waiting.append(entry)
-        await self._flush()
+        await self._flush_entries()
 
     async def tried(self, entry: Entry) -> None:
         """Write or count what somebody without a login changed, or wanted to."""
         if self._anonymous.is_single(entry):
             await self.changed(entry)
 
-    async def _run(self) -> None:
+    async def _run_writer(self) -> None:
         while not self._ended.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), EVERY_S)
             self._sum_up()
-            await self._flush()
+            await self._flush_entries()
 
-    async def _flush(self) -> None:
+    async def _flush_entries(self) -> None:
         # A caller that is cancelled does not cancel the write: its entries would be lost.
-        await asyncio.shield(asyncio.create_task(self._write()))
+        await asyncio.shield(asyncio.create_task(self._write_in_order()))
 
-    async def _write(self) -> None:
+    async def _write_in_order(self) -> None:
         # One batch at a time: entries are stored in their order.
         async with self._writing:
             await self._write_waiting()
@@ -142,13 +142,13 @@ class AuditTrail:
         if not batch:
             return
         try:
-            await self._platform.in_thread("gate", lambda conn: audit.add(conn, batch))
+            await self._platform.in_thread("gate", lambda conn: audit.add_entries(conn, batch))
         except (psycopg.Error, FlitwatchError) as away:
-            kept = batch[-MOST_WAITING:]
-            log.error("the audit log cannot be written (%s); %d entries wait", type(away).__name__, len(kept))
-            if len(kept) < len(batch):
-                log.error("%d audit entries are lost", len(batch) - len(kept))
-            self._waiting = kept + self._waiting
+            kept_entries = batch[-MOST_WAITING:]
+            log.error("the audit log cannot be written (%s); %d entries wait", type(away).__name__, len(kept_entries))
+            if len(kept_entries) < len(batch):
+                log.error("%d audit entries are lost", len(batch) - len(kept_entries))
+            self._waiting = kept_entries + self._waiting
 
 
 class AuditMiddleware:
@@ -166,10 +166,10 @@ class AuditMiddleware:
         try:
             await self.app(scope, receive, noted)
         finally:
-            await _leave(Request(scope), noted.status)
+            await _record_request(Request(scope), noted.status)
 
 
-async def _leave(request: Request, status: int) -> None:
+async def _record_request(request: Request, status: int) -> None:
     need = getattr(request.state, "need", None)
     if need is None:
         return
@@ -181,9 +181,9 @@ async def _leave(request: Request, status: int) -> None:
     route = getattr(request.scope.get("route"), "name", "")
     details = dict(getattr(request.state, "audit", {}))
     # A change is told by its path; parameters of a login are secrets.
-    asked = {} if need.changes else _asked(request)
-    if asked:
-        details["query"] = {name: value[:MOST_LETTERS] for name, value in asked.items()}
+    query = {} if need.changes else _route_parameters(request)
+    if query:
+        details["query"] = {name: value[:MOST_LETTERS] for name, value in query.items()}
     named = getattr(request.state, "named", None)
     entry = Entry(
         named or ("nobody" if caller is None else caller.name),
@@ -202,24 +202,24 @@ async def _leave(request: Request, status: int) -> None:
         await trail.changed(entry)
     else:
         trail.record_view(
-            entry, caller.number if caller is not None and caller.via == "token" else None, _digest(asked)
+            entry, caller.number if caller is not None and caller.via == "token" else None, _digest_query(query)
         )
 
 
-def _asked(request: Request) -> dict[str, str]:
+def _route_parameters(request: Request) -> dict[str, str]:
     """The parameters that a route knows, as it reads them: of several of one name the last. Others change nothing of the answer, and would only crowd these out."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute) or not request.query_params:
         return {}
-    known = _parameters(route.dependant)
-    return {name: value for name, value in request.query_params.items() if name in known}
+    parameter_names = _parameter_aliases(route.dependant)
+    return {name: value for name, value in request.query_params.items() if name in parameter_names}
 
 
-def _parameters(of: Dependant) -> set[str]:
-    return {field.alias for field in of.query_params}.union(*map(_parameters, of.dependencies))
+def _parameter_aliases(of: Dependant) -> set[str]:
+    return {field.alias for field in of.query_params}.union(*map(_parameter_aliases, of.dependencies))
 
 
-def _digest(asked: dict[str, str]) -> str:
+def _digest_query(asked: dict[str, str]) -> str:
     # Sums are kept in memory by it, and a value may have thousands of letters.
     lasting = sorted((name, value) for name, value in asked.items() if name not in MOVING)
     return hashlib.blake2b(repr(lasting).encode("utf-8", "replace"), digest_size=16).hexdigest() if lasting else ""

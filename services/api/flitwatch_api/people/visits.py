@@ -35,12 +35,12 @@ class Visit:
 
     @property
     def author(self) -> str:
-        """What is kept beside what the visitor makes."""
+        """Return the author to record with what the visitor makes."""
         return f"{self.from_here}{self.number}"
 
     @property
     def from_here(self) -> str:
-        """What the authors of all visits from this address begin with."""
+        """Return the prefix of the authors of all visits from this address."""
         return f"{VISITOR}{self.address}/"
 
 

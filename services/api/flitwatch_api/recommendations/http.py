@@ -8,10 +8,10 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, shape
-from flitwatch_api.names import Names, TheNames, replaced
+from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.names import Names, TheNames, replace_names
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import made_by, requires
+from flitwatch_api.people.access import made_by, require_access
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.recommendations import schemas
@@ -29,7 +29,7 @@ _MATRICES = ("true", "reconstructed", "difference")
 _A_USER, _AN_APPLICATION = "a user", "an application"
 
 
-def _shown(row: reads.Row, names: Names, request: Request) -> reads.Row:
+def _mask_row(row: reads.Row, names: Names, request: Request) -> reads.Row:
     """With the names that the caller may see, also in its texts: titles name the application, with its folders.
 
     A name that no job and no run has is its author's text: it is shown to the author as written, and to others not at all; no pseudonym is made of it.
@@ -44,20 +44,20 @@ def _shown(row: reads.Row, names: Names, request: Request) -> reads.Row:
         row["user"] = names.user(user) if user is not None and known_user else None
         row["application"] = names.path(application) if application is not None and known_application else None
         for part in _TEXTS & row.keys():
-            row[part] = replaced(
+            row[part] = replace_names(
                 row[part], ((application, row["application"] or _AN_APPLICATION), (user, row["user"] or _A_USER))
             )
     return row
 
 
-def _asker(request: Request) -> str | None:
-    """Whose what-ifs the caller may look at; None: everybody's."""
+def _visible_author(request: Request) -> str | None:
+    """Return the author whose what-ifs the caller may see; None: all authors."""
     return None if "operate" in request.state.caller.scopes else made_by(request)
 
 
-def _missing(number: int, what: str = "") -> NotFound:
-    said = f"recommendation {number} has no {what}" if what else f"there is no recommendation {number}"
-    return NotFound(said, advice="/api/v1/recommendations lists them.")
+def _missing_error(number: int, what: str = "") -> NotFound:
+    message = f"recommendation {number} has no {what}" if what else f"there is no recommendation {number}"
+    return NotFound(message, advice="/api/v1/recommendations lists them.")
 
 
 @http.get("", response_model=schemas.RecommendationList)
@@ -72,37 +72,37 @@ async def recommendations(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
+    """List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
     before = read_page_cursor(cursor)
     rows = await reads.list_recommendations(
         conn, limit + 1, before, kind, state, fabric or None, job or None, made_by(request)
     )
-    items = [shape(schemas.Recommendation, _shown(row, names, request)) for row in rows[:limit]]
+    items = [build_model(schemas.Recommendation, _mask_row(row, names, request)) for row in rows[:limit]]
     following = make_cursor(items[-1].recommendation_id) if len(rows) > limit else None
-    return answer(shape(schemas.RecommendationList, items=items, next_cursor=following))
+    return json_response(build_model(schemas.RecommendationList, items=items, next_cursor=following))
 
 
 @http.get("/{recommendation_id}", response_model=schemas.RecommendationDetail)
 async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
     """One recommendation with its evidence."""
-    row = await reads.find_recommendation(conn, recommendation_id, _asker(request))
+    row = await reads.find_recommendation(conn, recommendation_id, _visible_author(request))
     if row is None:
-        raise _missing(recommendation_id)
-    return answer(shape(schemas.RecommendationDetail, _shown(row, names, request)))
+        raise _missing_error(recommendation_id)
+    return json_response(build_model(schemas.RecommendationDetail, _mask_row(row, names, request)))
 
 
 @http.get(
     "/{recommendation_id}/lfts",
     name="recommendation_lfts",
-    openapi_extra=requires("operator", "operate"),
+    openapi_extra=require_access("operator", "operate"),
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """The forwarding tables as OpenSM's file engine reads them."""
-    content = await reads.part(conn, recommendation_id, "lfts", _asker(request))
+    content = await reads.read_part(conn, recommendation_id, "lfts", _visible_author(request))
     if content is None:
-        raise _missing(recommendation_id, "forwarding tables")
+        raise _missing_error(recommendation_id, "forwarding tables")
     headers = {
         "Content-Disposition": f'attachment; filename="recommendation-{recommendation_id}.lfts"',
         "Cache-Control": "no-cache",
@@ -120,18 +120,18 @@ async def matrix(
 ) -> Response:
     """The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
     part: Literal["matrix_router", "matrix_group"] = "matrix_router" if by == "router" else "matrix_group"
-    content = await reads.part(conn, recommendation_id, part, _asker(request))
+    content = await reads.read_part(conn, recommendation_id, part, _visible_author(request))
     if content is None:
-        raise _missing(recommendation_id, "matrix")
-    held = orjson.loads(content)
+        raise _missing_error(recommendation_id, "matrix")
+    matrices = orjson.loads(content)
     left_out = {} if of is None else {name: None for name in _MATRICES if name != of}
-    return answer({**held, **left_out})
+    return json_response({**matrices, **left_out})
 
 
 @http.get("/{recommendation_id}/links", response_model=schemas.BeforeAfterLinks, name="recommendation_links")
 async def links(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """Links between switches before and after, for the plots."""
-    content = await reads.part(conn, recommendation_id, "links", _asker(request))
+    content = await reads.read_part(conn, recommendation_id, "links", _visible_author(request))
     if content is None:
-        raise _missing(recommendation_id, "links")
+        raise _missing_error(recommendation_id, "links")
     return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})

@@ -20,7 +20,7 @@ class RecommendationGain(BaseModel):
 
 
 class Recommendation(BaseModel):
-    """What was found, recommended or refused."""
+    """Result of the loop or the routing advice: found, recommended or refused."""
 
     recommendation_id: int
     kind: Literal["routes", "routing_mode", "placement"]
@@ -74,14 +74,14 @@ class RouteOutcome(BaseModel):
 
 
 class Alternative(BaseModel):
-    """What else was tried."""
+    """Alternative that was tried."""
 
     label: str
     time_s: float | None
 
 
 class Reconstruction(BaseModel):
-    """How the traffic matrix was found."""
+    """Reconstruction of the traffic matrix."""
 
     basis: str
     relative_error: float | None = Field(description="Known of simulated traffic alone.")
@@ -93,7 +93,7 @@ class Reconstruction(BaseModel):
 
 
 class Tables(BaseModel):
-    """How good the forwarding tables are, and what they change."""
+    """Quality of the forwarding tables, and their changes."""
 
     true_gap: float | None
     ftree_gap: float | None
@@ -125,7 +125,7 @@ class TrafficMatrix(BaseModel):
 
 
 class Carried(BaseModel):
-    """What the links carried, by link."""
+    """Traffic carried, by link."""
 
     traffic_bytes: list[float | None]
     congested: list[float | None] = Field(description="Congested fraction, 0 to 1.")

@@ -1,4 +1,4 @@
-"""What a remote lets this platform read, and whether a caller of this one may see it."""
+"""Access to a remote: what it lets this platform read, and whether a caller of this platform may see it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ READING = frozenset({"read", "names"})
 
 
 class _Session(BaseModel):
-    """What matters here of a remote's GET /session."""
+    """Fields used from a remote's GET /session."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -26,7 +26,7 @@ class _Session(BaseModel):
 
 @dataclass(frozen=True)
 class RemoteAccess:
-    """What a remote's token is good for.
+    """Rights of a remote's token.
 
     Attributes
     ----------
@@ -46,27 +46,27 @@ class RemoteAccess:
             The token may not read, or may do more; or the answer is none of Flitwatch's.
         """
         try:
-            said = _Session.model_validate(session)
+            remote_session = _Session.model_validate(session)
         except ValidationError:
             raise Unavailable(
                 f"{remote} does not answer as a Flitwatch of this version does",
                 advice="Check its address in FLITWATCH_API_REMOTES, and its version.",
             ) from None
-        scopes = frozenset(said.scopes)
+        scopes = frozenset(remote_session.scopes)
         if "read" not in scopes:
             raise Unavailable(
                 f"{remote} does not let this platform read",
                 advice="Make a token there, flitwatch tokens create ACCOUNT --scope read, and name its file in FLITWATCH_API_REMOTES.",
             )
-        if said.via == "token" and not scopes <= READING:
+        if remote_session.via == "token" and not scopes <= READING:
             raise Unavailable(
                 f"the token for {remote} may do more than read: {', '.join(sorted(scopes - READING))}",
                 advice="Make a token there with scope read alone: flitwatch tokens create ACCOUNT --scope read.",
             )
-        return cls(said.pseudonyms)
+        return cls(remote_session.pseudonyms)
 
     def check(self, remote: str, caller: Caller | None) -> None:
-        """Whether a caller may see what the remote answers; Forbidden."""
+        """Check that a caller may see what the remote answers; Forbidden."""
         if self.pseudonyms or (caller is not None and "names" in caller.scopes):
             return
         raise Forbidden(

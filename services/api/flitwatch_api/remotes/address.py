@@ -1,4 +1,4 @@
-"""Where a remote is, as the setting names it."""
+"""Address of a remote, as the setting names it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class RemoteClient:
         await self._http.aclose()
 
     async def access(self) -> RemoteAccess:
-        """What the remote lets this platform read; asked again after BELIEVED_S.
+        """Return what the remote lets this platform read; asked again after BELIEVED_S.
 
         Raises
         ------
@@ -111,21 +111,21 @@ class RemoteClient:
         """
         try:
             async with asyncio.timeout(ANSWER_S):
-                return json.loads(await self._read(path))
+                return json.loads(await self._read_body(path))
         except (TimeoutError, httpx.HTTPError) as problem:
-            raise self._away(problem) from None
+            raise self._unavailable_error(problem) from None
         except (ValueError, RecursionError):
             raise Unavailable(
                 f"{self.name} does not answer as Flitwatch does", advice="Check its address in FLITWATCH_API_REMOTES."
             ) from None
 
-    async def _read(self, path: str) -> bytes:
+    async def _read_body(self, path: str) -> bytes:
         # Not compressed: a few bytes could unpack to gigabytes.
         response = await self.open(path.encode(), {"accept-encoding": "identity"})
         try:
             if response.status_code != 200:
                 raise Unavailable(f"{self.name} answers {response.status_code} at {BASE}{path}")
-            return b"".join([part async for part in limited(response, ANSWER_BYTES)])
+            return b"".join([part async for part in read_limited(response, ANSWER_BYTES)])
         finally:
             await response.aclose()
 
@@ -146,11 +146,11 @@ class RemoteClient:
         """
         url = httpx.URL(self.address.url)
         target = url.copy_with(raw_path=url.raw_path.rstrip(b"/") + BASE.encode() + path)
-        request = self._http.build_request("GET", target, headers={**(headers or {}), **self._authorization()})
+        request = self._http.build_request("GET", target, headers={**(headers or {}), **self._authorization_header()})
         try:
             response = await self._http.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
-            raise self._away(problem) from None
+            raise self._unavailable_error(problem) from None
         if response.status_code == 401 or (response.is_redirect and response.status_code != 304):
             await response.aclose()
             self._access = None
@@ -160,7 +160,7 @@ class RemoteClient:
             )
         return response
 
-    def _authorization(self) -> dict[str, str]:
+    def _authorization_header(self) -> dict[str, str]:
         # Read each time: a token that was replaced needs no new start.
         path = self.address.token_file
         if path is None:
@@ -175,7 +175,7 @@ class RemoteClient:
             ) from None
         return {"Authorization": f"Bearer {token}"}
 
-    def _away(self, problem: Exception) -> Unavailable:
+    def _unavailable_error(self, problem: Exception) -> Unavailable:
         # Addresses and certificates are for who runs this.
         log.warning("remote %s: %s: %s", self.name, type(problem).__name__, problem)
         return Unavailable(
@@ -183,7 +183,7 @@ class RemoteClient:
         )
 
 
-async def limited(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
+async def read_limited(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """The parts of an answer as they come; httpx.HTTPError where it has more bytes."""
     length = 0
     async for part in response.aiter_raw():

@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response, StreamingResponse
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import json_response
 from flitwatch_api.events.hub import RelayedStream
 from flitwatch_api.events.stream_access import StreamAccess
 from flitwatch_api.people.browsers import network_of
@@ -28,7 +28,9 @@ http = APIRouter(prefix="/remotes", tags=["remotes"], responses=RESPONSES)
 async def remotes(request: Request, platform: ThePlatform) -> Response:
     """Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
     caller: Caller | None = request.state.caller
-    return answer(RemoteList(items=list(await asyncio.gather(*(one.of(caller) for one in platform.remotes.values())))))
+    return json_response(
+        RemoteList(items=list(await asyncio.gather(*(remote.of(caller) for remote in platform.remotes.values()))))
+    )
 
 
 @http.get(
@@ -42,28 +44,28 @@ async def read_remote(
     remote: Annotated[str, Path(max_length=40)],
     path: Annotated[str, Path(max_length=2000, description="Below the remote's /api/v1, with the same parameters.")],
 ) -> Response:
-    """What a remote answers, as it answers it. Nothing can be changed there from here."""
-    known = platform.remotes.get(remote)
-    if known is None:
+    """Return a remote's answer unchanged. Nothing can be changed there from here."""
+    remote_machines = platform.remotes.get(remote)
+    if remote_machines is None:
         raise NotFound(f"no remote is called {remote[:40]!r}", advice="GET /api/v1/remotes lists them.")
-    client, caller = known.client, request.state.caller
+    client, caller = remote_machines.client, request.state.caller
     raw = request.scope.get("raw_path") or request.url.path.encode()
-    asked = relay.below_base(raw, request.scope["query_string"], f"/remotes/{remote}".encode())
+    target = relay.below_base(raw, request.scope["query_string"], f"/remotes/{remote}".encode())
     (await client.access()).check(client.name, caller)
     headers = {name: value for name in relay.ASKED_WITH if (value := request.headers.get(name)) is not None}
     # Without a wish of the caller, our own client would ask for what the caller cannot unpack.
     headers.setdefault("accept-encoding", "identity")
     if path != "events":
-        return await relay.hand_on(client.name, await client.open(asked, headers))
+        return await relay.hand_on(client.name, await client.open(target, headers))
     stream, stack = RelayedStream(), ExitStack()
     stack.enter_context(platform.hub.subscribe(counted_as(caller, network_of(request)), stream))
     try:
-        response = await client.open(asked, headers)
+        response = await client.open(target, headers)
     except BaseException:
         stack.close()
         raise
     if response.status_code != 200:
         stack.close()
         return await relay.hand_on(client.name, response)
-    told = relay.hand_on_events(response, stream, stack, StreamAccess(request))
-    return StreamingResponse(told, media_type=relay.EVENTS, headers=relay.headers_of(response))
+    event_stream = relay.hand_on_events(response, stream, stack, StreamAccess(request))
+    return StreamingResponse(event_stream, media_type=relay.EVENTS, headers=relay.headers_of(response))

@@ -30,10 +30,10 @@ class RemoteMachines:
         self._asking = asyncio.Lock()
 
     async def of(self, caller: Caller | None) -> Remote:
-        """What a caller sees of it."""
+        """Return the remote as a caller sees it."""
         async with self._asking:
             if time.monotonic() >= self._until_s:
-                await self._ask()
+                await self._ask_machines()
                 self._until_s = time.monotonic() + LISTED_S
         machines, problem = self._machines, self._problem
         if problem is None:
@@ -43,12 +43,12 @@ class RemoteMachines:
                 machines, problem = [], refusal.message
         return Remote(name=self.client.name, url=self.client.address.url, problem=problem, machines=machines)
 
-    async def _ask(self) -> None:
+    async def _ask_machines(self) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 await self.client.access()
-                said = await self.client.json("/fabrics")
-            self._machines = _MACHINES.validate_python(said["items"])[:MOST_MACHINES]
+                reply = await self.client.json("/fabrics")
+            self._machines = _MACHINES.validate_python(reply["items"])[:MOST_MACHINES]
             self._problem = None
         except TimeoutError:
             self._machines, self._problem = [], f"{self.client.name} does not answer"

@@ -14,7 +14,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from flitwatch_api.events.hub import Stream
 from flitwatch_api.events.stream_access import StreamAccess
-from flitwatch_api.remotes.client import limited
+from flitwatch_api.remotes.client import read_limited
 from flitwatch_domain.errors import Forbidden, NotFound, Unavailable
 
 #: Of one answer that is handed on; beyond it the connection to the caller is closed, so that it is not taken for whole.
@@ -37,7 +37,7 @@ OWN = frozenset({"session", "users", "tokens", "audit", "remotes"})
 
 
 def below_base(raw_path: bytes, query: bytes, prefix: bytes) -> bytes:
-    """What is asked of a remote, below the API's base, as it came.
+    """Return the path and query of a request below the API's base, unchanged.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def below_base(raw_path: bytes, query: bytes, prefix: bytes) -> bytes:
 
 def headers_of(response: httpx.Response) -> dict[str, str]:
     """The headers that are handed on."""
-    held = {name: value for name, value in response.headers.items() if name in HANDED_ON}
+    forwarded_headers = {name: value for name, value in response.headers.items() if name in HANDED_ON}
     # What a remote shows to this platform is for whom this platform shows it to, not for a cache between.
-    kept = response.headers.get("cache-control", "no-cache").replace("public", "private")
-    return {**held, "cache-control": kept, "content-security-policy": POLICY}
+    cache_control = response.headers.get("cache-control", "no-cache").replace("public", "private")
+    return {**forwarded_headers, "cache-control": cache_control, "content-security-policy": POLICY}
 
 
 async def hand_on(name: str, response: httpx.Response) -> Response:
@@ -74,12 +74,12 @@ async def hand_on(name: str, response: httpx.Response) -> Response:
     if response.status_code != 304 and kind not in TYPES:
         await response.aclose()
         raise Unavailable(f"{name} answers with something that is not Flitwatch's")
-    return StreamingResponse(_body(response), response.status_code, headers_of(response))
+    return StreamingResponse(_forward_body(response), response.status_code, headers_of(response))
 
 
-async def _body(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _forward_body(response: httpx.Response) -> AsyncIterator[bytes]:
     try:
-        async for part in limited(response, MOST_BYTES):
+        async for part in read_limited(response, MOST_BYTES):
             yield part
     finally:
         await response.aclose()

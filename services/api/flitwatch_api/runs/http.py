@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, shape
-from flitwatch_api.counters.limits import MAX_VALUES, need
+from flitwatch_api.answers import build_model, json_response
+from flitwatch_api.counters.limits import MAX_VALUES, check_limit
 from flitwatch_api.jobs.service import run_item
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.runs import schemas
@@ -36,7 +36,7 @@ async def runs(
     rows = await reads.list_runs(conn, limit + 1, read_page_cursor(cursor), job or None, exe or None, names.pseudonyms)
     items = [run_item(row, names) for row in rows[:limit]]
     next_cursor = make_cursor(items[-1].run_id) if len(rows) > limit else None
-    return answer(shape(schemas.RunList, items=items, next_cursor=next_cursor))
+    return json_response(build_model(schemas.RunList, items=items, next_cursor=next_cursor))
 
 
 @http.get("/{run_id}/steps", response_model=schemas.RunSteps)
@@ -46,30 +46,30 @@ async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")
     names: list[str] = row["counter_names"]
-    need(row["steps"] * (6 + len(names)), MAX_VALUES, "MAX_VALUES", "values in the answer")
-    found = await reads.steps(conn, run_id, len(names))
-    usual = await reads.usual(conn, run_id, row["exe"], row["nodes"], row["ranks"], found.step)
+    check_limit(row["steps"] * (6 + len(names)), MAX_VALUES, "MAX_VALUES", "values in the answer")
+    run_steps = await reads.load_steps(conn, run_id, len(names))
+    usual = await reads.load_usual_steps(conn, run_id, row["exe"], row["nodes"], row["ranks"], run_steps.step)
     body: dict[str, Any] = {
         "run": run_item(row, seen),
-        "step": found.step,
-        "time_s": found.time_s,
-        "time_p50_s": found.time_p50_s,
+        "step": run_steps.step,
+        "time_s": run_steps.time_s,
+        "time_p50_s": run_steps.time_p50_s,
     }
     body["others"] = usual[0] if usual else 0
     body["mean_time_s"], body["p10_s"], body["p90_s"] = usual[1:] if usual else (None, None, None)
-    sums = found.counters
+    sums = run_steps.counters
     body["counters"] = None if sums is None else {name: sums[:, i] for i, name in enumerate(names)}
-    return answer(body)
+    return json_response(body)
 
 
-def _stored(made: reported.StoredRun) -> Response:
-    given = answer(
-        shape(schemas.RunReport, run_id=made.run_id, created=made.created, new_steps=made.new_steps), "no-store"
+def _stored_response(made: reported.StoredRun) -> Response:
+    response = json_response(
+        build_model(schemas.RunReport, run_id=made.run_id, created=made.created, new_steps=made.new_steps), "no-store"
     )
-    given.status_code = 201 if made.created else 200
+    response.status_code = 201 if made.created else 200
     if made.created:
-        given.headers["Location"] = f"/api/v1/runs/{made.run_id}/steps"
-    return given
+        response.headers["Location"] = f"/api/v1/runs/{made.run_id}/steps"
+    return response
 
 
 @http.post(
@@ -77,22 +77,26 @@ def _stored(made: reported.StoredRun) -> Response:
     response_model=schemas.RunReport,
     status_code=201,
     responses={200: {"model": schemas.RunReport, "description": "It had been reported; what is new was added."}},
-    openapi_extra=requires("user", "runs"),
+    openapi_extra=require_access("user", "runs"),
 )
 async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:
     """Report a run of any program, with the steps it has made so far; the same key again is the same run."""
     caller = request.state.caller
     request.app.state.callers.count_report(caller)
-    run, made = head_of(caller, new), steps_of(new.steps)
-    return _stored(await platform.in_thread("writer", lambda conn: reported.report(conn, run, made, owner_of(caller))))
+    run, run_steps = head_of(caller, new), steps_of(new.steps)
+    return _stored_response(
+        await platform.in_thread("writer", lambda conn: reported.store_report(conn, run, run_steps, owner_of(caller)))
+    )
 
 
-@http.post("/{run_id}/steps", response_model=schemas.RunReport, openapi_extra=requires("user", "runs"))
+@http.post("/{run_id}/steps", response_model=schemas.RunReport, openapi_extra=require_access("user", "runs"))
 async def report_steps(request: Request, platform: ThePlatform, run_id: Id, new: schemas.MoreSteps) -> Response:
     """Add steps to a run that goes on; a step that comes again replaces itself."""
     caller = request.state.caller
     request.app.state.callers.count_report(caller)
-    key, made = key_of(caller, new.key), steps_of(new.steps)
-    return _stored(
-        await platform.in_thread("writer", lambda conn: reported.append(conn, run_id, key, made, owner_of(caller)))
+    key, run_steps = key_of(caller, new.key), steps_of(new.steps)
+    return _stored_response(
+        await platform.in_thread(
+            "writer", lambda conn: reported.append_steps(conn, run_id, key, run_steps, owner_of(caller))
+        )
     )

@@ -22,7 +22,7 @@ def key_of(caller: Caller, key: str) -> str:
 
 
 def owner_of(caller: Caller) -> str | None:
-    """Whose jobs a caller may report: a person their own, a service everybody's (None)."""
+    """Return the account whose jobs a caller may report: a person their own, a service all (None)."""
     return None if caller.role == "service" else caller.name
 
 
@@ -33,7 +33,7 @@ def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
         key_of(caller, new.key),
         new.application,
         new.job_id,
-        None if new.start is None else _seconds(new.start),
+        None if new.start is None else _start_seconds(new.start),
         tuple(range(len(nodes))),
         nodes,
     )
@@ -41,10 +41,10 @@ def head_of(caller: Caller, new: schemas.ReportedRun) -> Run:
 
 def steps_of(steps: Sequence[schemas.ReportedStep]) -> list[RunStep]:
     """Steps with the one time that was measured."""
-    return [RunStep(one.step, np.array([round(one.time_s * 1e9)], np.int64)) for one in steps]
+    return [RunStep(step.step, np.array([round(step.time_s * 1e9)], np.int64)) for step in steps]
 
 
-def _seconds(start: datetime) -> float:
+def _start_seconds(start: datetime) -> float:
     seconds = (start if start.tzinfo else start.replace(tzinfo=UTC)).timestamp()
     if not 0 <= seconds < LATEST_S:
         raise BadRequest("`start` lies outside 1970 to 2106")

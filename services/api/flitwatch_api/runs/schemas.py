@@ -51,13 +51,13 @@ MAX_NODES, MAX_STEPS, MAX_STEP_NUMBER = 20_000, 10_000, 1_000_000
 MAX_STEP_S = 366 * 86_400.0
 
 
-def _printable(text: str) -> str:
+def _check_printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
         raise ValueError("it is printable text without blanks around it")
     return text
 
 
-Word = Annotated[str, AfterValidator(_printable)]
+Word = Annotated[str, AfterValidator(_check_printable)]
 RunKey = Annotated[
     Word,
     Field(
@@ -79,16 +79,16 @@ class ReportedStep(_Report):
     )
 
 
-def _distinct(steps: list[ReportedStep]) -> list[ReportedStep]:
-    seen: set[int] = set()
-    for one in steps:
-        if one.step in seen:
-            raise ValueError(f"step {one.step} comes twice")
-        seen.add(one.step)
+def _check_distinct(steps: list[ReportedStep]) -> list[ReportedStep]:
+    step_numbers: set[int] = set()
+    for step in steps:
+        if step.step in step_numbers:
+            raise ValueError(f"step {step.step} comes twice")
+        step_numbers.add(step.step)
     return steps
 
 
-ReportedSteps = Annotated[list[ReportedStep], Field(max_length=MAX_STEPS), AfterValidator(_distinct)]
+ReportedSteps = Annotated[list[ReportedStep], Field(max_length=MAX_STEPS), AfterValidator(_check_distinct)]
 
 
 class ReportedRun(_Report):
@@ -112,7 +112,7 @@ class MoreSteps(_Report):
 
 
 class RunReport(BaseModel):
-    """What a report changed."""
+    """Changes made by a report."""
 
     run_id: int
     created: bool = Field(description="False where the run had been reported before.")

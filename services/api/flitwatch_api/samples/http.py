@@ -11,9 +11,9 @@ import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer, moment, shape
-from flitwatch_api.counters.limits import MAX_ROWS, need
-from flitwatch_api.counters.windows import Window, parts
+from flitwatch_api.answers import build_model, json_response, utc_time
+from flitwatch_api.counters.limits import MAX_ROWS, check_limit
+from flitwatch_api.counters.windows import Window, split_window
 from flitwatch_api.parameters import LATEST_S, CursorText, FabricId, Limit, Time, make_cursor, read_page_cursor
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
@@ -21,7 +21,7 @@ from flitwatch_api.samples import schemas
 from flitwatch_db.counters import sample_reads as reads
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.sampling import reported
+from flitwatch_domain.sampling import clip_estimates
 
 http = APIRouter(prefix="/fabrics/{fabric}/samples", tags=["samples"], responses=RESPONSES)
 
@@ -47,35 +47,37 @@ async def samples(
     to: To = None,
 ) -> Response:
     """Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
-    head = await fabrics.head(conn, fabric)
-    found = await reads.contexts(conn, head.fabric_id, job, tag, phase, MOST_CONTEXTS + 1)
-    need(len(found), MOST_CONTEXTS, "MOST_CONTEXTS", "contexts", "Name a job, a tag or a phase.")
+    head = await fabrics.find_fabric_head(conn, fabric)
+    contexts = await reads.list_contexts(conn, head.fabric_id, job, tag, phase, MOST_CONTEXTS + 1)
+    check_limit(len(contexts), MOST_CONTEXTS, "MOST_CONTEXTS", "contexts", "Name a job, a tag or a phase.")
     window, sums = None, None
-    if found:
-        ids = [row["context_id"] for row in found]
-        first_s = min(row["first_ts"] for row in found).timestamp()
-        last_s = max(row["last_ts"] for row in found).timestamp()
+    if contexts:
+        ids = [row["context_id"] for row in contexts]
+        first_s = min(row["first_ts"] for row in contexts).timestamp()
+        last_s = max(row["last_ts"] for row in contexts).timestamp()
         if from_ is not None and to is not None and from_ >= to:
             raise BadRequest("`from` does not lie before `to`")
         # Outside the slices there is nothing to read, however long the span.
         from_s, to_s = max(from_ or 0, first_s), min(LATEST_S if to is None else to, last_s + 1)
         if from_s < to_s:
-            grid_s = await reads.kept(conn, ids, from_s)
+            grid_s = await reads.find_bucket_s(conn, ids, from_s)
             window = Window(math.floor(from_s / grid_s) * grid_s, math.ceil(to_s / grid_s) * grid_s, grid_s)
-            spans = [(1 if width == 10 else width, start, end) for width, start, end in parts(window)]
-            need(len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices")
-            sums = await reads.sums(conn, ids, spans)
-    return answer(
-        shape(
+            spans = [(1 if width == 10 else width, start, end) for width, start, end in split_window(window)]
+            check_limit(
+                len(ids) * sum((end - start) / width for width, start, end in spans), MAX_ROWS, "MAX_ROWS", "slices"
+            )
+            sums = await reads.sum_links(conn, ids, spans)
+    return json_response(
+        build_model(
             schemas.SampleMap,
             fabric_id=head.fabric_id,
-            from_=moment(None if window is None else window.from_s),
-            to=moment(None if window is None else window.to_s),
-            contexts=len(found),
-            longest_path=max((row["longest_path"] for row in found), default=None),
-            variants=sorted({name for row in found for name in row["variants"]}),
-            simulated=head.simulated or any(row["simulated"] for row in found),
-            links=_links(sums, any("one-bit" in row["variants"] for row in found)),
+            from_=utc_time(None if window is None else window.from_s),
+            to=utc_time(None if window is None else window.to_s),
+            contexts=len(contexts),
+            longest_path=max((row["longest_path"] for row in contexts), default=None),
+            variants=sorted({name for row in contexts for name in row["variants"]}),
+            simulated=head.simulated or any(row["simulated"] for row in contexts),
+            links=_sample_links(sums, any("one-bit" in row["variants"] for row in contexts)),
         )
     )
 
@@ -91,9 +93,9 @@ async def sample_contexts(
     cursor: CursorText = None,
 ) -> Response:
     """Contexts that have samples, the newest first."""
-    head = await fabrics.head(conn, fabric)
+    head = await fabrics.find_fabric_head(conn, fabric)
     below = read_page_cursor(cursor)
-    rows = await reads.contexts(
+    rows = await reads.list_contexts(
         conn, head.fabric_id, job, tag, phase, limit + 1, None if below is None else min(below, 2**31 - 1)
     )
     items = [
@@ -107,34 +109,36 @@ async def sample_contexts(
         }
         for row in rows[:limit]
     ]
-    return answer({"items": items, "next_cursor": make_cursor(items[-1]["context_id"]) if len(rows) > limit else None})
+    return json_response(
+        {"items": items, "next_cursor": make_cursor(items[-1]["context_id"]) if len(rows) > limit else None}
+    )
 
 
 @http.get("/hosts", response_model=schemas.SampleHosts)
 async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
-    """What became of the packets that came to each sampling host; without a span, those of the last day."""
-    head = await fabrics.head(conn, fabric)
+    """Show what became of the packets that came to each sampling host; without a span, those of the last day."""
+    head = await fabrics.find_fabric_head(conn, fabric)
     to_s = time.time() if to is None else to
     from_s = to_s - _LAST_DAY_S if from_ is None else from_
     if from_s >= to_s:
         raise BadRequest("`from` does not lie before `to`")
     from_s, to_s = math.floor(from_s / 60) * 60, math.ceil(to_s / 60) * 60
-    rows = await reads.hosts(conn, head.fabric_id, from_s, to_s, MOST_HOST_ROWS + 1)
-    need(len(rows), MOST_HOST_ROWS, "MOST_HOST_ROWS", "hosts and outcomes")
+    rows = await reads.count_host_packets(conn, head.fabric_id, from_s, to_s, MOST_HOST_ROWS + 1)
+    check_limit(len(rows), MOST_HOST_ROWS, "MOST_HOST_ROWS", "hosts and outcomes")
     columns = {name: [row[name] for row in rows] for name in ("host", "outcome", "packets")}
-    return answer({"from": moment(max(from_s, 0)), "to": moment(to_s), **columns})
+    return json_response({"from": utc_time(max(from_s, 0)), "to": utc_time(to_s), **columns})
 
 
-def _links(sums: Mapping[str, Any] | None, one_bit: bool) -> schemas.SampleLinks:
+def _sample_links(sums: Mapping[str, Any] | None, one_bit: bool) -> schemas.SampleLinks:
     if sums is None:
         names = schemas.SampleLinks.model_fields
-        return shape(schemas.SampleLinks, {name: [] for name in names})
-    traffic = reported(sums["traffic"], sums["traffic_variance"], one_bit)
-    congested = np.minimum(reported(sums["congested"], sums["congested_variance"], one_bit), traffic)
+        return build_model(schemas.SampleLinks, {name: [] for name in names})
+    traffic = clip_estimates(sums["traffic"], sums["traffic_variance"], one_bit)
+    congested = np.minimum(clip_estimates(sums["congested"], sums["congested_variance"], one_bit), traffic)
     fraction, mean = np.full(traffic.shape, np.nan), np.zeros(traffic.shape)
     np.divide(congested, traffic, out=fraction, where=traffic > 0)
     np.divide(sums["tested_bytes"], sums["tested"], out=mean, where=sums["tested"] > 0)
-    return shape(
+    return build_model(
         schemas.SampleLinks,
         link=sums["link"],
         tested=sums["tested"],

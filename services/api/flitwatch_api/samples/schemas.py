@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 
 class SampleContext(BaseModel):
-    """What packets belonged to, as registered at the receiving hosts."""
+    """Context of packets, as registered at the receiving hosts."""
 
     context_id: int
     job_id: str | None
@@ -44,7 +44,7 @@ class SampleLinks(BaseModel):
 
 
 class SampleMap(BaseModel):
-    """What sampled packets say of the links that they might have passed; links that are absent are unknown."""
+    """Figures from sampled packets for the links that they might have passed; links that are absent are unknown."""
 
     fabric_id: int
     from_: datetime | None = Field(alias="from")

@@ -8,13 +8,13 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import answer
+from flitwatch_api.answers import json_response
 from flitwatch_api.names import TheNames
 from flitwatch_api.people.job_privacy import HITS_OF_PEOPLE
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.search import schemas
-from flitwatch_db.jobs.search import search as find
+from flitwatch_db.jobs.search import find_hits as find
 
 http = APIRouter(tags=["search"], responses=RESPONSES)
 
@@ -22,7 +22,7 @@ EACH = 8
 MOST = 25
 
 
-def _href(hit: dict[str, Any]) -> str:
+def _hit_address(hit: dict[str, Any]) -> str:
     name = quote(hit["id"], safe="")
     match hit["kind"]:
         case "job":
@@ -49,5 +49,8 @@ async def search(
     hits = await find(conn, q.strip(), EACH, names.for_database()) if q.strip() else []
     if names.hides_jobs:
         hits = [hit for hit in hits if hit["kind"] not in HITS_OF_PEOPLE]
-    items = [{key: hit[key] for key in ("kind", "id", "title", "detail")} | {"href": _href(hit)} for hit in hits[:MOST]]
-    return answer({"items": items})
+    items = [
+        {key: hit[key] for key in ("kind", "id", "title", "detail")} | {"href": _hit_address(hit)}
+        for hit in hits[:MOST]
+    ]
+    return json_response({"items": items})

@@ -16,6 +16,6 @@ class Hit(BaseModel):
 
 
 class Hits(BaseModel):
-    """What was found, exact hits first."""
+    """Search hits, exact hits first."""
 
     items: list[Hit]

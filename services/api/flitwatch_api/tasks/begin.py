@@ -20,7 +20,7 @@ from flitwatch_domain.errors import TooMany
 _LATER_S = 60
 
 
-async def begin(
+async def begin_task(
     request: Request, platform: Platform, name: str, args: dict[str, Any], reads: Sequence[int] = ()
 ) -> int:
     """Put work into the queue; its number. The answer to a caller without a login needs `visits.hand_over`.
@@ -38,16 +38,18 @@ async def begin(
         A file is not there, or is somebody else's.
     """
     caller: Caller = request.state.caller
-    visit = await _visit(request)
-    check = _check(caller, visit, platform.settings)
+    visit = await _visit_of(request)
+    check = _make_limit_check(caller, visit, platform.settings)
     author = made_by(request) if visit is None else visit.author
 
     def start(conn: Any) -> int:
         if "operate" not in caller.scopes:
             check(conn)
-        number = queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller), role=caller.role)
+        number = queue.start_task(
+            conn, name, args, created_by=author, authorised=is_authorised(caller), role=caller.role
+        )
         if reads:
-            files.claim(conn, number, reads, None if "operate" in caller.scopes else author)
+            files.claim_files(conn, number, reads, None if "operate" in caller.scopes else author)
         return number
 
     number = await platform.in_thread("writer", start)
@@ -63,15 +65,15 @@ async def begin_file(request: Request, platform: Platform) -> int:
     TooMany
         So many of the caller's wait already.
     """
-    visit = await _visit(request)
+    visit = await _visit_of(request)
     author = made_by(request) if visit is None else visit.author
     together = None if visit is None else (visit.from_here, VISITOR)
-    number = await platform.in_thread("writer", lambda conn: files.begin(conn, author, together))
+    number = await platform.in_thread("writer", lambda conn: files.begin_file(conn, author, together))
     request.state.visit = visit
     return number
 
 
-async def _visit(request: Request) -> Visit | None:
+async def _visit_of(request: Request) -> Visit | None:
     """The visit of a caller without a login, begun now if need be; None for everybody else."""
     caller: Caller = request.state.caller
     callers: Callers = request.app.state.callers
@@ -82,7 +84,8 @@ async def _visit(request: Request) -> Visit | None:
 
 
 def is_authorised(caller: Caller) -> bool:
-    """Whether what a caller's tasks recommend is for the site: with scope `operate`, or by a service's token; else it is a what-if of theirs."""
+    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the caller's what-
+    ifs."""
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
 
@@ -91,7 +94,7 @@ def sees_tasks_as(request: Request) -> str | None:
     return None if {"operate", "names"} & request.state.caller.scopes else made_by(request)
 
 
-def _check(caller: Caller, visit: Visit | None, settings: Settings) -> Callable[[Any], None]:
+def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -> Callable[[Any], None]:
     """Refuses a caller with as many open tasks as one may have; who brings no cookie may have as many as who brings one."""
 
     def of_account(conn: Any) -> None:

@@ -10,16 +10,16 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.alerts.shown import check_tried
-from flitwatch_api.answers import answer, dump, shape
+from flitwatch_api.answers import build_model, dump_json, json_response
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import made_by, requires
-from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, refusal
+from flitwatch_api.people.access import made_by, require_access
+from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, hidden_jobs_error
 from flitwatch_api.people.visits import hand_over
 from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
-from flitwatch_api.tasks.begin import begin, begin_file, sees_tasks_as
+from flitwatch_api.tasks.begin import begin_file, begin_task, sees_tasks_as
 from flitwatch_api.tasks.received import receive_file
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
@@ -43,14 +43,14 @@ FILE_BODY = {
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
-async def _find(conn: Connection, task_id: int, request: Request) -> reads.Row:
+async def _find_task(conn: Connection, task_id: int, request: Request) -> reads.Row:
     row = await reads.find_task(conn, task_id, sees_tasks_as(request))
     if row is None:
         raise NotFound(f"there is no task {task_id}", advice="/api/v1/tasks lists them.")
     return row
 
 
-async def _meant(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
+async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
     """The arguments as a worker takes them: below scope `names` an application is named without its folders."""
     args = given.given()
     if not names.pseudonyms or not isinstance(given, Application):
@@ -59,7 +59,7 @@ async def _meant(conn: Any, names: Names, given: Arguments) -> dict[str, Any]:
         raise Forbidden(
             "an application is named without folders below scope names", advice="/api/v1/estimates lists them."
         )
-    whole = await runs.executable(conn, given.exe, given.nodes)
+    whole = await runs.find_executable(conn, given.exe, given.nodes)
     return args if whole is None else {**args, "exe": whole}
 
 
@@ -105,38 +105,38 @@ async def tasks(
     )
     items = [shown_task(row, request, names) for row in rows[:limit]]
     following = make_cursor(items[-1].task_id) if len(rows) > limit else None
-    return answer(shape(schemas.TaskList, items=items, next_cursor=following))
+    return json_response(build_model(schemas.TaskList, items=items, next_cursor=following))
 
 
 @http.get("/{task_id}", response_model=schemas.Task)
 async def task(request: Request, conn: Reader, names: TheNames, task_id: Id) -> Response:
     """One task with its progress and result."""
-    return answer(shown_task(await _find(conn, task_id, request), request, names))
+    return json_response(shown_task(await _find_task(conn, task_id, request), request, names))
 
 
-@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=requires("user", "tasks"))
+@http.post("", response_model=schemas.Task, status_code=202, openapi_extra=require_access("user", "tasks"))
 async def start(request: Request, platform: ThePlatform, new: NewTask) -> Response:
     """Put work into the queue; a worker takes it."""
     async with platform.reading() as conn:
         names = await names_of(request, conn)
-        args = await _meant(conn, names, new.args)
-    size = len(dump(args))
+        args = await _resolve_arguments(conn, names, new.args)
+    size = len(dump_json(args))
     if size > MAX_ARGS_BYTES:
         raise TooCostly(
             f"the arguments take {size:,} bytes; the limit MAX_ARGS_BYTES is {MAX_ARGS_BYTES:,}",
             advice="Give fewer.",
         )
     if names.hides_jobs and new.name not in TASKS_WITHOUT_JOBS:
-        raise refusal("this task reads them")
+        raise hidden_jobs_error("this task reads them")
     _check_named(request, names, new.name, args)
     check_cost(request.state.caller.role, new.name, args)
-    task_id = await begin(request, platform, new.name, args, new.args.files())
+    task_id = await begin_task(request, platform, new.name, args, new.args.files())
     async with platform.reading() as conn:
-        row = await _find(conn, task_id, request)
-    made = answer(shown_task(row, request, names))
-    made.status_code = 202
-    made.headers["Location"] = f"/api/v1/tasks/{task_id}"
-    return hand_over(request, made)
+        row = await _find_task(conn, task_id, request)
+    response = json_response(shown_task(row, request, names))
+    response.status_code = 202
+    response.headers["Location"] = f"/api/v1/tasks/{task_id}"
+    return hand_over(request, response)
 
 
 @http.post(
@@ -144,7 +144,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     response_model=schemas.TaskFile,
     status_code=201,
     responses={429: RESPONSES[404] | {"description": "So many of the caller's wait already."}},
-    openapi_extra=requires("user", "tasks") | {"requestBody": FILE_BODY},
+    openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
     """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in."""
@@ -155,21 +155,21 @@ async def add_file(request: Request, platform: ThePlatform) -> Response:
         # Cut off or too long: what came of it is of no use.
         await asyncio.shield(_drop_file(platform, number))
         raise
-    made = answer(shape(schemas.TaskFile, file=number, bytes=size))
-    made.status_code = 201
-    return hand_over(request, made)
+    response = json_response(build_model(schemas.TaskFile, file=number, bytes=size))
+    response.status_code = 201
+    return hand_over(request, response)
 
 
 async def _drop_file(platform: Platform, number: int) -> None:
     with contextlib.suppress(NotFound):
-        await platform.in_thread("writer", lambda conn: files.delete(conn, number, None))
+        await platform.in_thread("writer", lambda conn: files.delete_file(conn, number, None))
 
 
-@http.delete("/files/{file_id}", status_code=204, openapi_extra=requires("user", "tasks"))
+@http.delete("/files/{file_id}", status_code=204, openapi_extra=require_access("user", "tasks"))
 async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> Response:
     """Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
     author = None if "operate" in request.state.caller.scopes else made_by(request)
-    await platform.in_thread("writer", lambda conn: files.delete(conn, file_id, author))
+    await platform.in_thread("writer", lambda conn: files.delete_file(conn, file_id, author))
     return Response(status_code=204)
 
 
@@ -178,16 +178,16 @@ async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> R
     response_model=schemas.Task,
     status_code=202,
     responses={409: RESPONSES[404] | {"description": "It is over."}},
-    openapi_extra=requires("user", "tasks"),
+    openapi_extra=require_access("user", "tasks"),
 )
 async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Response:
     """Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
     async with platform.reading() as conn:
-        row, names = await _find(conn, task_id, request), await names_of(request, conn)
+        row, names = await _find_task(conn, task_id, request), await names_of(request, conn)
     if not is_own(row, request) and "operate" not in request.state.caller.scopes:
         raise Forbidden(f"task {task_id} is not yours", advice="Ask who started it, or an operator.")
-    await platform.in_thread("writer", lambda conn: queue.cancel(conn, task_id))
+    await platform.in_thread("writer", lambda conn: queue.cancel_task(conn, task_id))
     async with platform.reading() as conn:
-        made = answer(shown_task(await _find(conn, task_id, request), request, names))
-    made.status_code = 202
-    return made
+        response = json_response(shown_task(await _find_task(conn, task_id, request), request, names))
+    response.status_code = 202
+    return response

@@ -20,23 +20,23 @@ async def receive_file(request: Request, platform: Platform, number: int) -> int
     NotFound
         The file was deleted meanwhile.
     """
-    held, size, count = bytearray(), 0, 0
+    buffer, size, count = bytearray(), 0, 0
     async for block in request.stream():
-        held += block
+        buffer += block
         size += len(block)
         if size > files.MAX_FILE_BYTES:
             raise TooCostly(
                 f"the file is too long; the limit MAX_FILE_BYTES is {files.MAX_FILE_BYTES:,}", advice=SMALLER_FILE
             )
-        while len(held) >= files.PIECE_BYTES:
-            await _store(platform, number, count, bytes(held[: files.PIECE_BYTES]))
-            del held[: files.PIECE_BYTES]
+        while len(buffer) >= files.PIECE_BYTES:
+            await _store_piece(platform, number, count, bytes(buffer[: files.PIECE_BYTES]))
+            del buffer[: files.PIECE_BYTES]
             count += 1
-    if held:
-        await _store(platform, number, count, bytes(held))
-    await platform.in_thread("writer", lambda conn: files.complete(conn, number, size))
+    if buffer:
+        await _store_piece(platform, number, count, bytes(buffer))
+    await platform.in_thread("writer", lambda conn: files.complete_file(conn, number, size))
     return size
 
 
-async def _store(platform: Platform, number: int, count: int, content: bytes) -> None:
-    await platform.in_thread("writer", lambda conn: files.append(conn, number, count, content))
+async def _store_piece(platform: Platform, number: int, count: int, content: bytes) -> None:
+    await platform.in_thread("writer", lambda conn: files.append_piece(conn, number, count, content))

@@ -7,7 +7,7 @@ import logging
 from fastapi import Request
 
 from flitwatch_api.alerts import shown as alerts
-from flitwatch_api.answers import shape
+from flitwatch_api.answers import build_model
 from flitwatch_api.names import Names
 from flitwatch_api.people.access import made_by
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
@@ -35,22 +35,22 @@ UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or re
 
 
 def is_own(row: Row, request: Request) -> bool:
-    """Whether the caller started a task; of callers without a login, in this visit."""
+    """Return whether the caller started a task; for callers without a login, in this visit."""
     return bool(row["created_by"] == made_by(request))
 
 
 def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
     """A task; below scope `names` only machines' and one's own with arguments and result, and nobody else's name."""
     try:
-        return shape(schemas.Task, _shown(row, request, names))
+        return build_model(schemas.Task, _mask_task(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # A row of another version, say: it must not take the whole list with it, and shows nothing that might name somebody.
         log.exception("task %s cannot be shown", row["task_id"])
         blank = {**row, "args": None, "result": None, "message": "", "created_by": None, "error": UNREADABLE}
-        return shape(schemas.Task, blank)
+        return build_model(schemas.Task, blank)
 
 
-def _shown(row: Row, request: Request, names: Names) -> Row:
+def _mask_task(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
         return row
     own = is_own(row, request)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import FiniteRange, Group, emit, fail, json_option, log_to_stderr
+from flitwatch.console import FiniteRange, Group, exit_with_error, json_option, log_to_stderr, print_result
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_heartbeat
@@ -119,18 +119,20 @@ def slurm(
 
     log_to_stderr(logging.INFO)
     if release:
-        emit({"released": Agent(Api(api_url), path.absolute()).release("an operator ended it")}, as_json)
+        print_result({"released": Agent(Api(api_url), path.absolute()).release("an operator ended it")}, as_json)
         return
     advice_file.check_folder(path.absolute().parent)
     limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act or trial is not None else None
-    token = _token(token_file) if token_file else ""
-    held = None
+    token = _read_token(token_file) if token_file else ""
+    trial_record = None
     if trial is not None:
         advice_file.check_folder(trial_file.absolute().parent)
-        held = Trial.open(trial_file.absolute(), trial)
-    one = Agent(Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0), held)
+        trial_record = Trial.open(trial_file.absolute(), trial)
+    slurm_agent = Agent(
+        Api(api_url, token), path.absolute(), limit_s, limits, accept_stale, max(3 * interval, 10.0), trial_record
+    )
     if once:
-        emit(one.cycle(), as_json)
+        print_result(slurm_agent.cycle(), as_json)
         return
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -139,12 +141,12 @@ def slurm(
         while not stop.is_set():
             own_heartbeat().beat()
             try:
-                logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
+                logging.info("%s", ", ".join(f"{count} {name}" for name, count in slurm_agent.cycle().items()))
             except FlitwatchError as problem:
                 logging.warning("no advice: %s", problem)
             own_heartbeat().wait(stop, interval)
     finally:
-        one.stop()
+        slurm_agent.stop()
 
 
 @agent.command()
@@ -161,14 +163,16 @@ def unit(as_json: bool) -> None:
         .replace("=flitwatch ", f"={program} ")
     )
     if as_json:
-        emit({"unit": text, "program": str(program)}, True)
+        print_result({"unit": text, "program": str(program)}, True)
     else:
         click.echo(text, nl=False)
 
 
-def _token(file: Path) -> str:
-    """What the file holds: printable ASCII, as a header can carry it."""
+def _read_token(file: Path) -> str:
+    """Read the token in the file: printable ASCII, as an HTTP header requires."""
     token = file.read_bytes().strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
-        fail(f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2)
+        exit_with_error(
+            f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2
+        )
     return token.decode("ascii")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, log_to_stderr
+from flitwatch.console import database_options, json_option, log_to_stderr, print_result
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
@@ -58,19 +58,21 @@ def alerting(
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
     from flitwatch_alerting.job_ends import read_webhook
-    from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
 
     chosen = read_config(config, external_url)
     webhook = read_webhook(job_webhook, job_webhook_secret_file, chosen.external_url)
     if check:
         chosen.check()
-        emit({"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json)
+        print_result(
+            {"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json
+        )
         return
     log_to_stderr()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
+    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
         engine = Engine(url, chosen, stop, heartbeat=own_heartbeat(), webhook=webhook)
         engine.run()
-        emit(asdict(engine.measures), as_json)
+        print_result(asdict(engine.measures), as_json)

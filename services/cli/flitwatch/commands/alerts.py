@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import Group, Moment, database_options, emit, fail, json_option
+from flitwatch.console import Group, Moment, database_options, exit_with_error, json_option, print_result
 
 
 @click.group(cls=Group)
@@ -21,12 +21,12 @@ def alerts() -> None:
 def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Alerts that fire now."""
     from flitwatch_db import connect
-    from flitwatch_db.alerts.store import firing
-    from flitwatch_ops.platform import database
+    from flitwatch_db.alerts.store import list_firing_alerts
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        rows = firing(conn)
-    emit(
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        rows = list_firing_alerts(conn)
+    print_result(
         {
             "firing": [
                 {key: row[key] for key in ("alert_id", "rule", "severity", "summary", "labels", "value")}
@@ -49,32 +49,32 @@ def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 def test(
     rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """What RULE (its name, or a YAML file with one rule) would have done over history; nothing is sent."""
+    """Evaluate RULE (its name, or a YAML file with one rule) over history; no notification is sent."""
     from flitwatch_alerting.evaluate import dry_run
     from flitwatch_db import connect
     from flitwatch_domain.alerts import LONGEST_S
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
     if not 0 < to_s - from_s <= LONGEST_S:
-        fail("the span ends after it begins and is at most 31 days", code=2)
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        result = dry_run(conn, _rule(conn, rule, config), from_s, to_s)
-    emit(result, as_json)
+        exit_with_error("the span ends after it begins and is at most 31 days", code=2)
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        result = dry_run(conn, _find_rule(conn, rule, config), from_s, to_s)
+    print_result(result, as_json)
     if not as_json:
         print(f"would have fired {result['fired']} times in {(to_s - from_s) / 86400:.1f} days")
 
 
-def _rule(conn: Any, name: str, config: Path | None) -> Any:
+def _find_rule(conn: Any, name: str, config: Path | None) -> Any:
     from flitwatch_alerting.config import read_config
-    from flitwatch_db.alerts.store import rules
+    from flitwatch_db.alerts.store import load_rules
     from flitwatch_domain.alerts import read_rule
     from flitwatch_domain.importers.yaml_text import read_yaml
 
     if Path(name).suffix in (".yaml", ".yml"):
         return read_rule(read_yaml(name), name)
-    known = {rule.name: rule for rule in read_config(config).rules}
+    rules_by_name = {rule.name: rule for rule in read_config(config).rules}
     if config is None:
-        known |= {rule.name: rule for rule, _ in rules(conn)}
-    if name not in known:
-        fail(f"there is no rule {name!r}; rules: {', '.join(sorted(known))}", code=2)
-    return known[name]
+        rules_by_name |= {rule.name: rule for rule, _ in load_rules(conn)}
+    if name not in rules_by_name:
+        exit_with_error(f"there is no rule {name!r}; rules: {', '.join(sorted(rules_by_name))}", code=2)
+    return rules_by_name[name]

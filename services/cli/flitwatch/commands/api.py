@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, emit, log_to_stderr
+from flitwatch.console import database_options, log_to_stderr, print_result
 from flitwatch.exposure import Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 
 #: How long open requests may go on after the signal to stop.
@@ -75,10 +75,10 @@ def api(
     from pydantic import SecretStr
 
     from flitwatch_api.logs import JsonLines
-    from flitwatch_api.serve import serve
+    from flitwatch_api.serve import serve_api
     from flitwatch_api.settings import Settings
     from flitwatch_ops.first_admin import ensure_admin
-    from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
+    from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
     from flitwatch_ops.watched import own_heartbeat
 
     if metrics_port == port:
@@ -98,15 +98,15 @@ def api(
     logging.getLogger().handlers[0].setFormatter(JsonLines())
     # Until the server itself heeds signals: a throw-away database is not left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
+    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
 
         def announce() -> None:
             if as_json:
                 name = f"[{host}]" if ":" in host else host
-                emit({"url": f"http://{name}:{port}", "metrics_port": metrics_port, "pid": os.getpid()}, True)
+                print_result({"url": f"http://{name}:{port}", "metrics_port": metrics_port, "pid": os.getpid()}, True)
 
         served = settings.model_copy(update={"db": SecretStr(url)})
-        serve(
+        serve_api(
             served, host, port, grace_s=GRACE_S, metrics_host=metrics_host, heartbeat=own_heartbeat(), announce=announce
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import Moment, emit, fail, json_option, progress, stop_on_interrupt
+from flitwatch.console import Moment, exit_with_error, json_option, make_progress, print_result, stop_on_interrupt
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -44,16 +44,16 @@ def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bo
         if folder is not None:
             raise click.UsageError("--off and --folder exclude each other")
         was = kept_log.stop_keeping(server.folder)
-        emit({"folder": None, "was": None if was is None else str(was)}, as_json)
+        print_result({"folder": None, "was": None if was is None else str(was)}, as_json)
         return
     if folder is not None:
         kept_log.keep_log(server.folder, folder)
     elif kept_log.archive_folder(server.folder) is None:
         raise click.UsageError("name the folder of the backups: --folder DIRECTORY, best on another disk")
-    with server, progress("backup") as bar:
+    with server, make_progress("backup") as bar:
         if restart:
             backups.start_keeping(server)
-        emit(backups.take(server, keep, _shown(bar)), as_json)
+        print_result(backups.take_backup(server, keep, _show_steps(bar)), as_json)
 
 
 @click.command()
@@ -71,12 +71,14 @@ def restore(folder: Path | None, to_s: float | None, yes: bool, as_json: bool) -
     from flitwatch_ops.platform import embedded_folder
 
     server = Embedded(embedded_folder())
-    place = _place(folder)
+    place = _resolve_folder(folder)
     if not yes:
-        emit({"folder": str(place), "restored": False, "restorable": backup_files.restorable(place)}, as_json)
+        print_result(
+            {"folder": str(place), "restored": False, "restorable": backup_files.find_restorable(place)}, as_json
+        )
         return
-    with progress("restore") as bar, stop_on_interrupt() as stop:
-        emit({"restored": True} | backups.restore(server, place, to_s, _shown(bar), stop), as_json)
+    with make_progress("restore") as bar, stop_on_interrupt() as stop:
+        print_result({"restored": True} | backups.restore_backup(server, place, to_s, _show_steps(bar), stop), as_json)
 
 
 @click.command()
@@ -86,14 +88,14 @@ def verify(folder: Path | None, as_json: bool) -> None:
     """Read every byte of the backups and of the log that is kept; ends with 1 where something is missing or damaged."""
     from flitwatch_ops import backup_files
 
-    with progress("verify") as bar:
-        found = backup_files.verify(_place(folder), _shown(bar))
-    emit(found, as_json)
-    if not found["ok"]:
-        fail("the backups are not whole: take a new one with `flitwatch db backup`")
+    with make_progress("verify") as bar:
+        report = backup_files.verify_backups(_resolve_folder(folder), _show_steps(bar))
+    print_result(report, as_json)
+    if not report["ok"]:
+        exit_with_error("the backups are not whole: take a new one with `flitwatch db backup`")
 
 
-def _place(folder: Path | None) -> Path:
+def _resolve_folder(folder: Path | None) -> Path:
     from flitwatch_ops import kept_log
     from flitwatch_ops.platform import embedded_folder
 
@@ -103,6 +105,6 @@ def _place(folder: Path | None) -> Path:
     return place
 
 
-def _shown(bar: Progress) -> OnStep:
+def _show_steps(bar: Progress) -> OnStep:
     task = bar.add_task("")
     return lambda done, total, part: bar.update(task, completed=done, total=total, description=part[:60])

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.console import FiniteRange, emit, fail, json_option
+from flitwatch.console import FiniteRange, exit_with_error, json_option, print_result
 
 READY_S = 60
 _LENGTH = re.compile(rb"(?i)\r\ncontent-length:[ \t]*([0-9]+)")
@@ -32,18 +32,18 @@ NODES_PER_GROUP = 96
 @json_option
 def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool) -> None:
     """Ask for advice at a fixed rate; times count from when a question was due, so that a queue is seen."""
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
-    with database(None, True) as url:
-        names = _seed(url)
-        with _server(url) as port:
+    with open_database(None, True) as url:
+        names = _seed_database(url)
+        with _run_api(url) as port:
             cores = os.sched_getaffinity(0)
             # The server has the first core to itself, but for the database's reading.
             os.sched_setaffinity(0, cores - {min(cores)} or cores)
-            emit(asyncio.run(_ask(port, rate, seconds, candidates, nodes, names)), as_json)
+            print_result(asyncio.run(_measure_advice(port, rate, seconds, candidates, nodes, names)), as_json)
 
 
-def _seed(url: str) -> list[str]:
+def _seed_database(url: str) -> list[str]:
     """A simulated machine of 15 groups with counters and completed runs; returns the names of its nodes."""
     import numpy as np
 
@@ -53,16 +53,16 @@ def _seed(url: str) -> list[str]:
     from flitwatch_db.jobs import store as jobs
     from flitwatch_db.runs import store as runs
     from flitwatch_domain.counters import ROUTER_COLUMNS
-    from flitwatch_domain.generators import dragonfly
+    from flitwatch_domain.generators import build_dragonfly
     from flitwatch_domain.jobs import Job
     from flitwatch_domain.runs import Run, RunStep
 
-    fabric = dragonfly(GROUPS, 6, 16, endpoints_per_router=1, name="bench-advice")
+    fabric = build_dragonfly(GROUPS, 6, 16, endpoints_per_router=1, name="bench-advice")
     now = int(time.time())
     names = [str(name) for name in fabric.endpoints.node]
     rng = np.random.default_rng(1)
     with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, fabric)
+        fabric_id = fabrics.save_fabric(conn, fabric)
         size, hours = len(fabric.routers), RUNS + 1
         ago = np.concatenate([np.arange(1, hours + 1) * 3600, np.arange(1, 11) * 60])
         moment, router = (axis.ravel() for axis in np.indices((len(ago), size)))
@@ -95,7 +95,7 @@ def _seed(url: str) -> list[str]:
                     end_s=start + 200,
                     simulated=True,
                 )
-                jobs.upsert(conn, [job], fabric_id)
+                jobs.upsert_jobs(conn, [job], fabric_id)
                 run = Run(
                     run_key=key,
                     exe=f"app{application}",
@@ -111,7 +111,7 @@ def _seed(url: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def _server(url: str) -> Iterator[int]:
+def _run_api(url: str) -> Iterator[int]:
     """The API in a process that has one core."""
     import socket
     import urllib.request
@@ -135,7 +135,7 @@ def _server(url: str) -> Iterator[int]:
                 if answer.status == 200:
                     break
             if time.monotonic() > deadline or process.poll() is not None:
-                fail("the API did not start")
+                exit_with_error("the API did not start")
             time.sleep(0.1)
         yield port
     finally:
@@ -144,7 +144,7 @@ def _server(url: str) -> Iterator[int]:
 
 
 class AdviceTimes(TypedDict):
-    """How fast the API answered: requests a second, quantiles from when a question was due, and how many answers had a slowdown or were refused."""
+    """Response times of the API: requests a second, quantiles of the time since a question was due, and counts of answers with a slowdown and of refusals."""
 
     rps: float
     p50_ms: float
@@ -156,7 +156,7 @@ class AdviceTimes(TypedDict):
     nodes: int
 
 
-def _read(head: bytes, body: bytes) -> tuple[bool, bool]:
+def _parse_answer(head: bytes, body: bytes) -> tuple[bool, bool]:
     """(has a slowdown, is advice): a refusal of the server or of what is before it need not be JSON."""
     import orjson
 
@@ -171,7 +171,9 @@ def _read(head: bytes, body: bytes) -> tuple[bool, bool]:
     return answer.get("expected_slowdown") is not None, True
 
 
-async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int, names: list[str]) -> AdviceTimes:
+async def _measure_advice(
+    port: int, rate: float, seconds: int, candidates: int, nodes: int, names: list[str]
+) -> AdviceTimes:
     import numpy as np
     import orjson
 
@@ -191,18 +193,18 @@ async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int
 
     async def exchange(pair: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes) -> tuple[bool, bool]:
         reader, writer = pair
-        kept = False
+        keep_alive = False
         try:
             writer.write(request)
             head = await reader.readuntil(b"\r\n\r\n")
             length = _LENGTH.search(head)
             if length is None:
                 return False, False
-            found = _read(head, await reader.readexactly(int(length[1])))
-            kept = b"connection: close" not in head.lower()
-            return found
+            flags = _parse_answer(head, await reader.readexactly(int(length[1])))
+            keep_alive = b"connection: close" not in head.lower()
+            return flags
         finally:
-            if kept:
+            if keep_alive:
                 free.put_nowait(pair)
             else:
                 writer.close()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import FiniteRange, database_options, emit, fail, json_option, progress
+from flitwatch.console import FiniteRange, database_options, exit_with_error, json_option, make_progress, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,26 +82,26 @@ def api(
     ephemeral: bool,
 ) -> None:
     """Store a machine's counters, then time the API's answers about them."""
-    from flitwatch_domain.generators import dragonfly, most_blue_routers
-    from flitwatch_ops.platform import database
+    from flitwatch_domain.generators import build_dragonfly, most_blue_routers
+    from flitwatch_ops.platform import open_database
 
     groups = round(routers / 96)
-    fabric = dragonfly(groups, name=FABRIC, blue_routers=min(BLUE_ROUTERS, most_blue_routers(groups)))
-    with database(db_url, ephemeral or db_url is None) as url:
-        start, stored_s = _store(url, fabric, history)
-        with _served(url) as (base, pid), _feed(url, fabric, start + history, feed):
-            times, sizes, failed = _ask(base, chosen or tuple(QUERIES), seconds, rate)
+    fabric = build_dragonfly(groups, name=FABRIC, blue_routers=min(BLUE_ROUTERS, most_blue_routers(groups)))
+    with open_database(db_url, ephemeral or db_url is None) as url:
+        start, stored_s = _store_history(url, fabric, history)
+        with _run_api(url) as (base, pid), _run_feed(url, fabric, start + history, feed):
+            times, sizes, failed = _measure_queries(base, chosen or tuple(QUERIES), seconds, rate)
             cpu_s = _cpu_s(pid)
-    queries = {name: {**_percentiles(times[name]), "bytes": sizes[name]} for name in times}
+    queries = {name: {**_compute_percentiles(times[name]), "bytes": sizes[name]} for name in times}
     everything = [t for name in times for t in times[name]]
-    emit(
+    print_result(
         {
             "routers": len(fabric.routers),
             "feed": "one write_batch a second" if feed else None,
             "seconds": seconds,
             "requests": len(everything),
             "failed": failed,
-            **_percentiles(everything),
+            **_compute_percentiles(everything),
             "queries": queries,
             "api_cpu_ms_per_request": round(1e3 * cpu_s / max(1, len(everything)), 1),
             "store_s": round(stored_s, 1),
@@ -111,10 +111,10 @@ def api(
         as_json,
     )
     if failed:
-        fail(f"{failed} requests failed")
+        exit_with_error(f"{failed} requests failed")
 
 
-def _percentiles(times: list[float]) -> dict[str, float | None]:
+def _compute_percentiles(times: list[float]) -> dict[str, float | None]:
     ordered = sorted(times)
     if not ordered:
         return {"p50_ms": None, "p95_ms": None, "p99_ms": None, "max_ms": None}
@@ -122,7 +122,7 @@ def _percentiles(times: list[float]) -> dict[str, float | None]:
     return {"p50_ms": at(0.5), "p95_ms": at(0.95), "p99_ms": at(0.99), "max_ms": at(1.0)}
 
 
-def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
+def _make_batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
     """`count` seconds of every router, and the ten seconds of its ports if they are whole."""
     import numpy as np
 
@@ -153,38 +153,38 @@ def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.ran
     return counters.Batch(routers=rows, ports=ports)
 
 
-def _store(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
+def _store_history(url: str, fabric: Fabric, history: int) -> tuple[int, float]:
     """Store `history` seconds that end now; return their start and the time it took."""
     import numpy as np
 
     from flitwatch_db import connect
-    from flitwatch_db.core.maintenance import analyze
+    from flitwatch_db.core.maintenance import analyze_tables
     from flitwatch_db.counters import store as counters
     from flitwatch_db.fabrics import store as fabrics
 
     begin, rng = time.perf_counter(), np.random.default_rng(1)
     history -= history % BATCH_S
     start = int(time.time()) // BATCH_S * BATCH_S - history
-    with connect(url, role="writer", durable=False) as conn, progress("storing counters") as shown:
-        fabric_id = fabrics.save(conn, fabric, replace=True)
+    with connect(url, role="writer", durable=False) as conn, make_progress("storing counters") as shown:
+        fabric_id = fabrics.save_fabric(conn, fabric, replace=True)
         for first in shown.track(range(start, start + history, BATCH_S)):
-            counters.write_batch(conn, _batch(fabric_id, fabric, first, BATCH_S, rng))
+            counters.write_batch(conn, _make_batch(fabric_id, fabric, first, BATCH_S, rng))
             conn.commit()
-        _tell(conn, fabric_id, start + history, len(fabric.routers))
+        _emit_counters_event(conn, fabric_id, start + history, len(fabric.routers))
         conn.commit()
     with connect(url, autocommit=True) as conn:
-        analyze(conn)
+        analyze_tables(conn)
     return start, time.perf_counter() - begin
 
 
-def _tell(conn: Any, fabric_id: int, through_s: int, routers: int) -> None:
+def _emit_counters_event(conn: Any, fabric_id: int, through_s: int, routers: int) -> None:
     from datetime import UTC, datetime
 
     from flitwatch_db.core import events
 
     through, ports = (datetime.fromtimestamp(s, UTC).isoformat() for s in (through_s, through_s // BATCH_S * BATCH_S))
     payload = {"fabric_id": fabric_id, "through": through, "ports_through": ports, "routers": routers}
-    events.emit(conn, "counters", payload)
+    events.emit_event(conn, "counters", payload)
 
 
 def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:
@@ -197,20 +197,20 @@ def _write_feed(url: str, fabric: Fabric, first_s: int) -> None:
 
     rng, second = np.random.default_rng(2), first_s
     with connect(url, role="writer", durable=False) as conn:
-        fabric_id = fabrics.get(conn, fabric.name).fabric_id
+        fabric_id = fabrics.get_fabric_row(conn, fabric.name).fabric_id
         conn.commit()
         due = time.monotonic()
         while True:
-            counters.write_batch(conn, _batch(fabric_id, fabric, second, 1, rng))
+            counters.write_batch(conn, _make_batch(fabric_id, fabric, second, 1, rng))
             second += 1
-            _tell(conn, fabric_id, second, len(fabric.routers))
+            _emit_counters_event(conn, fabric_id, second, len(fabric.routers))
             conn.commit()
             due += 1
             time.sleep(max(0.0, due - time.monotonic()))
 
 
 @contextmanager
-def _feed(url: str, fabric: Fabric, first_s: int, wanted: bool) -> Iterator[None]:
+def _run_feed(url: str, fabric: Fabric, first_s: int, wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
@@ -219,14 +219,14 @@ def _feed(url: str, fabric: Fabric, first_s: int, wanted: bool) -> Iterator[None
     try:
         yield
         if not process.is_alive():
-            fail("the feed ended before the benchmark did")
+            exit_with_error("the feed ended before the benchmark did")
     finally:
         process.terminate()
         process.join()
 
 
 @contextmanager
-def _served(url: str) -> Iterator[tuple[str, int]]:
+def _run_api(url: str) -> Iterator[tuple[str, int]]:
     """The API in a process of its own; its address and process id."""
     import socket
 
@@ -249,14 +249,14 @@ def _served(url: str) -> Iterator[tuple[str, int]]:
             except httpx.HTTPError:
                 time.sleep(0.1)
         else:
-            fail("the API did not start")
+            exit_with_error("the API did not start")
         yield base, process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def _ask(
+def _measure_queries(
     base: str, names: Sequence[str], seconds: int, rate: float
 ) -> tuple[dict[str, list[float]], dict[str, int], int]:
     """Ask these questions in turns; seconds and bytes of the answers (as sent, compressed), and how many failed."""
@@ -265,7 +265,10 @@ def _ask(
     times: dict[str, list[float]] = {name: [] for name in names}
     sizes = dict.fromkeys(names, 0)
     failed = 0
-    with httpx.Client(base_url=f"{base}/api/v1/fabrics/{FABRIC}", timeout=30) as client, progress("asking") as shown:
+    with (
+        httpx.Client(base_url=f"{base}/api/v1/fabrics/{FABRIC}", timeout=30) as client,
+        make_progress("asking") as shown,
+    ):
         for name in names:
             client.get(QUERIES[name])
         task = shown.add_task("asking", total=seconds)
@@ -273,7 +276,7 @@ def _ask(
         while time.monotonic() - begin < seconds:
             for name in names:
                 started = time.perf_counter()
-                failed += _answered(client.get, QUERIES[name], sizes, name)
+                failed += _send_query(client.get, QUERIES[name], sizes, name)
                 times[name].append(time.perf_counter() - started)
                 due = max(due + 1 / rate, time.monotonic() - 1)
                 time.sleep(max(0.0, due - time.monotonic()))
@@ -281,7 +284,7 @@ def _ask(
     return times, sizes, failed
 
 
-def _answered(get: Callable[..., Any], path: str, sizes: dict[str, int], name: str) -> int:
+def _send_query(get: Callable[..., Any], path: str, sizes: dict[str, int], name: str) -> int:
     import httpx
 
     try:

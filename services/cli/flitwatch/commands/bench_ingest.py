@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
-from flitwatch.console import emit, fail, json_option, progress
+from flitwatch.console import exit_with_error, json_option, make_progress, print_result
 
 if TYPE_CHECKING:
     from flitwatch_ingest.writer.measures import WriterReport
@@ -72,25 +72,27 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
-    from flitwatch_domain.generators import dragonfly, most_blue_routers
-    from flitwatch_research.ingest_bench.baseline import baseline
-    from flitwatch_research.ingest_bench.checks import checked
-    from flitwatch_research.ingest_bench.servers import servers
+    from flitwatch_domain.generators import build_dragonfly, most_blue_routers
+    from flitwatch_research.ingest_bench.baseline import measure_baseline
+    from flitwatch_research.ingest_bench.checks import check_rows
+    from flitwatch_research.ingest_bench.servers import start_servers
 
     groups = round(routers / ROUTERS_PER_GROUP)
     # As on Cori, as long as the tiles suffice; larger machines join their groups by fewer cables.
-    fabric = dragonfly(groups, blue_routers=min(CORI_BLUE_ROUTERS, most_blue_routers(groups)), name="bench-ingest")
-    with servers(stack) as running, progress("") as shown, tempfile.TemporaryDirectory() as folder:
-        order, registry = _order(running.log_url, fabric, sets == "quarter", form, seconds, Path(folder))
+    fabric = build_dragonfly(
+        groups, blue_routers=min(CORI_BLUE_ROUTERS, most_blue_routers(groups)), name="bench-ingest"
+    )
+    with start_servers(stack) as running, make_progress("") as shown, tempfile.TemporaryDirectory() as folder:
+        order, registry = _prepare_order(running.log_url, fabric, sets == "quarter", form, seconds, Path(folder))
         with connect(running.url) as conn:
-            fabrics.save(conn, fabric)
-        compared = baseline(order)
-        figures = _carried(running, order, registry, shown)
-        counted = checked(running.url, order, figures["first_s"])
+            fabrics.save_fabric(conn, fabric)
+        compared = measure_baseline(order)
+        figures = _run_load(running, order, registry, shown)
+        counted = check_rows(running.url, order, figures["first_s"])
     result = {
-        **_summary(order, figures),
+        **_summarise_run(order, figures),
         **counted,
-        "baseline": _ratio(compared, figures),
+        "baseline": _compare_decoding(compared, figures),
         "routers": len(fabric.routers),
         "seconds": seconds,
         "format": form,
@@ -99,29 +101,33 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
         "cores": os.cpu_count(),
         "load_1m": round(os.getloadavg()[0], 2),
     }
-    emit(result, as_json)
+    print_result(result, as_json)
     problems = [name for name in ("lost", "duplicated", "wrong", "gaps", "dead_letters") if result[name]]
     if problems:
-        fail("the tables differ from what was sent: " + ", ".join(f"{result[name]} {name}" for name in problems))
+        exit_with_error(
+            "the tables differ from what was sent: " + ", ".join(f"{result[name]} {name}" for name in problems)
+        )
 
 
-def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path) -> tuple[Order, Path]:
-    """What to send, its topics made and its schemas registered in a file."""
+def _prepare_order(
+    log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, folder: Path
+) -> tuple[Order, Path]:
+    """Prepare the order to send: create its topics and write its schemas to a registry file."""
     from flitwatch_research.ingest_bench.load import Order
     from flitwatch_research.ingest_bench.sets import metric_sets, write_registry
     from flitwatch_stream.backends import open_log
 
-    found = metric_sets(fabric, quarters)
+    sets = metric_sets(fabric, quarters)
     registry = folder / "registry.json"
-    ids = write_registry(registry, found)
+    ids = write_registry(registry, sets)
     with open_log(log_url) as log:
-        for one in found:
-            log.create_topic(one.topic, PARTITIONS)
-    return Order(log_url, found, form, seconds, ids), registry
+        for metric_set in sets:
+            log.create_topic(metric_set.topic, PARTITIONS)
+    return Order(log_url, sets, form, seconds, ids), registry
 
 
 class _Figures(TypedDict):
-    """What load, watch and writer report, seconds until all was written, and the epoch second of the first record."""
+    """Reports of load, watch and writer, seconds until everything was written, and the epoch second of the first record."""
 
     sent: LoadReport
     watched: dict[str, dict[str, float | None]]
@@ -159,14 +165,14 @@ class _Compared(TypedDict):
     ratio: float
 
 
-def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
+def _run_load(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
     """Run load and writer; return what they and the watch report."""
     from flitwatch_research.ingest_bench.checks import carried_at
-    from flitwatch_research.ingest_bench.load import load, sent, told
+    from flitwatch_research.ingest_bench.load import receive_report, receive_start, start_load
     from flitwatch_research.ingest_bench.watch import Watch
 
-    with load(order) as pipe, _writer(running, registry) as (process, port):
-        told(pipe, READY_S)
+    with start_load(order) as pipe, _run_writer(running, registry) as (process, port):
+        receive_start(pipe, READY_S)
         _await_topics(port, len(order.sets))
         watch = Watch({**running.processes, "writer": process.pid})
         first_s = int(time.time()) + 2
@@ -175,8 +181,8 @@ def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Fig
         while not pipe.poll(1.0):
             shown.update(task, completed=min(order.seconds, time.time() - first_s))
             if process.poll() is not None:
-                fail("the writer ended before the load did")
-        done = sent(pipe, READY_S)
+                exit_with_error("the writer ended before the load did")
+        done = receive_report(pipe, READY_S)
         drained_s = carried_at(running.url, order, DRAIN_S) - done["ended_at"]
         watched = watch.stop()
         process.send_signal(signal.SIGTERM)
@@ -186,7 +192,7 @@ def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Fig
 
 
 @contextmanager
-def _writer(running: Servers, registry: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def _run_writer(running: Servers, registry: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """`flitwatch writer` in a process of its own, and the port of its figures."""
     from flitwatch_ops.stack.daemon import free_port
 
@@ -208,46 +214,46 @@ def _await_topics(port: int, count: int) -> None:
     while time.monotonic() < deadline:
         try:
             text = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
-            found = re.search(r"^flitwatch_writer_topics (\S+)", text, re.MULTILINE)
-            if found and float(found[1]) >= count:
+            match = re.search(r"^flitwatch_writer_topics (\S+)", text, re.MULTILINE)
+            if match and float(match[1]) >= count:
                 return
         except httpx.HTTPError:
             pass
         time.sleep(0.2)
-    fail("the writer did not begin to read")
+    exit_with_error("the writer did not begin to read")
 
 
-def _summary(order: Order, figures: _Figures) -> _Summary:
-    sent, writer, watched = figures["sent"], figures["writer"], figures["watched"]
+def _summarise_run(order: Order, figures: _Figures) -> _Summary:
+    load_report, writer, watched = figures["sent"], figures["writer"], figures["watched"]
     elapsed_s = order.seconds + max(0.0, figures["drain_s"])
-    values = sent["records"] * len(order.sets[0].metrics)
+    values = load_report["records"] * len(order.sets[0].metrics)
     return {
         "values_per_s": round(values / elapsed_s),
-        "records_per_s": round(sent["records"] / elapsed_s),
-        "bytes_per_s": round(sent["bytes"] / elapsed_s),
-        "lag_s": _rounded(writer["lag_s"]),
-        "lag_max_s": _rounded(writer["lag_max_s"]),
+        "records_per_s": round(load_report["records"] / elapsed_s),
+        "bytes_per_s": round(load_report["bytes"] / elapsed_s),
+        "lag_s": _round_or_none(writer["lag_s"]),
+        "lag_max_s": _round_or_none(writer["lag_max_s"]),
         "drain_s": round(figures["drain_s"], 2),
         "rss_mb": watched["writer"]["rss_mb"],
         "rss_slope_mb_per_min": watched["writer"]["rss_slope_mb_per_min"],
         "stages": writer["stages"],
         "waits": writer["waits"],
         "cpu_cores": {
-            **{name: round((found["cpu_s"] or 0.0) / elapsed_s, 3) for name, found in watched.items()},
-            "load": round(sent["cpu_s"] / elapsed_s, 3),
+            **{name: round((usage["cpu_s"] or 0.0) / elapsed_s, 3) for name, usage in watched.items()},
+            "load": round(load_report["cpu_s"] / elapsed_s, 3),
         },
-        "load_cpu_s": sent["cpu_s"],
-        "load_late_max_s": sent["late_max_s"],
+        "load_cpu_s": load_report["cpu_s"],
+        "load_late_max_s": load_report["late_max_s"],
         "processes": watched,
         "commits": writer["commits"],
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_or_none(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _ratio(compared: Baseline, figures: _Figures) -> _Compared:
+def _compare_decoding(compared: Baseline, figures: _Figures) -> _Compared:
     """The writer's decoding, deltas included, against the library's decoding alone."""
     writer = figures["writer"]
     ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)

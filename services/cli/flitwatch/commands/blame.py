@@ -9,9 +9,9 @@ from typing import Any, TypedDict
 
 import click
 
-from flitwatch.commands.blame_measured import CAVEAT, judged, show
-from flitwatch.console import FiniteRange, emit, fail, json_option, stderr
-from flitwatch.rest import api_options, application_options, asking, needed
+from flitwatch.commands.blame_measured import CAVEAT, judge_measured, show_measured
+from flitwatch.console import FiniteRange, exit_with_error, json_option, print_result, stderr_console
+from flitwatch.rest import api_options, application_options, open_client, require_place
 
 
 @click.command()
@@ -104,46 +104,49 @@ def blame(
     """
     sources = [application is not None, scenario is not None, presence is not None, runs is not None, bool(stress)]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
-        fail(
+        exit_with_error(
             "give one of --application NAME, --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
             code=2,
         )
     if application is not None:
         from flitwatch import stored
 
-        with asking(needed(api_url, token_file, profile)) as fw:
-            answer = stored.blame(fw, application, nodes, by, most)
-        emit(answer, True) if as_json else stored.show_blame(answer)
+        with open_client(require_place(api_url, token_file, profile)) as fw:
+            answer = stored.load_blame(fw, application, nodes, by, most)
+        print_result(answer, True) if as_json else stored.show_blame(answer)
         return
     if stress:
-        from flitwatch.commands.blame_stress import stressed
+        from flitwatch.commands.blame_stress import stress_blame
         from flitwatch_research.stress import WORLDS
 
-        emit(stressed(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
+        print_result(stress_blame(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
         return
     if runs is not None and exposure is not None:
-        verdicts = judged(runs, exposure, shuffles, seed)
-        emit(verdicts, True) if as_json else show(verdicts)
+        verdicts = judge_measured(runs, exposure, shuffles, seed)
+        print_result(verdicts, True) if as_json else show_measured(verdicts)
         return
-    found: _Ranking = (
+    user_ranking: _Ranking = (
         _of_scenario(scenario, seed, users, method, rule, tau)
         if scenario is not None
         else _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
     )
     result: dict[str, Any] = (
-        {"notes": []} | dict(found) | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
+        {"notes": []} | dict(user_ranking) | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
     )
     if scenario is not None:
-        from flitwatch_research.scoring import BlameEstimate, score
+        from flitwatch_research.scoring import BlameEstimate, score_estimate
 
-        estimate: BlameEstimate = {"ranking": found["ranking"], "q": [user["q"] for user in found["users"]]}
-        result |= score("blame", scenario, seed, users, estimate)
+        estimate: BlameEstimate = {
+            "ranking": user_ranking["ranking"],
+            "q": [user["q"] for user in user_ranking["users"]],
+        }
+        result |= score_estimate("blame", scenario, seed, users, estimate)
     ranking = result.pop("ranking")
     result["users"] = [result["users"][index] for index in ranking]
     if as_json:
-        emit(result, True)
+        print_result(result, True)
     else:
-        _print(result)
+        _print_ranking(result)
 
 
 class _RankedUser(TypedDict):
@@ -179,12 +182,12 @@ class _TableRanking(_Ranking):
 
 def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, tau: float) -> _Ranking:
     from flitwatch_ml.blame.strata import hour_and_weekend
-    from flitwatch_twin.campaign import generate
+    from flitwatch_twin.campaign import generate_campaign
 
-    campaign = generate(scenario, seed, users)
+    campaign = generate_campaign(scenario, seed, users)
     names = list(campaign.user_names)
     strata = hour_and_weekend(campaign.run_start_s)
-    return _estimate(names, campaign.exposure, campaign.overlap, campaign.run_time_s, strata, method, rule, tau)
+    return _estimate_blame(names, campaign.exposure, campaign.overlap, campaign.run_time_s, strata, method, rule, tau)
 
 
 def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) -> _TableRanking:
@@ -192,12 +195,14 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
 
     table = read_presence(presence, times)
     if rule == "throughout" and table.overlap.max() > 1:
-        fail("'throughout' needs overlaps that are shares of the run, 0 to 1: divide the seconds by the run's time")
-    result = _estimate(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
+        exit_with_error(
+            "'throughout' needs overlaps that are shares of the run, 0 to 1: divide the seconds by the run's time"
+        )
+    result = _estimate_blame(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
     return {**result, "truth": None, "precision_at_10": None, "false_share": None, "notes": table.notes}
 
 
-def _estimate(
+def _estimate_blame(
     names: list[str], exposure: Any, overlap: Any, time_s: Any, strata: Any, method: str, rule: str, tau: float
 ) -> _Ranking:
     from flitwatch_ml.blame import ExposureBlame, PresenceBlame
@@ -212,8 +217,8 @@ def _estimate(
             "score": float(chosen.score_[index]),
             "mi_bits": float(paper.mi_bits_[index]),
             "sign": int(chosen.sign_[index]),
-            "p": _known(chosen.p_value_[index]),
-            "q": _known(chosen.q_value_[index]),
+            "p": _none_if_nan(chosen.p_value_[index]),
+            "q": _none_if_nan(chosen.q_value_[index]),
             "testable": bool(chosen.testable_[index]),
             "exposed_runs": int(chosen.exposed_runs_[index]),
         }
@@ -222,11 +227,11 @@ def _estimate(
     return {"users": rows, "ranking": [int(index) for index in chosen.ranking_], "runs": len(time_s), "wall_s": wall_s}
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _print(result: dict[str, Any]) -> None:
+def _print_ranking(result: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -238,4 +243,4 @@ def _print(result: dict[str, Any]) -> None:
         table.add_row(user["user"], f"{user['score']:.2f}", f"{user['mi_bits']:.4f}", q, str(user["exposed_runs"]))
     Console().print(table)
     for note in result.get("notes", ()):
-        stderr().print(note, highlight=False)
+        stderr_console().print(note, highlight=False)

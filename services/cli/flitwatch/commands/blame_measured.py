@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from flitwatch.console import progress
+from flitwatch.console import make_progress
 
 CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MeasuredVerdict(TypedDict):
-    """What measured runs say of a user: the verdict with reasons, its statistics, and the effect in an exposed run with its interval; None is unknown."""
+    """Verdict of measured runs on a user, with reasons, statistics, and the effect in an exposed run with its interval; None is unknown."""
 
     user: str
     verdict: str
@@ -46,32 +46,32 @@ class MeasuredBlame(TypedDict):
     simulated: bool
 
 
-def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
-    """What `flitwatch blame --runs --exposure` prints."""
+def judge_measured(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
+    """Return the verdicts that `flitwatch blame --runs --exposure` prints."""
     from flitwatch_ml.measured import read_measured
-    from flitwatch_ml.work.measured import judge
+    from flitwatch_ml.work.measured import judge_runs
 
     data = read_measured(runs, exposure)
-    with progress("shuffled run times") as bar:
+    with make_progress("shuffled run times") as bar:
         task = bar.add_task("shuffled run times", total=shuffles)
-        found = judge(data, shuffles, seed, lambda done: bar.update(task, completed=done))
-    users = [_user(*one) for one in zip(found.users, found.reasons, strict=True)]
+        judgement = judge_runs(data, shuffles, seed, lambda done: bar.update(task, completed=done))
+    users = [_make_verdict(*pair) for pair in zip(judgement.users, judgement.reasons, strict=True)]
     order = {"named": 0, "cannot tell": 1, "no evidence": 2}
     return {
         "users": sorted(users, key=lambda row: (order[row["verdict"]], row["q"] is None, row["q"] or 0.0)),
-        "calibration": found.calibration,
-        "drivers": found.drivers,
+        "calibration": judgement.calibration,
+        "drivers": judgement.drivers,
         "runs": len(data.runs),
         "mean_time_s": float(data.time_s.mean()),
         "named": sum(user["verdict"] == "named" for user in users),
-        "regimes_s": found.blame.calendar_.regimes_s.tolist(),
+        "regimes_s": judgement.blame.calendar_.regimes_s.tolist(),
         "notes": data.notes,
         "caveat": CAVEAT,
         "simulated": False,
     }
 
 
-def _user(one: Entry, reasons: list[str]) -> MeasuredVerdict:
+def _make_verdict(one: Entry, reasons: list[str]) -> MeasuredVerdict:
     entry = one.entry
     low, high = entry["effect_low_s"], entry["effect_high_s"]
     return {
@@ -90,16 +90,16 @@ def _user(one: Entry, reasons: list[str]) -> MeasuredVerdict:
 
 
 def _by_strength(user: MeasuredVerdict) -> tuple[bool, bool, float]:
-    """Who is named, then who comes near it, then those of whom there is no number."""
+    """Return the sort key: named users first, then the rest by q; users without q come last."""
     return user["verdict"] != "named", user["q"] is None, user["q"] or 0.0
 
 
-def show(result: MeasuredBlame) -> None:
+def show_measured(result: MeasuredBlame) -> None:
     """The same for people: who is named, then the strongest of the rest."""
     from rich.console import Console
     from rich.table import Table
 
-    from flitwatch.console import stderr
+    from flitwatch.console import stderr_console
 
     table = Table(title=f"{result['runs']} runs, {result['mean_time_s']:.1f} s on average", caption=CAVEAT)
     for heading in ("user", "verdict", "q", "extra s in an exposed run (95 %)", "exposed runs", "why"):
@@ -114,9 +114,9 @@ def show(result: MeasuredBlame) -> None:
     Console().print(table)
     calibration = result["calibration"]
     if calibration["shuffles"]:
-        stderr().print(
+        stderr_console().print(
             f"Shuffled run times: {calibration['sets_with_a_name']} of {calibration['shuffles']} sets have a name at q ≤ {calibration['q']}.",
             highlight=False,
         )
     for note in result["notes"]:
-        stderr().print(note, highlight=False)
+        stderr_console().print(note, highlight=False)

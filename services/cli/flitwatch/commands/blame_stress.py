@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from flitwatch.console import progress
+from flitwatch.console import make_progress
 
 
 class StressMeans(TypedDict):
@@ -32,26 +32,27 @@ class StressReport(TypedDict):
     simulated: bool
 
 
-def stressed(worlds: list[str], draws: int, seed: int) -> StressReport:
+def stress_blame(worlds: list[str], draws: int, seed: int) -> StressReport:
     """False share and recall of ours, of exposure without a calendar, and of the paper's method, by world."""
-    from flitwatch_research.stress import WORLDS, scored
+    from flitwatch_research.stress import WORLDS, score_methods
 
     rows: list[StressRow] = []
-    with progress("draws") as bar:
+    with make_progress("draws") as bar:
         task = bar.add_task("draws", total=draws * len(worlds))
         for world in worlds:
             of_method: dict[str, list[tuple[float, float, float]]] = {}
             for at in range(draws):
-                for method, figures in scored(world, seed + at).items():
+                for method, figures in score_methods(world, seed + at).items():
                     of_method.setdefault(method, []).append(figures)
                 bar.update(task, advance=1)
             rows += [
-                {"world": world, "what": WORLDS[world], "method": name, **_means(of)} for name, of in of_method.items()
+                {"world": world, "what": WORLDS[world], "method": name, **_average_figures(of)}
+                for name, of in of_method.items()
             ]
     return {"draws": draws, "seed": seed, "rows": rows, "simulated": True}
 
 
-def _means(figures: list[tuple[float, float, float]]) -> StressMeans:
+def _average_figures(figures: list[tuple[float, float, float]]) -> StressMeans:
     import numpy as np
 
     false_share, recall, named = np.mean(figures, axis=0)

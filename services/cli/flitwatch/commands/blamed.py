@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
-from flitwatch.rest import Place, api_options, asking, place
+from flitwatch.console import database_options, json_option, print_result
+from flitwatch.rest import Place, api_options, choose_place, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -55,16 +55,16 @@ def blamed(
 
     With --url or a profile it asks the API; else it reads the database.
     """
-    at_api = place(api_url, token_file, profile)
-    found = (
-        _read(db_url, ephemeral, by, definition, least_sets)
+    at_api = choose_place(api_url, token_file, profile)
+    answer = (
+        _load_sets(db_url, ephemeral, by, definition, least_sets)
         if at_api is None
-        else _asked(at_api, by, definition, least_sets)
+        else _request_sets(at_api, by, definition, least_sets)
     )
     if as_json:
-        emit(found, True)
+        print_result(answer, True)
         return
-    for line in lines(found):
+    for line in format_names(answer):
         click.echo(line)
 
 
@@ -79,20 +79,20 @@ class SetNames(TypedDict):
     items: list[Mapping[str, Any]]
 
 
-def _asked(at_api: Place, by: str, definition: str, least_sets: int) -> models.SeveralSets:
-    with asking(at_api) as fw:
+def _request_sets(at_api: Place, by: str, definition: str, least_sets: int) -> models.SeveralSets:
+    with open_client(at_api) as fw:
         return fw.api.blame_several(by=by, definition=definition, least_sets=least_sets, limit=1000)
 
 
-def _read(
+def _load_sets(
     db_url: str | None, ephemeral: bool, by: str, definition: Literal["ours", "paper"], least_sets: int
 ) -> SetNames:
     from flitwatch_db import connect
     from flitwatch_db.estimates import several
     from flitwatch_domain.several_sets import several_sets
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         entries = several.entries_now(conn, by)
     items: list[Mapping[str, Any]] = [
         {**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)
@@ -108,19 +108,19 @@ def _read(
     }
 
 
-def lines(found: SetNames | models.SeveralSets) -> list[str]:
+def format_names(found: SetNames | models.SeveralSets) -> list[str]:
     """The list for a person."""
-    told = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
+    texts = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
     for row in found["items"]:
         q = "–" if row["q"] is None else f"{row['q']:.2g}"
-        told.append(
+        texts.append(
             f"{row['name']}: {row['verdict']}, found in {row['found_in']} of {row['tested_in']} sets tested, q = {q}"
         )
-        told += [f"  {_evidence(one)}" for one in row["evidence"]]
-    return told
+        texts += [f"  {_format_evidence(entry)}" for entry in row["evidence"]]
+    return texts
 
 
-def _evidence(one: Mapping[str, Any]) -> str:
+def _format_evidence(one: Mapping[str, Any]) -> str:
     effect = "" if one["effect_s"] is None else f", {one['effect_s']:+.1f} s in an exposed run"
     simulated = " (simulated)" if one["simulated"] else ""
     q = "not testable" if one["q"] is None else f"q = {one['q']:.2g}"

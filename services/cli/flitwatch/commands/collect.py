@@ -11,7 +11,13 @@ from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
 from flitwatch.commands.collect_slingshot import slingshot
 from flitwatch.commands.collect_ufm import ufm
-from flitwatch.commands.following import CollectorOptions, finish, following, say, session
+from flitwatch.commands.following import (
+    CollectorOptions,
+    add_checkpoint_options,
+    open_session,
+    print_message,
+    report_published,
+)
 from flitwatch.console import FiniteRange, Group
 
 
@@ -25,7 +31,7 @@ def collect() -> None:
 
 @collect.command("ldms-csv")
 @click.argument("places", type=click.Path(path_type=Path), nargs=-1, required=True)
-@following
+@add_checkpoint_options
 def ldms_csv(
     places: tuple[Path, ...],
     common: CollectorOptions,
@@ -33,17 +39,17 @@ def ldms_csv(
     """Follow the store_csv files in PLACES (files or folders), their growth and their rollovers."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
+    with open_session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
         publisher,
         checkpoint,
         stop,
     ):
         collector = CsvCollector(places, publisher, checkpoint, follow=True)
         try:
-            collector.once(stop) if common.once else collector.run(stop, common.interval_s or 1.0, say)
+            collector.once(stop) if common.once else collector.run(stop, common.interval_s or 1.0, print_message)
         finally:
             collector.close()
-    finish(publisher, common.as_json)
+    report_published(publisher, common.as_json)
 
 
 @collect.command("ncl")
@@ -56,7 +62,7 @@ def ldms_csv(
     show_default=True,
     help="Seconds a run's files must rest.",
 )
-@following
+@add_checkpoint_options
 def ncl(
     folder: Path,
     settle_s: float,
@@ -65,7 +71,7 @@ def ncl(
     """Follow FOLDER, or the folders in it, for runs that AriesNCL has recorded."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
+    with open_session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
         publisher,
         checkpoint,
         stop,
@@ -74,8 +80,8 @@ def ncl(
         if common.once:
             collector.look(stop)
         else:
-            collector.run(stop, common.interval_s or 2.0, say)
-    finish(publisher, common.as_json)
+            collector.run(stop, common.interval_s or 2.0, print_message)
+    report_published(publisher, common.as_json)
 
 
 @collect.command("sacct")
@@ -88,7 +94,7 @@ def ncl(
     show_default=True,
     help="Seconds the first look goes back.",
 )
-@following
+@add_checkpoint_options
 def sacct(
     command: str,
     since_s: float,
@@ -97,13 +103,13 @@ def sacct(
     """Ask this machine's sacct again and again and publish the jobs that changed."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
-    with session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):
+    with open_session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):
         collector = SacctCollector(publisher, checkpoint, command=command, since_s=since_s)
         if common.once:
             collector.once()
         else:
-            collector.run(stop, common.interval_s or 30.0, say)
-    finish(publisher, common.as_json)
+            collector.run(stop, common.interval_s or 30.0, print_message)
+    report_published(publisher, common.as_json)
 
 
 collect.add_command(gnmi)

@@ -12,19 +12,19 @@ import click
 
 from flitwatch.commands.following import (
     CollectorOptions,
+    add_checkpoint_options,
     ca_file_option,
     cluster_option,
     discovery_option,
+    exit_collector,
     fabric_option,
-    finish,
-    following,
     keep_topology,
-    leave,
     needs_extra,
-    say,
+    print_message,
+    report_published,
     topology_session,
 )
-from flitwatch.console import emit
+from flitwatch.console import print_result
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -36,7 +36,7 @@ _INTERVAL_S = 10.0
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _switches(function: F) -> F:
+def _add_switch_options(function: F) -> F:
     """Options of both."""
     for option in (
         fabric_option("ethernet"),
@@ -58,12 +58,12 @@ def _switches(function: F) -> F:
         discovery_option,
     ):
         function = option(function)
-    return following(function)
+    return add_checkpoint_options(function)
 
 
 @click.command("sonic")
 @click.argument("places", nargs=-1, required=True)
-@_switches
+@_add_switch_options
 def sonic(
     places: tuple[str, ...], user: str | None, password_file: Path | None, ca_file: Path | None, **options: Any
 ) -> None:
@@ -83,7 +83,7 @@ def sonic(
         password = password_of(password_file) if password_file else None
         return [source_of(place, user, password, ca_file) for place in places]
 
-    _collect("sonic", sources, places[0], **options)
+    _run_collector("sonic", sources, places[0], **options)
 
 
 @click.command("gnmi")
@@ -108,7 +108,7 @@ def sonic(
 @click.option(
     "--stream", is_flag=True, help="Let the switches send every --interval seconds, instead of asking each time."
 )
-@_switches
+@_add_switch_options
 def gnmi(
     targets: tuple[str, ...],
     plain: bool,
@@ -136,18 +136,18 @@ def gnmi(
 
     def sources() -> list[Source]:
         from flitwatch_ingest.collectors.ethernet import password_of
-        from flitwatch_ingest.collectors.gnmi import TREES, GnmiSwitch, trusted
+        from flitwatch_ingest.collectors.gnmi import TREES, GnmiSwitch, check_ca_file
         from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 
         password = password_of(password_file) if password_file else None
-        ca = trusted(ca_file)
-        switches = [GnmiSwitch(one, user, password, ca, plain, encoding, TREES[trees]()) for one in targets]
+        ca = check_ca_file(ca_file)
+        switches = [GnmiSwitch(target, user, password, ca, plain, encoding, TREES[trees]()) for target in targets]
         return [GnmiStream(switch, every_s) for switch in switches] if stream else list(switches)
 
-    _collect("gnmi", sources, targets[0], **options)
+    _run_collector("gnmi", sources, targets[0], **options)
 
 
-def _collect(
+def _run_collector(
     door: str,
     sources: Callable[[], list[Source]],
     about: str,
@@ -163,46 +163,46 @@ def _collect(
     with needs_extra("ethernet"):
         from flitwatch_ingest.collectors.ethernet import EthernetCollector, Round, warnings_of
 
-        asked = sources()
+        switches = sources()
     opened = topology_session(door, f"{name} {about}", common, patience_s=60.0 if common.once else None)
     with opened as (publisher, checkpoint, stop, database), ExitStack() as stack:
-        for source in asked:
+        for source in switches:
             stack.callback(source.close)
-        collector = EthernetCollector(asked, publisher, door, name, checkpoint, parallel)
+        collector = EthernetCollector(switches, publisher, door, name, checkpoint, parallel)
 
         def keep(fabric: Fabric) -> None:
             keep_topology(fabric, cluster, database)
 
         if not common.once:
-            collector.run(stop, common.interval_s or _INTERVAL_S, discovery_s, say, keep)
-            finish(publisher, common.as_json)
+            collector.run(stop, common.interval_s or _INTERVAL_S, discovery_s, print_message, keep)
+            report_published(publisher, common.as_json)
             return
-        begun, found = time.monotonic(), Round()
+        begun, reading = time.monotonic(), Round()
         fabric: Fabric | None = None
         unwired: BadInput | Unavailable | None = None
         try:
-            fabric = collector.discover(found)
+            fabric = collector.discover(reading)
             keep(fabric)
         except (BadInput, Unavailable) as problem:
             unwired = problem
-        collector.read(found)
-        if not found.records:
-            raise found.error or unwired or BadInput("no switch counted anything", where=about)
-        for text in warnings_of(found):
-            say(text)
-        emit(
+        collector.read(reading)
+        if not reading.records:
+            raise reading.error or unwired or BadInput("no switch counted anything", where=about)
+        for text in warnings_of(reading):
+            print_message(text)
+        print_result(
             {
                 "fabric": name if fabric else None,
                 "switches": len(fabric.routers) if fabric else 0,
                 "endpoints": len(fabric.endpoints) if fabric else 0,
-                "read": found.switches,
-                "ports": found.ports,
-                "counters": found.tally.placed,
-                "kept": found.tally.kept,
-                "unused": found.tally.unused,
-                "unknown": dict(found.tally.unknown),
-                "bad": found.bad,
-                "failed": {why: len(at) for why, at in found.failed.items()},
+                "read": reading.switches,
+                "ports": reading.ports,
+                "counters": reading.tally.placed,
+                "kept": reading.tally.kept,
+                "unused": reading.tally.unused,
+                "unknown": dict(reading.tally.unknown),
+                "bad": reading.bad,
+                "failed": {why: len(at) for why, at in reading.failed.items()},
                 "published": publisher.published,
                 "rejected": publisher.rejected,
                 "seconds": round(time.monotonic() - begun, 3),
@@ -211,4 +211,4 @@ def _collect(
         )
         if unwired is not None:
             raise unwired
-        leave(found.bad + len(found.tally.unknown), common)
+        exit_collector(reading.bad + len(reading.tally.unknown), common)

@@ -9,16 +9,16 @@ import click
 
 from flitwatch.commands.following import (
     CollectorOptions,
+    add_collector_options,
     cluster_option,
     discovery_option,
     fabric_option,
-    finish,
     keep_topology,
-    publishing,
-    say,
+    print_message,
+    report_published,
     topology_session,
 )
-from flitwatch.console import emit
+from flitwatch.console import print_result
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
 @click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
 @discovery_option
-@publishing
+@add_collector_options
 def infiniband(
     name: str,
     cluster: str | None,
@@ -77,28 +77,28 @@ def infiniband(
             keep_topology(fabric, cluster, database)
 
         if not common.once:
-            collector.run(stop, common.interval_s or 10.0, discovery_s, say, keep)
-            finish(publisher, common.as_json)
+            collector.run(stop, common.interval_s or 10.0, discovery_s, print_message, keep)
+            report_published(publisher, common.as_json)
             return
         begun = time.monotonic()
         fabric = collector.discover()
         keep(fabric)
-        found = collector.read(fabric)
-        for text in ([slow_of(found)] if found.slow else []) + warnings_of(found):
-            say(text)
-        emit(
+        reading = collector.read(fabric)
+        for text in ([slow_of(reading)] if reading.slow else []) + warnings_of(reading):
+            print_message(text)
+        print_result(
             {
                 "fabric": name,
                 "switches": len(fabric.routers),
                 "endpoints": len(fabric.endpoints),
-                "devices": found.devices,
-                "ports": found.ports,
-                "counters": found.counters,
-                "lanes": found.lanes,
-                "saturated": dict(found.saturated),
-                "failed": {why: len(names) for why, names in found.failed.items()},
-                "unanswered": sorted({name for names in found.failed.values() for name in names}),
-                "asked_by": found.asked_by,
+                "devices": reading.devices,
+                "ports": reading.ports,
+                "counters": reading.counters,
+                "lanes": reading.lanes,
+                "saturated": dict(reading.saturated),
+                "failed": {why: len(names) for why, names in reading.failed.items()},
+                "unanswered": sorted({name for names in reading.failed.values() for name in names}),
+                "asked_by": reading.asked_by,
                 "seconds": round(time.monotonic() - begun, 3),
             },
             common.as_json,

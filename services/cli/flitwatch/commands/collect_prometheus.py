@@ -12,17 +12,17 @@ import click
 
 from flitwatch.commands.following import (
     CollectorOptions,
-    figures,
-    following,
-    leave,
+    add_checkpoint_options,
+    exit_collector,
+    expose_metrics,
     needs_extra,
+    open_session,
+    print_message,
     refused_of,
-    say,
     say_unknown,
-    session,
 )
-from flitwatch.console import emit
-from flitwatch.http_server import HttpServer, listen
+from flitwatch.console import print_result
+from flitwatch.http_server import HttpServer, open_listener
 
 if TYPE_CHECKING:
     from flitwatch_ingest.exporters.http import Door
@@ -53,7 +53,7 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
     is_flag=True,
     help="Listen beyond this machine although no token is asked for: whoever reaches the port may write counters.",
 )
-@following
+@add_checkpoint_options
 def prometheus(
     listen: str | None,
     urls: tuple[str, ...],
@@ -81,7 +81,7 @@ def prometheus(
         raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
     if common.once and listen:
         raise BadRequest("--once ends after one look, and nobody could send anything", advice="Leave out --listen.")
-    host, port = _address(listen) if listen else ("", 0)
+    host, port = _parse_address(listen) if listen else ("", 0)
     token = token_of(token_file) if token_file else ""
     if listen and host not in _LOCAL and not token and not insecure_network:
         raise BadRequest(
@@ -92,12 +92,12 @@ def prometheus(
     with ExitStack() as stack:
         about = listen or urls[0]
         publisher, checkpoint, stop = stack.enter_context(
-            session("prometheus", about, common.log_url, common.db_url, common.state, patience_s=10.0)
+            open_session("prometheus", about, common.log_url, common.db_url, common.state, patience_s=10.0)
         )
         intake = Intake(table, publisher, checkpoint)
         door = Door(intake, token) if listen else None
-        scraper = Scraper(urls, intake, say) if urls else None
-        stack.enter_context(figures(DoorCollector(intake, door, scraper)))
+        scraper = Scraper(urls, intake, print_message) if urls else None
+        stack.enter_context(expose_metrics(DoorCollector(intake, door, scraper)))
 
         told = 0
 
@@ -107,7 +107,7 @@ def prometheus(
                 if scraper:
                     scraper.look()
             except Unavailable as away:
-                say(f"what was read is lost, and is counted with the next reading: {away.message}")
+                print_message(f"what was read is lost, and is counted with the next reading: {away.message}")
             told = say_unknown(intake, told)
             return False
 
@@ -115,21 +115,21 @@ def prometheus(
             scraper.look()
         else:
             if door:
-                stack.enter_context(_served(door, host, port, stop))
-                say(f"listening at {host}:{port}")
+                stack.enter_context(_serve_door(door, host, port, stop))
+                print_message(f"listening at {host}:{port}")
             with suppress(Cancelled):
                 ask_again(stop, publisher.heartbeat, common.interval_s or 15.0, look)
     report = {"published": publisher.published, "rejected": publisher.rejected, **refused_of(intake)}
-    emit(report, common.as_json)
-    leave(len(intake.refused), common)
+    print_result(report, common.as_json)
+    exit_collector(len(intake.refused), common)
 
 
-def _address(listen: str) -> tuple[str, int]:
+def _parse_address(listen: str) -> tuple[str, int]:
     from flitwatch_domain import numerals
     from flitwatch_domain.errors import BadRequest
 
     host, _, port = listen.rpartition(":")
-    number = numerals.whole(port, least=1, most=(1 << 16) - 1)
+    number = numerals.parse_whole(port, least=1, most=(1 << 16) - 1)
     if not host or number is None:
         raise BadRequest(
             f"{listen!r} is not an address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095."
@@ -138,9 +138,9 @@ def _address(listen: str) -> tuple[str, int]:
 
 
 @contextmanager
-def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
+def _serve_door(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
     """Serve in a thread of its own; a server that ends by itself stops the collector."""
-    server = HttpServer(door.app, listen(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
+    server = HttpServer(door.app, open_listener(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
     try:
         yield
     finally:

@@ -9,15 +9,15 @@ import click
 
 from flitwatch.commands.following import (
     CollectorOptions,
-    figures,
-    following,
-    leave,
+    add_checkpoint_options,
+    exit_collector,
+    expose_metrics,
     needs_extra,
+    open_session,
+    print_message,
     refused_of,
-    say,
-    session,
 )
-from flitwatch.console import emit
+from flitwatch.console import print_result
 
 
 @click.command("slingshot")
@@ -36,7 +36,7 @@ from flitwatch.console import emit
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A table of sensors of this site, in YAML (repeat it); its rows come before the built-in ones.",
 )
-@following
+@add_checkpoint_options
 def slingshot(
     places: tuple[Path, ...],
     url: str | None,
@@ -67,17 +67,17 @@ def slingshot(
     with ExitStack() as stack:
         about = url or str(places[0].absolute())
         publisher, checkpoint, stop = stack.enter_context(
-            session("slingshot", about, common.log_url, common.db_url, common.state)
+            open_session("slingshot", about, common.log_url, common.db_url, common.state)
         )
         intake = Intake(table, publisher, checkpoint)
-        stack.enter_context(figures(DoorCollector(intake, None, None)))
+        stack.enter_context(expose_metrics(DoorCollector(intake, None, None)))
         records = SensorRecords(intake, publisher)
 
         with suppress(Cancelled):
             if url:
                 source = stack.enter_context(open_log(url))
                 reader = TopicReader(source, topics or TOPICS, records, checkpoint)
-                reader.once(stop) if common.once else reader.run(stop, publisher.heartbeat, say)
+                reader.once(stop) if common.once else reader.run(stop, publisher.heartbeat, print_message)
             else:
                 files = FileReader(places, records, checkpoint, follow=not common.once)
 
@@ -96,5 +96,5 @@ def slingshot(
         "rejected": publisher.rejected,
         **refused_of(intake),
     }
-    emit(report, common.as_json)
-    leave(len(intake.refused), common)
+    print_result(report, common.as_json)
+    exit_collector(len(intake.refused), common)

@@ -12,21 +12,21 @@ import click
 
 from flitwatch.commands.following import (
     CollectorOptions,
+    add_checkpoint_options,
     ca_file_option,
     cluster_option,
     discovery_option,
+    exit_collector,
+    expose_metrics,
     fabric_option,
-    figures,
-    following,
     keep_topology,
-    leave,
     needs_extra,
+    print_message,
     refused_of,
-    say,
     say_unknown,
     topology_session,
 )
-from flitwatch.console import emit
+from flitwatch.console import print_result
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @fabric_option("infiniband")
 @cluster_option
 @discovery_option
-@following
+@add_checkpoint_options
 def ufm(
     url: str | None,
     pages: tuple[str, ...],
@@ -96,9 +96,11 @@ def ufm(
         )
         intake = Intake(MetricTable(maps), publisher, checkpoint)
         scraper = (
-            Scraper(pages, intake, say, server.client, "ufm") if server else Scraper(pages, intake, say, door="ufm")
+            Scraper(pages, intake, print_message, server.client, "ufm")
+            if server
+            else Scraper(pages, intake, print_message, door="ufm")
         )
-        stack.enter_context(figures(DoorCollector(intake, None, scraper)))
+        stack.enter_context(expose_metrics(DoorCollector(intake, None, scraper)))
         failing = ""
 
         def discover() -> Fabric | None:
@@ -113,22 +115,22 @@ def ufm(
                 if common.once:
                     raise
                 if failing != problem.message:
-                    say(f"waiting for the topology: {problem}")
+                    print_message(f"waiting for the topology: {problem}")
                 failing = problem.message
                 return None
             failing = ""
             keep_topology(fabric, cluster, database)
             return fabric
 
-        begun, found = time.monotonic(), None
+        begun, topology = time.monotonic(), None
         if common.once:
-            found = discover() if server else None
-            taken = scraper.look().results if pages else Counter[str]()
+            topology = discover() if server else None
+            sample_counts = scraper.look().results if pages else Counter[str]()
             report = {
-                "fabric": name if found else None,
-                "switches": len(found.routers) if found else 0,
-                "endpoints": len(found.endpoints) if found else 0,
-                "samples": dict(taken),
+                "fabric": name if topology else None,
+                "switches": len(topology.routers) if topology else 0,
+                "endpoints": len(topology.endpoints) if topology else 0,
+                "samples": dict(sample_counts),
                 "pages_read": sum(count for (_, result), count in scraper.scrapes.items() if result == "read"),
                 "pages_failed": sum(count for (_, result), count in scraper.scrapes.items() if result == "failed"),
                 "published": publisher.published,
@@ -136,8 +138,8 @@ def ufm(
                 **refused_of(intake),
                 "seconds": round(time.monotonic() - begun, 3),
             }
-            emit(report, common.as_json)
-            leave(len(intake.refused), common)
+            print_result(report, common.as_json)
+            exit_collector(len(intake.refused), common)
             return
 
         told = 0
@@ -150,13 +152,15 @@ def ufm(
                 if pages:
                     scraper.look()
             except Conflict as problem:
-                say(problem.message)
+                print_message(problem.message)
             except Unavailable as away:
-                say(f"the log does not answer; what UFM counts on comes with the next reading: {away.message}")
+                print_message(
+                    f"the log does not answer; what UFM counts on comes with the next reading: {away.message}"
+                )
             told = say_unknown(intake, told)
             return discovered
 
         with suppress(Cancelled):
             ask_again(stop, publisher.heartbeat, common.interval_s or 30.0, look, discovery_s)
     report = {"published": publisher.published, "rejected": publisher.rejected, **refused_of(intake)}
-    emit(report, common.as_json)
+    print_result(report, common.as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from flitwatch.console import emit, json_option
+from flitwatch.console import json_option, print_result
 
 PROGRAM, VARIABLE = "flitwatch", "_FLITWATCH_COMPLETE"
 
@@ -22,7 +22,7 @@ def completion(shell: str, as_json: bool) -> None:
     fish  flitwatch completion fish > ~/.config/fish/completions/flitwatch.fish
     """
     script = source(shell)
-    emit({"shell": shell, "script": script}, True) if as_json else click.echo(script, nl=False)
+    print_result({"shell": shell, "script": script}, True) if as_json else click.echo(script, nl=False)
 
 
 def source(shell: str) -> str:
@@ -32,5 +32,5 @@ def source(shell: str) -> str:
     kind = get_completion_class(shell)
     assert kind is not None
     # Its own `source` starts bash to look at its version; packages are made where there may be none.
-    made = kind(cli, {}, PROGRAM, VARIABLE)
-    return str(made.source_template % made.source_vars())
+    completer = kind(cli, {}, PROGRAM, VARIABLE)
+    return str(completer.source_template % completer.source_vars())

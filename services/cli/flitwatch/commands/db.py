@@ -14,8 +14,17 @@ import click
 from click.core import ParameterSource
 
 from flitwatch.commands.backup import backup, restore, verify
-from flitwatch.console import Group, OutPath, database_options, emit, json_option, log_to_stderr, progress, stderr
-from flitwatch_ops.platform import database
+from flitwatch.console import (
+    Group,
+    OutPath,
+    database_options,
+    json_option,
+    log_to_stderr,
+    make_progress,
+    print_result,
+    stderr_console,
+)
+from flitwatch_ops.platform import open_database
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,7 +34,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 _MOST_LOG_GB = 1e6
 
 
-def _gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
+def _check_gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     # Not a range of click's: that takes what is not a number for one within. Less than a byte would keep nothing.
     if value is not None and not 1e-9 <= value <= _MOST_LOG_GB:
         raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_LOG_GB:,.0f} GB")
@@ -44,18 +53,25 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Bring the database to this version (every command does so by itself; this one tells what it did)."""
     import contextlib
 
-    from flitwatch_db import connect, edition, migrations
+    from flitwatch_db import connect, detect_edition, migrations
     from flitwatch_ops.embedded import Embedded
     from flitwatch_ops.platform import embedded_folder
 
     with contextlib.ExitStack() as stack:
         if ephemeral:
-            url = stack.enter_context(database(None, ephemeral=True))
+            url = stack.enter_context(open_database(None, ephemeral=True))
         else:
             url = db_url or stack.enter_context(Embedded(embedded_folder())).url
-        applied = migrations.migrate(url)
+        applied = migrations.migrate_database(url)
         with connect(url, role="reader") as conn:
-            emit({"applied": applied, "edition": edition(conn), "pending": migrations.pending(conn)}, as_json)
+            print_result(
+                {
+                    "applied": applied,
+                    "edition": detect_edition(conn),
+                    "pending": migrations.list_pending_migrations(conn),
+                },
+                as_json,
+            )
 
 
 @db.command()
@@ -64,22 +80,22 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Show edition, size, and how much each table of times holds and keeps."""
     from flitwatch_db import connect, migrations
-    from flitwatch_db.core.maintenance import status as read_status
+    from flitwatch_db.core.maintenance import load_database_status as read_status
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        found: dict[str, Any] = read_status(conn) | {"pending": migrations.pending(conn)}
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        report: dict[str, Any] = read_status(conn) | {"pending": migrations.list_pending_migrations(conn)}
     if as_json:
-        emit(found, as_json)
+        print_result(report, as_json)
         return
-    emit({key: value for key, value in found.items() if key not in ("tables", "log")}, as_json)
+    print_result({key: value for key, value in report.items() if key not in ("tables", "log")}, as_json)
     print(f"\n{'table':<14} {'chunks':>6} {'MB':>10}  {'kept':<10} newest")
-    for name, table in found["tables"].items():
-        kept = "no limit" if table["keep_days"] is None else f"{table['keep_days']:g} days"
+    for name, table in report["tables"].items():
+        retention = "no limit" if table["keep_days"] is None else f"{table['keep_days']:g} days"
         newest = table["newest"].isoformat() if table["newest"] else "-"
-        print(f"{name:<14} {table['chunks']:>6} {table['bytes'] / 1e6:>10.1f}  {kept:<10} {newest}")
-    log = found["log"]
-    kept = f"{log['keep_days']:g} days, at most {log['keep_bytes'] / 1e9:.1f} GB"
-    print(f"{'log':<14} {log['segments']:>6} {log['bytes'] / 1e6:>10.1f}  {kept}")
+        print(f"{name:<14} {table['chunks']:>6} {table['bytes'] / 1e6:>10.1f}  {retention:<10} {newest}")
+    log = report["log"]
+    retention = f"{log['keep_days']:g} days, at most {log['keep_bytes'] / 1e9:.1f} GB"
+    print(f"{'log':<14} {log['segments']:>6} {log['bytes'] / 1e6:>10.1f}  {retention}")
 
 
 @db.command()
@@ -93,7 +109,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @click.option(
     "--log-gb",
     type=float,
-    callback=_gigabytes,
+    callback=_check_gigabytes,
     help="Keep so much of the embedded stack's log at most; stays set.",
 )
 @database_options
@@ -102,14 +118,14 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
     """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep
-    from flitwatch_db.core.maintenance import maintain as run
+    from flitwatch_db.core.maintenance import maintain_database as run
     from flitwatch_db.core.maintenance import set_keep
     from flitwatch_db.people import audit
 
-    wanted = [_parse_keep(keep) for keep in keeps]
-    with database(db_url, ephemeral) as url:
+    limits = [_parse_keep(keep) for keep in keeps]
+    with open_database(db_url, ephemeral) as url:
         with connect(url, role="owner") as conn:
-            for table, days in wanted:
+            for table, days in limits:
                 if table == "log":
                     log_keep.set_kept(conn, days=math.inf if days is None else days)
                 elif table == "audit":
@@ -120,9 +136,9 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
             if log_gb is not None:
                 log_keep.set_kept(conn, size_bytes=int(log_gb * 1e9))
                 audit.by_command(conn, "db maintain", "log", keep_gb=log_gb)
-        with progress("maintaining") as bar:
+        with make_progress("maintaining") as bar:
             task = bar.add_task("maintaining")
-            emit(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)
+            print_result(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)
 
 
 @db.command()
@@ -156,8 +172,8 @@ def logins(
     from flitwatch_ops.platform import wait_until_migrated
 
     if draw:
-        ours.write(folder, ours.draw(folder, ours.LOGINS))
-        emit({service: str(ours.file_of(folder, service)) for service in (*ours.SERVICES, ours.OWNER)}, as_json)
+        ours.write_password_files(folder, ours.draw_passwords(folder, ours.LOGINS))
+        print_result({service: str(ours.file_of(folder, service)) for service in (*ours.SERVICES, ours.OWNER)}, as_json)
         return
     if db_url is None:
         raise click.UsageError("name the server: --db URL (the embedded database has its services' logins by itself)")
@@ -166,8 +182,8 @@ def logins(
         log_to_stderr()
         wait_until_migrated(db_url)
     else:
-        migrations.migrate(db_url)
-    emit(dict(ours.set_up(db_url, folder, own, (viewer, password) if viewer and password else None)), as_json)
+        migrations.migrate_database(db_url)
+    print_result(dict(ours.set_up(db_url, folder, own, (viewer, password) if viewer and password else None)), as_json)
 
 
 @db.command()
@@ -181,21 +197,22 @@ def evidence(
 ) -> None:
     """Write everything that is known about a job to one file, with its users' real names."""
     from flitwatch_db import connect
-    from flitwatch_db.jobs.evidence import export
+    from flitwatch_db.jobs.evidence import export_evidence
 
     path = out or Path(f"job-{job_id.replace('/', '_')}.zip")
     with (
-        database(db_url, ephemeral) as url,
+        open_database(db_url, ephemeral) as url,
         connect(url, role="reader", autocommit=True) as conn,
-        progress("exporting") as bar,
+        make_progress("exporting") as bar,
     ):
-        _note(url, "db evidence", job_id, cluster=cluster, file=str(path.absolute()))
+        _record_audit(url, "db evidence", job_id, cluster=cluster, file=str(path.absolute()))
         task = bar.add_task("exporting")
-        made = export(
+        summary = export_evidence(
             conn, job_id, path, cluster, lambda done, total, what: bar.update(task, completed=done, total=total)
         )
-    emit(
-        {"file": str(path), "bytes": path.stat().st_size, "simulated": made["simulated"], "rows": made["rows"]}, as_json
+    print_result(
+        {"file": str(path), "bytes": path.stat().st_size, "simulated": summary["simulated"], "rows": summary["rows"]},
+        as_json,
     )
 
 
@@ -213,46 +230,46 @@ def erase(
 ) -> None:
     """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
     from flitwatch_db import connect
-    from flitwatch_db.archive.forgetting import forget
-    from flitwatch_db.archive.policy import policy
+    from flitwatch_db.archive.forgetting import forget_user
+    from flitwatch_db.archive.policy import load_policy
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
-    from flitwatch_db.people.erasure import erase as run
-    from flitwatch_db.people.erasure import left as rest
+    from flitwatch_db.people.erasure import erase_user as run
+    from flitwatch_db.people.erasure import list_remaining as rest
 
-    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
-        folders = _archives_of(policy(conn), archives)
+    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        folders = _archives_of(load_policy(conn), archives)
         # Whatever an archive refuses is said before the first row goes.
-        left = {str(folder): forget(folder, user, dry_run=True) for folder in folders}
+        archive_rows = {str(folder): forget_user(folder, user, dry_run=True) for folder in folders}
         with conn.transaction():
-            found = run(conn, user, dry_run=not yes)
+            row_counts = run(conn, user, dry_run=not yes)
             stays = rest(conn, user)
             has_account = people.has_account(conn, user)
             if yes and account and has_account:
-                people.remove(conn, user)
+                people.remove_account(conn, user)
             if yes:
                 # Without the name: the audit log is kept for good.
                 audit.by_command(
                     conn,
                     "db erase",
-                    rows=found,
+                    rows=row_counts,
                     archives=[str(folder) for folder in archives],
                     account=account and has_account,
                 )
     if yes:
-        left = {str(folder): forget(folder, user) for folder in folders}
-    said: dict[str, Any] = {"archives": left} if left else {}
+        archive_rows = {str(folder): forget_user(folder, user) for folder in folders}
+    details: dict[str, Any] = {"archives": archive_rows} if archive_rows else {}
     if has_account:
-        said["account"] = "stays" if not account else "deleted" if yes else "counted"
+        details["account"] = "stays" if not account else "deleted" if yes else "counted"
         if not account:
-            stderr().print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+            stderr_console().print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
     if stays:
-        said["left"] = stays
+        details["left"] = stays
     if not as_json:
-        said.pop("left", None)
+        details.pop("left", None)
         for line in stays:
-            stderr().print(line, markup=False, soft_wrap=True)
-    emit({"deleted": yes, "rows": found} | said, as_json)
+            stderr_console().print(line, markup=False, soft_wrap=True)
+    print_result({"deleted": yes, "rows": row_counts} | details, as_json)
 
 
 @db.command()
@@ -271,17 +288,19 @@ def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_
     from flitwatch_db.fabrics import removal, store
     from flitwatch_db.people import audit
 
-    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
-        fabric = store.get(conn, name).name
-        found = removal.held(conn, fabric)
+    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        fabric = store.get_fabric_row(conn, name).name
+        contents = removal.count_stored(conn, fabric)
         if yes:
             # Before it begins: a removal that is interrupted has removed something too.
-            audit.by_command(conn, "db remove-fabric", fabric, rows=found.rows, jobs=found.jobs)
-            with progress() as bar:
-                found = removal.remove(conn, fabric, _shown(bar, "removing"))
-    for line in found.left:
-        stderr().print(line, markup=False, soft_wrap=True)
-    emit({"fabric": fabric, "removed": yes, "rows": found.rows, "jobs": found.jobs, "left": found.left}, as_json)
+            audit.by_command(conn, "db remove-fabric", fabric, rows=contents.rows, jobs=contents.jobs)
+            with make_progress() as bar:
+                contents = removal.remove_fabric(conn, fabric, _show_steps(bar, "removing"))
+    for line in contents.left:
+        stderr_console().print(line, markup=False, soft_wrap=True)
+    print_result(
+        {"fabric": fabric, "removed": yes, "rows": contents.rows, "jobs": contents.jobs, "left": contents.left}, as_json
+    )
 
 
 def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
@@ -290,7 +309,7 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
     if by_itself is not None and Path(by_itself.folder).exists():
         folders.append(Path(by_itself.folder).absolute())
     elif by_itself is not None:
-        stderr().print(
+        stderr_console().print(
             f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
         )
     return list(dict.fromkeys(folders))
@@ -313,10 +332,10 @@ def archive(
     as_json: bool,
 ) -> None:
     """Write ended jobs, their runs and their routers' counters to Parquet; what the archive has is left out, so it can be cancelled and run again."""
-    from flitwatch_db.archive import archive as run
+    from flitwatch_db.archive import write_archive as run
 
-    with database(db_url, ephemeral) as url, progress() as bar:
-        _note(
+    with open_database(db_url, ephemeral) as url, make_progress() as bar:
+        _record_audit(
             url,
             "db archive",
             str(out.absolute()),
@@ -324,16 +343,16 @@ def archive(
             jobs=list(jobs),
             cluster=cluster,
         )
-        made = run(
+        summary = run(
             url,
             out,
             before=None if before is None else before.replace(tzinfo=UTC),
             jobs=jobs,
             cluster=cluster,
-            on_step=_shown(bar, "archiving"),
+            on_step=_show_steps(bar, "archiving"),
         )
-    made["rows"] = {table: rows for table, rows in made["rows"].items() if rows}
-    emit(made if as_json else made | {"parts": len(made["parts"])}, as_json)
+    summary["rows"] = {table: rows for table, rows in summary["rows"].items() if rows}
+    print_result(summary if as_json else summary | {"parts": len(summary["parts"])}, as_json)
 
 
 @db.command()
@@ -343,11 +362,11 @@ def archive(
 @json_option
 def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Bring an archive's jobs back: verified first, each once, without users who were erased."""
-    from flitwatch_db.archive import restore as run
+    from flitwatch_db.archive import restore_archive as run
 
-    with database(db_url, ephemeral) as url, progress() as bar:
-        _note(url, "db restore-archive", str(folder.absolute()), months=list(months))
-        emit(run(url, folder, months=months, on_step=_shown(bar, "restoring")), as_json)
+    with open_database(db_url, ephemeral) as url, make_progress() as bar:
+        _record_audit(url, "db restore-archive", str(folder.absolute()), months=list(months))
+        print_result(run(url, folder, months=months, on_step=_show_steps(bar, "restoring")), as_json)
 
 
 @db.command()
@@ -376,31 +395,33 @@ def archive_policy(
 ) -> None:
     """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
     from flitwatch_db import connect
-    from flitwatch_db.archive.policy import Policy, policy, set_policy
+    from flitwatch_db.archive.policy import Policy, load_policy, set_policy
     from flitwatch_db.people import audit
 
     if off and folder is not None:
         raise click.UsageError("--off and --folder exclude each other")
-    given = click.get_current_context().get_parameter_source
-    if folder is None and any(given(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")):
+    parameter_source = click.get_current_context().get_parameter_source
+    if folder is None and any(
+        parameter_source(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")
+    ):
         raise click.UsageError("days are set together with the folder: give --folder too")
-    wanted = None if folder is None else Policy(str(folder), after_days, drop_after_days)
-    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
-        if off or wanted is not None:
-            set_policy(conn, wanted)
+    new_policy = None if folder is None else Policy(str(folder), after_days, drop_after_days)
+    with open_database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        if off or new_policy is not None:
+            set_policy(conn, new_policy)
             audit.by_command(
                 conn,
                 "db archive-policy",
-                None if wanted is None else wanted.folder,
+                None if new_policy is None else new_policy.folder,
                 off=off,
                 after_days=after_days,
                 drop_after_days=drop_after_days,
             )
-        found = policy(conn)
-    emit({"policy": None if found is None else asdict(found)}, as_json)
+        stored_policy = load_policy(conn)
+    print_result({"policy": None if stored_policy is None else asdict(stored_policy)}, as_json)
 
 
-def _note(url: str, action: str, target: str, **details: Any) -> None:
+def _record_audit(url: str, action: str, target: str, **details: Any) -> None:
     """Write to the audit log, before it is done, what takes names out of the database or brings them back."""
     from flitwatch_db import connect
     from flitwatch_db.people import audit
@@ -409,7 +430,7 @@ def _note(url: str, action: str, target: str, **details: Any) -> None:
         audit.by_command(conn, action, target, **details)
 
 
-def _shown(bar: Progress, what: str) -> Callable[[int, int, str], None]:
+def _show_steps(bar: Progress, what: str) -> Callable[[int, int, str], None]:
     task = bar.add_task(what)
     return lambda done, total, part: bar.update(task, completed=done, total=total, description=f"{what} {part}"[:60])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option
+from flitwatch.console import exit_with_error, json_option, print_result
 
 
 @click.command()
@@ -55,7 +55,7 @@ def deviation(
 ) -> None:
     """Relevance of each counter for the deviation of step times from the mean behaviour."""
     if (scenario is None) == (steps is None):
-        fail("give --scenario NAME or --steps FILE", code=2)
+        exit_with_error("give --scenario NAME or --steps FILE", code=2)
     from flitwatch_domain.counters import feature_of
     from flitwatch_domain.drivers import answer_in_words
     from flitwatch_ml.deviation import DeviationModel
@@ -63,9 +63,9 @@ def deviation(
 
     notes: list[str] = []
     if scenario is not None:
-        from flitwatch_twin.campaign import COUNTER_NAMES, generate
+        from flitwatch_twin.campaign import COUNTER_NAMES, generate_campaign
 
-        campaign = generate(scenario, seed, users)
+        campaign = generate_campaign(scenario, seed, users)
         names, counts, times = list(COUNTER_NAMES), campaign.counters, campaign.times_s
     else:
         from flitwatch_ml.tables import read_steps
@@ -98,8 +98,8 @@ def deviation(
         "simulated": scenario is not None,
     }
     if scenario is not None:
-        from flitwatch_research.scoring import DeviationEstimate, score
+        from flitwatch_research.scoring import DeviationEstimate, score_estimate
 
         ranked: DeviationEstimate = {"rank": ranks}
-        result |= score("deviation", scenario, seed, users, ranked)
-    emit(result, as_json)
+        result |= score_estimate("deviation", scenario, seed, users, ranked)
+    print_result(result, as_json)

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from flitwatch.console import FiniteRange, emit, json_option, stderr
-from flitwatch_ops.home import home
+from flitwatch.console import FiniteRange, json_option, print_result, stderr_console
+from flitwatch_ops.home import home_folder
 
 MARKS = {
     "ok": "[green]ok[/green]",
@@ -46,13 +46,13 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
         return
     from flitwatch_ops import site
     from flitwatch_ops.log_limits import log_limits
-    from flitwatch_ops.supervisor import running
+    from flitwatch_ops.supervisor import read_running_state
 
-    state = running(home()) or {}
+    state = read_running_state(home_folder()) or {}
     db_url, log_url = db_url or state.get("database"), log_url or state.get("log")
     rates: dict[str, site.TopicRate] = {}
     partitions: dict[str, int] = {}
-    checks = [*site.check_machine(home()), *site.check_slurm()]
+    checks = [*site.check_machine(home_folder()), *site.check_slurm()]
     if db_url:
         checks += site.check_database(db_url)
     else:
@@ -62,7 +62,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
             )
         )
     if log_url:
-        with stderr().status(f"listening for {listen_s:.0f} s"):
+        with stderr_console().status(f"listening for {listen_s:.0f} s"):
             checks += site.check_log(log_url, listen_s, rates, partitions)
     else:
         checks.append(site.Check("log", "skipped", "no URL given", "--log kafka://HOST:PORT checks a broker"))
@@ -70,14 +70,16 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
     limits = log_limits(log_url, partitions) if log_url and partitions else None
     disk = site.disk_a_day(rates, listen_s, limits) if rates else None
     if as_json:
-        emit({"healthy": not failed, "checks": [check.as_dict() for check in checks], "disk": disk}, True)
+        print_result({"healthy": not failed, "checks": [check.as_dict() for check in checks], "disk": disk}, True)
     else:
         for check in checks:
-            stderr().print(f"{MARKS[check.state]:>6}  [bold]{check.name}[/bold]  {check.detail}", highlight=False)
+            stderr_console().print(
+                f"{MARKS[check.state]:>6}  [bold]{check.name}[/bold]  {check.detail}", highlight=False
+            )
             if check.advice:
-                stderr().print(f"        {check.advice}", highlight=False, style="dim")
+                stderr_console().print(f"        {check.advice}", highlight=False, style="dim")
         if disk is not None:
-            stderr().print(
+            stderr_console().print(
                 f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
                 f" before compression{'' if limits is None else f', and {limits}'}",
                 highlight=False,
@@ -89,13 +91,13 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
 def _say_size(text: str, as_json: bool) -> None:
     from flitwatch_ops import sizing
 
-    found = sizing.size(sizing.site_of(text))
+    estimate = sizing.size_site(sizing.site_of(text))
     if as_json:
-        emit(found, True)
+        print_result(estimate, True)
         return
-    disk, cores, memory = found["disk_tb"], found["cores"], found["memory_gb"]
+    disk, cores, memory = estimate["disk_tb"], estimate["cores"], estimate["memory_gb"]
     lines = [
-        f"rate     {found['values_per_s']:,} values/s, {found['records_per_s']:,.0f} records/s, {found['rows_per_s']:,.0f} rows/s",
+        f"rate     {estimate['values_per_s']:,} values/s, {estimate['records_per_s']:,.0f} records/s, {estimate['rows_per_s']:,.0f} rows/s",
         f"disk     {disk['plain']:.2f} TB on plain PostgreSQL, {disk['compressed']:.2f} TB compressed by TimescaleDB's full edition; {disk['a_day'] * 1000:.0f} GB a day before compression",
         f"log      {disk['log_a_day_avro']:.2f} TB a day as Avro, {disk['log_a_day_json']:.2f} TB as JSON",
         *(
@@ -105,11 +107,11 @@ def _say_size(text: str, as_json: bool) -> None:
     ]
     lines += [
         f"{name:<12} {table['tb']:>8.3f} TB  {'no limit, counted for a year' if table['keep_days'] is None else 'kept {:g} days'.format(table['keep_days'])}"
-        for name, table in found["tables"].items()
+        for name, table in estimate["tables"].items()
     ]
-    if not found["one_writer"]["fits"]:
+    if not estimate["one_writer"]["fits"]:
         lines.append(
-            f"More rows than one writer's connection carried ({found['one_writer']['rows_per_s']:,} a second): send the devices in several topics, and start a writer for each."
+            f"More rows than one writer's connection carried ({estimate['one_writer']['rows_per_s']:,} a second): send the devices in several topics, and start a writer for each."
         )
     for line in lines:
-        stderr().print(line, highlight=False, markup=False)
+        stderr_console().print(line, highlight=False, markup=False)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.console import exit_with_error, json_option, print_result, stderr_console
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.home import home
-from flitwatch_ops.orphans import end_orphans, forget, state_of
-from flitwatch_ops.supervisor import running
+from flitwatch_ops.home import home_folder
+from flitwatch_ops.orphans import end_orphans, remove_state, state_of
+from flitwatch_ops.supervisor import read_running_state
 
 STOP_TIMEOUT_S = 60.0
 
@@ -25,28 +25,32 @@ def down(as_json: bool) -> None:
 
     A database that another process uses, such as a collector, runs until the last of them ends.
     """
-    state = running(home())
+    state = read_running_state(home_folder())
     if state is None:
         _end_what_is_left(as_json)
         return
     os.kill(state["pid"], signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while running(home()) is not None:
+    while read_running_state(home_folder()) is not None:
         if time.monotonic() > deadline:
-            fail(f"process {state['pid']} did not stop in {STOP_TIMEOUT_S:.0f} s; see {home() / 'log'}")
+            exit_with_error(
+                f"process {state['pid']} did not stop in {STOP_TIMEOUT_S:.0f} s; see {home_folder() / 'log'}"
+            )
         time.sleep(0.1)
-    emit({"stopped": True, "pid": state["pid"]}, as_json)
+    print_result({"stopped": True, "pid": state["pid"]}, as_json)
     _say_what_goes_on(state.get("stack", "embedded"))
 
 
 def _say_what_goes_on(stack: str) -> None:
     """Name the processes for which the database runs on."""
-    server = Embedded(home() / ("pg" if stack == "embedded" else "timescale"))
+    server = Embedded(home_folder() / ("pg" if stack == "embedded" else "timescale"))
     if server.pid() is not None and (users := server.users()):
-        stderr().print(f"The database still runs because these processes use it: {', '.join(map(_named, users))}.")
+        stderr_console().print(
+            f"The database still runs because these processes use it: {', '.join(map(_describe_process, users))}."
+        )
 
 
-def _named(pid: int) -> str:
+def _describe_process(pid: int) -> str:
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
@@ -59,20 +63,20 @@ def _named(pid: int) -> str:
 
 
 def _end_what_is_left(as_json: bool) -> None:
-    """Where the supervisor was killed: its processes, and the servers that it started."""
-    from flitwatch.commands.up import servers
+    """End the processes and servers that a killed supervisor left running."""
+    from flitwatch.commands.up import list_servers
 
-    left = end_orphans(home())
-    if not left:
-        emit({"stopped": False, "message": "nothing runs here"}, as_json)
+    process_ids = end_orphans(home_folder())
+    if not process_ids:
+        print_result({"stopped": False, "message": "nothing runs here"}, as_json)
         _say_what_goes_on("embedded")
         return
-    state = state_of(home())
+    state = state_of(home_folder())
     stack = state["stack"]
-    for server in reversed(servers(stack, state.get("twin", "none"))):
+    for server in reversed(list_servers(stack, state.get("twin", "none"))):
         # Whoever stops a server must hold it.
         server.ensure()
         server.stop()
-    forget(home())
-    emit({"stopped": True, "left_running": left}, as_json)
+    remove_state(home_folder())
+    print_result({"stopped": True, "left_running": process_ids}, as_json)
     _say_what_goes_on(stack)

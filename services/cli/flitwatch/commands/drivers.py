@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, json_option
-from flitwatch.rest import api_options, application_options, asking, needed
+from flitwatch.console import json_option, print_result
+from flitwatch.rest import api_options, application_options, open_client, require_place
 
 
 @click.command()
@@ -36,6 +36,6 @@ def drivers(
     """
     from flitwatch import stored
 
-    with asking(needed(api_url, token_file, profile)) as fw:
-        found = stored.drivers(fw, application, nodes, inputs)
-    emit(found, True) if as_json else stored.show_drivers(found)
+    with open_client(require_place(api_url, token_file, profile)) as fw:
+        estimate = stored.load_drivers(fw, application, nodes, inputs)
+    print_result(estimate, True) if as_json else stored.show_drivers(estimate)

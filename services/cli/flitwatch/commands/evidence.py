@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option
+from flitwatch.console import exit_with_error, json_option, print_result
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation.case import content_hash, stored_hash
 
@@ -27,17 +27,17 @@ def evidence(file: Path, as_json: bool) -> None:
         raise BadInput("it is larger than any evidence page", where=str(file))
     try:
         page = file.read_bytes().decode()
-        held = stored_hash(page)
+        recorded_hash = stored_hash(page)
     except UnicodeDecodeError:
         raise BadInput("it is no evidence page: it is not UTF-8", where=str(file)) from None
     except BadInput as wrong:
         raise BadInput(wrong.reason, where=str(file), advice=wrong.advice) from None
-    unchanged = content_hash(page) == held
+    unchanged = content_hash(page) == recorded_hash
     if as_json:
-        emit({"file": str(file), "sha256": held, "unchanged": unchanged}, True)
+        print_result({"file": str(file), "sha256": recorded_hash, "unchanged": unchanged}, True)
         if not unchanged:
             sys.exit(1)
         return
     if not unchanged:
-        fail(f"{file} was changed after it was written: its content does not have the hash that it holds")
-    click.echo(f"{file}: unchanged, sha256 {held}")
+        exit_with_error(f"{file} was changed after it was written: its content does not have the hash that it holds")
+    click.echo(f"{file}: unchanged, sha256 {recorded_hash}")

@@ -1,4 +1,4 @@
-"""What every collector's command shares: its options, a publisher with a checkpoint, and the report at its end."""
+"""Shared parts of the collectors' commands: options, a publisher with a checkpoint, and the final report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
-from flitwatch.console import SOME_REFUSED, FiniteRange, emit, json_option, stderr
+from flitwatch.console import SOME_REFUSED, FiniteRange, json_option, print_result, stderr_console
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class CollectorOptions:
-    """What every collector's command is asked for; see `publishing` and `following`."""
+    """Options of every collector's command; see `add_collector_options` and `add_checkpoint_options`."""
 
     log_url: str | None
     db_url: str | None
@@ -43,13 +43,13 @@ class CollectorOptions:
     state: Path | None = None
 
 
-def following(function: F) -> F:
+def add_checkpoint_options(function: F) -> F:
     """Options of a collector that goes on at a checkpoint (parameter `common`)."""
     state = click.option("--state", type=click.Path(path_type=Path), help="Keep the checkpoint in this file.")
-    return state(publishing(function))
+    return state(add_collector_options(function))
 
 
-def publishing(function: F) -> F:
+def add_collector_options(function: F) -> F:
     """Options of every collector (parameter `common`)."""
 
     @functools.wraps(function)
@@ -59,17 +59,17 @@ def publishing(function: F) -> F:
         )
         return function(common=common, **options)
 
-    asked = log_options(cast(F, command))
+    outer_command = log_options(cast(F, command))
     for option in (
         click.option("--once", is_flag=True, help="Publish what is there and leave."),
         click.option("--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between looks."),
     ):
-        asked = option(asked)
-    return json_option(metrics_option(asked))
+        outer_command = option(outer_command)
+    return json_option(metrics_option(outer_command))
 
 
 def log_options(function: F) -> F:
-    """`--log` and `--db` (parameters `log_url`, `db_url`) of what publishes; see `session`."""
+    """`--log` and `--db` (parameters `log_url`, `db_url`) of what publishes; see `open_session`."""
     function = click.option(
         "--db",
         "db_url",
@@ -117,14 +117,14 @@ def ca_file_option(function: F) -> F:
 
 
 @contextmanager
-def session(
+def open_session(
     kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
     """A publisher that waits so long for the log, a checkpoint, and an event that a signal to stop sets."""
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ops import platform
-    from flitwatch_ops.home import home
+    from flitwatch_ops.home import home_folder
     from flitwatch_ops.watched import own_heartbeat
     from flitwatch_stream.backends import open_log
 
@@ -132,13 +132,13 @@ def session(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", about).strip("-")[-80:] or "all"
-    checkpoint = Checkpoint(state or home() / "collect" / f"{kind}-{name}.json")
+    checkpoint = Checkpoint(state or home_folder() / "collect" / f"{kind}-{name}.json")
     with ExitStack() as stack:
-        url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
+        url = log_url or platform.log_url(stack.enter_context(platform.open_database(db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        publisher = Publisher(producer, stop=stop, say=say, patience_s=patience_s, heartbeat=own_heartbeat())
-        stack.enter_context(figures(PublisherCollector(publisher)))
+        publisher = Publisher(producer, stop=stop, say=print_message, patience_s=patience_s, heartbeat=own_heartbeat())
+        stack.enter_context(expose_metrics(PublisherCollector(publisher)))
         yield publisher, checkpoint, stop
 
 
@@ -152,15 +152,15 @@ def topology_session(
         if common.db_url or not log_url:  # the agent's package has no database
             from flitwatch_ops import platform
 
-            database = stack.enter_context(platform.database(common.db_url))
+            database = stack.enter_context(platform.open_database(common.db_url))
             log_url = log_url or platform.log_url(database)
-        opened = session(kind, about, log_url, None, common.state, patience_s)
+        opened = open_session(kind, about, log_url, None, common.state, patience_s)
         publisher, checkpoint, stop = stack.enter_context(opened)
         yield publisher, checkpoint, stop, database
 
 
 @contextmanager
-def figures(collector: Collector) -> Iterator[None]:
+def expose_metrics(collector: Collector) -> Iterator[None]:
     """Figures of this process at `--metrics-port`, meanwhile."""
     from prometheus_client import REGISTRY
 
@@ -195,23 +195,25 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 
     if database is None:
         return
-    from flitwatch.commands.imports.fabric import store, tell
+    from flitwatch.commands.imports.fabric import print_warnings, store_fabric
     from flitwatch_db import connect
     from flitwatch_domain.errors import Conflict
 
-    found = dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster}) if cluster else fabric
-    tell(found.warnings)
+    labelled_fabric = (
+        dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster}) if cluster else fabric
+    )
+    print_warnings(labelled_fabric.warnings)
     with connect(database) as conn:
         try:
-            store(conn, found)
+            store_fabric(conn, labelled_fabric)
         except Conflict:
-            say(f"the topology of {found.name} changed")
-            store(conn, found, replace=True)
+            print_message(f"the topology of {labelled_fabric.name} changed")
+            store_fabric(conn, labelled_fabric, replace=True)
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Tell a person on standard error."""
-    stderr().print(text, markup=False, highlight=False)
+    stderr_console().print(text, markup=False, highlight=False)
 
 
 class RefusedMetric(TypedDict):
@@ -235,11 +237,11 @@ def refused_of(intake: Intake) -> RefusedMetrics:
     names: dict[str, list[str]] = {}
     for what, reason in intake.refused.items():
         names.setdefault(reason, []).append(what)
-    for reason, found in names.items():
-        say(f"not taken: {_first(found)}: {reason}")
+    for reason, metric_names in names.items():
+        print_message(f"not taken: {_join_names(metric_names)}: {reason}")
     if intake.unknown:
-        say(
-            f"kept as they came, and in no figure, because the catalogue does not know them: {_first(list(intake.unknown))}"
+        print_message(
+            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(list(intake.unknown))}"
         )
     listed = list(intake.refused.items())[:_MOST_LISTED]
     return {
@@ -254,22 +256,24 @@ def say_unknown(intake: Intake, told: int) -> int:
     """Name the counters after the first `told` that no catalogue has; return how many there are."""
     names = list(intake.unknown)
     if len(names) > told:
-        say(f"kept as they came, and in no figure, because the catalogue does not know them: {_first(names[told:])}")
+        print_message(
+            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(names[told:])}"
+        )
     return len(names)
 
 
-def _first(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
     return f"{', '.join(names[:_MOST_TOLD])}{more}"
 
 
-def leave(refused: int, common: CollectorOptions) -> None:
+def exit_collector(refused: int, common: CollectorOptions) -> None:
     """End a collector: one look ends as an import does, with `SOME_REFUSED` where something was refused."""
     if common.once and refused:
         sys.exit(SOME_REFUSED)
 
 
-def finish(publisher: Publisher, as_json: bool) -> None:
+def report_published(publisher: Publisher, as_json: bool) -> None:
     """Report what this run of the collector published."""
-    emit({"published": publisher.published, "rejected": publisher.rejected}, as_json)
+    print_result({"published": publisher.published, "rejected": publisher.rejected}, as_json)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option
-from flitwatch.rest import api_options, application_options, asking, needed
+from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch.rest import api_options, application_options, open_client, require_place
 
 
-def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+def _parse_feature_sets(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
     from flitwatch_ml.forecast.series import FEATURE_SETS
 
     parts = [part for part in value.split("+") if part]
@@ -34,7 +34,9 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 )
 @click.option("--m", type=click.IntRange(1, 1000), help="Past steps (of a backtest).")
 @click.option("--k", type=click.IntRange(1, 1000), help="Steps to forecast (of a backtest).")
-@click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
+@click.option(
+    "--features", callback=_parse_feature_sets, default="app", show_default=True, help="app[+placement][+io][+sys]"
+)
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds over runs.")
 @click.option(
     "--importance", is_flag=True, help="Also what the forecasts rest on: each input's share of them on later runs."
@@ -67,35 +69,35 @@ def forecast(
     serves.
     """
     if [application, job, scenario, steps].count(None) != 3:
-        fail("give one of --application NAME, --job ID, --scenario NAME, --steps FILE", code=2)
+        exit_with_error("give one of --application NAME, --job ID, --scenario NAME, --steps FILE", code=2)
     if job is not None:
         from flitwatch import stored
 
-        with asking(needed(api_url, token_file, profile)) as fw:
-            told = stored.run_time(fw, job)
-        emit(told, True) if as_json else stored.show_run_time(told)
+        with open_client(require_place(api_url, token_file, profile)) as fw:
+            run_time = stored.run_time(fw, job)
+        print_result(run_time, True) if as_json else stored.show_run_time(run_time)
         return
     if application is not None:
         from flitwatch import stored
 
-        with asking(needed(api_url, token_file, profile)) as fw:
-            found = stored.forecast(fw, application, nodes)
-        emit(found, True) if as_json else stored.show_forecast(found)
+        with open_client(require_place(api_url, token_file, profile)) as fw:
+            estimate = stored.load_forecast(fw, application, nodes)
+        print_result(estimate, True) if as_json else stored.show_forecast(estimate)
         return
     if m is None or k is None:
-        fail("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
+        exit_with_error("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
     if importance and scenario is None:
-        fail("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
+        exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
     import torch
 
-    from flitwatch_ml.forecast import StepSeries, backtest
+    from flitwatch_ml.forecast import StepSeries, run_backtest
 
     torch.set_num_threads(1)  # so small a net gains nothing from more
     notes: list[str] = []
     if scenario is not None:
-        from flitwatch_twin.campaign import generate
+        from flitwatch_twin.campaign import generate_campaign
 
-        campaign = generate(scenario, seed, users)
+        campaign = generate_campaign(scenario, seed, users)
         series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)
     else:
         from flitwatch_ml.tables import read_steps
@@ -104,7 +106,7 @@ def forecast(
         series = StepSeries(table.time_s, table.counts / table.time_s[:, :, None])
         notes = table.notes
     begun = time.perf_counter()
-    result = backtest(series, m, k, features, folds, seed)
+    result = run_backtest(series, m, k, features, folds, seed)
     gain, low, high = result.gain
     rests_on = {}
     if importance:
@@ -115,11 +117,11 @@ def forecast(
             series, campaign.run_start_s.astype(float), list(COUNTER_NAMES), m, k, features, (result.serves,)
         )
         rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
-    emit(
+    print_result(
         {
             "mape": result.mape["attention"],
             "baselines": {name: value for name, value in result.mape.items() if name != "attention"},
-            "gain": {name: _known(value) for name, value in (("mean", gain), ("low", low), ("high", high))},
+            "gain": {name: _none_if_nan(value) for name, value in (("mean", gain), ("low", low), ("high", high))},
             "coverage90": result.coverage90,
             "train_s": result.train_s,
             "infer_ms": result.infer_ms,
@@ -138,6 +140,6 @@ def forecast(
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     """None where attention stands beside a forecaster without error, so that there is no gain to speak of."""
     return None if math.isnan(value) else value

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import Moment, database_options, emit, fail, json_option
-from flitwatch.rest import Place, api_options, asking, place
-from flitwatch.tables import clean
+from flitwatch.console import Moment, database_options, exit_with_error, json_option, print_result
+from flitwatch.rest import Place, api_options, choose_place, open_client
+from flitwatch.tables import remove_controls
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -54,91 +54,96 @@ def incidents(
 
     With --url or a profile it asks the API; else it reads the database.
     """
-    at_api = place(api_url, token_file, profile)
+    at_api = choose_place(api_url, token_file, profile)
     if incident_id is not None:
-        one = _read(db_url, ephemeral, incident_id) if at_api is None else _asked(at_api, incident_id)
-        emit(one, True) if as_json else click.echo("\n".join(detail_lines(one)))
+        incident = (
+            _load_incident(db_url, ephemeral, incident_id) if at_api is None else _request_incident(at_api, incident_id)
+        )
+        print_result(incident, True) if as_json else click.echo("\n".join(detail_lines(incident)))
         return
-    asked = {"fabric": fabric, "job": job, "user": user, "state": state}
+    filters = {"fabric": fabric, "job": job, "user": user, "state": state}
     if at_api is None:
-        heads: list[Any] = _listed(db_url, ephemeral, asked, from_s, to_s, limit)
+        heads: list[Any] = _load_incidents(db_url, ephemeral, filters, from_s, to_s, limit)
     else:
-        with asking(at_api) as fw:
-            heads = fw.api.incidents(**asked, from_=from_s, to=to_s, limit=limit)["items"]
+        with open_client(at_api) as fw:
+            heads = fw.api.incidents(**filters, from_=from_s, to=to_s, limit=limit)["items"]
     if as_json:
-        emit({"items": heads}, True)
+        print_result({"items": heads}, True)
         return
     for head in heads:
-        click.echo(line(head))
+        click.echo(format_head(head))
     if not heads:
         click.echo("No incident is stored for this.")
 
 
-def _asked(at_api: Place, incident_id: int) -> models.IncidentDetail:
-    with asking(at_api) as fw:
+def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:
+    with open_client(at_api) as fw:
         return fw.api.incident_detail(incident_id)
 
 
-def _listed(
+def _load_incidents(
     db_url: str | None, ephemeral: bool, asked: dict[str, Any], from_s: float | None, to_s: float | None, limit: int
 ) -> list[IncidentHead]:
     from flitwatch_db import connect
-    from flitwatch_db.fabrics.store import get
+    from flitwatch_db.fabrics.store import get_fabric_row
     from flitwatch_db.incidents import shown
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         fabric = asked.pop("fabric")
-        fabric_id = None if fabric is None else get(conn, fabric).fabric_id
-        return shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
+        fabric_id = None if fabric is None else get_fabric_row(conn, fabric).fabric_id
+        return shown.list_heads(conn, shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
 
 
-def _read(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:
+def _load_incident(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:
     from flitwatch_db import connect
     from flitwatch_db.incidents import shown
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        found = shown.detail(conn, incident_id)
-        if isinstance(found, int):
-            found = shown.detail(conn, found)
-    if found is None or isinstance(found, int):
-        fail(f"there is no incident {incident_id}; `flitwatch incidents` lists them")
-    return found
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        incident = shown.load_detail(conn, incident_id)
+        if isinstance(incident, int):
+            incident = shown.load_detail(conn, incident)
+    if incident is None or isinstance(incident, int):
+        exit_with_error(f"there is no incident {incident_id}; `flitwatch incidents` lists them")
+    return incident
 
 
-def line(head: Head) -> str:
+def format_head(head: Head) -> str:
     """An incident as a line."""
     simulated = " (simulated)" if head["simulated"] else ""
     began = head["began"] if isinstance(head["began"], datetime) else datetime.fromisoformat(head["began"])
     day = began.astimezone(UTC).date()
-    return f"{head['incident_id']}  {day}  {head['state']}  {clean(head['fabric'])}{simulated}: {head['title']}; {_hours(head)}"
+    return f"{head['incident_id']}  {day}  {head['state']}  {remove_controls(head['fabric'])}{simulated}: {head['title']}; {_format_lost_hours(head)}"
 
 
 def detail_lines(one: Detail) -> list[str]:
     """An incident for a person."""
-    told = [line(one), one["detail"]]
-    told += [f"cause: job {cause['job_id']}, {clean(cause['user'] or 'unknown user')}, {clean(cause['name'] or 'no name')}" for cause in one["causes"]]  # fmt: skip
+    texts = [format_head(one), one["detail"]]
+    texts += [f"cause: job {cause['job_id']}, {remove_controls(cause['user'] or 'unknown user')}, {remove_controls(cause['name'] or 'no name')}" for cause in one["causes"]]  # fmt: skip
     for slowed in one["victims"]:
         until = (
-            _clock(slowed["until"])
+            _format_clock(slowed["until"])
             if slowed["until"] is not None
             else "now"
             if slowed["state"] == "RUNNING"
             else "its end"
         )
         lost = f"{slowed['lost_s']:.0f} s lost (95 %: {slowed['lost_low_s']:.0f} to {slowed['lost_high_s']:.0f})"
-        told.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from {_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
-    told += [f"help: {remedy['text']}" for remedy in one["remedies"]]
-    told += [f"done: {clean(note['text'])} ({clean(note['author'])}, {_clock(note['at'])})" for note in one["notes"]]
-    return told
+        texts.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from {_format_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
+    texts += [f"help: {remedy['text']}" for remedy in one["remedies"]]
+    texts += [
+        f"done: {remove_controls(note['text'])} ({remove_controls(note['author'])}, {_format_clock(note['at'])})"
+        for note in one["notes"]
+    ]
+    return texts
 
 
-def _hours(head: Head) -> str:
+def _format_lost_hours(head: Head) -> str:
     low, high = head["node_hours_low"], head["node_hours_high"]
     return f"{head['node_hours']:.3g} node-hours lost (95 %: {low:.3g} to {high:.3g})"
 
 
-def _clock(moment: datetime | str) -> str:
+def _format_clock(moment: datetime | str) -> str:
     at = moment if isinstance(moment, datetime) else datetime.fromisoformat(moment)
     return at.astimezone(UTC).strftime("%H:%M:%S UTC")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import Moment, database_options, emit, json_option
-from flitwatch.rest import Place, api_options, asking, place
+from flitwatch.console import Moment, database_options, json_option, print_result
+from flitwatch.rest import Place, api_options, choose_place, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -47,49 +47,57 @@ def job(
 
     With --url or a profile it asks the API; else it reads the database.
     """
-    at_api = place(api_url, token_file, profile)
+    at_api = choose_place(api_url, token_file, profile)
     if evidence is not None:
         if at_api is None:
-            page = _page(db_url, ephemeral, job_id, cluster, at_s)
+            page = _render_evidence(db_url, ephemeral, job_id, cluster, at_s)
         else:
-            with asking(at_api) as fw:
+            with open_client(at_api) as fw:
                 page = fw.api.case(job_id, cluster=cluster, at=at_s)
-        digest = _filed(page, evidence)
-        emit({"file": str(evidence), "sha256": digest}, True) if as_json else click.echo(f"{evidence}: sha256 {digest}")
+        digest = _write_evidence(page, evidence)
+        print_result({"file": str(evidence), "sha256": digest}, True) if as_json else click.echo(
+            f"{evidence}: sha256 {digest}"
+        )
         return
-    made = _read(db_url, ephemeral, job_id, cluster, at_s) if at_api is None else _asked(at_api, job_id, cluster, at_s)
+    explanation = (
+        _load_explanation(db_url, ephemeral, job_id, cluster, at_s)
+        if at_api is None
+        else _request_explanation(at_api, job_id, cluster, at_s)
+    )
     if as_json:
-        emit(made, True)
+        print_result(explanation, True)
         return
-    for line in lines(made):
+    for line in format_explanation(explanation):
         click.echo(line)
 
 
-def _asked(at_api: Place, job_id: str, cluster: str | None, at_s: float | None) -> models.Explanation:
-    with asking(at_api) as fw:
+def _request_explanation(at_api: Place, job_id: str, cluster: str | None, at_s: float | None) -> models.Explanation:
+    with open_client(at_api) as fw:
         return fw.explanation(job_id, cluster=cluster, at=at_s)
 
 
-def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> Explanation:
+def _load_explanation(
+    db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None
+) -> Explanation:
     from flitwatch_db import connect
-    from flitwatch_db.jobs.explanation import explain
-    from flitwatch_ops.platform import database
+    from flitwatch_db.jobs.explanation import explain_by_id
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        return explain(conn, job_id, cluster, at_s)
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        return explain_by_id(conn, job_id, cluster, at_s)
 
 
-def _page(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> str:
+def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> str:
     from flitwatch_db import connect
-    from flitwatch_db.jobs.case import case
-    from flitwatch_domain.explanation.case import html
-    from flitwatch_ops.platform import database
+    from flitwatch_db.jobs.case import load_evidence
+    from flitwatch_domain.explanation.case import render_page
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        return html(case(conn, job_id, cluster, at_s), None, datetime.now(UTC))
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        return render_page(load_evidence(conn, job_id, cluster, at_s), None, datetime.now(UTC))
 
 
-def _filed(page: str, out: Path) -> str:
+def _write_evidence(page: str, out: Path) -> str:
     """Write the evidence page; return the hash that it holds."""
     from flitwatch_domain.explanation.case import stored_hash
 
@@ -101,15 +109,15 @@ def _filed(page: str, out: Path) -> str:
     return stored_hash(page)
 
 
-def lines(made: Explanation | models.Explanation) -> list[str]:
+def format_explanation(made: Explanation | models.Explanation) -> list[str]:
     """An explanation for a person."""
     simulated = " (simulated)" if made["simulated"] else ""
     # What it cost others comes before whether it is slow itself.
-    cost = [f"{one['part']}: {one['text']}" for one in made["chain"] if one["part"] == "slowed"]
-    told = [*cost, f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
-    told += [f"{one['part']}: {one['text']}" for one in made["chain"] if one["part"] != "slowed"]
-    for one in made["candidates"][:MOST_SHOWN]:
-        if one["score"] > 0:
-            who = f"{one['user'] or 'unknown user'}, {one['name'] or 'no name'}"
-            told.append(f"job {one['job_id']}: {who}{', named' if one['named'] else ''}")
-    return told
+    cost = [f"{item['part']}: {item['text']}" for item in made["chain"] if item["part"] == "slowed"]
+    texts = [*cost, f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
+    texts += [f"{item['part']}: {item['text']}" for item in made["chain"] if item["part"] != "slowed"]
+    for item in made["candidates"][:MOST_SHOWN]:
+        if item["score"] > 0:
+            who = f"{item['user'] or 'unknown user'}, {item['name'] or 'no name'}"
+            texts.append(f"job {item['job_id']}: {who}{', named' if item['named'] else ''}")
+    return texts

@@ -15,11 +15,11 @@ from flitwatch.console import (
     Moment,
     OutPath,
     database_options,
-    emit,
     json_option,
     lane_options,
+    print_result,
     seed_option,
-    stderr,
+    stderr_console,
 )
 
 #: Options of the one loop that say nothing to the other.
@@ -165,23 +165,27 @@ def run(
     """
     if (pattern is None) == (fabric is None):
         raise click.UsageError("Give --fabric for measured counters, or --pattern for a simulated machine.")
-    _only(context, _MEASURED if fabric is None else _SIMULATED, "--pattern" if fabric is None else "--fabric")
+    _reject_other_options(
+        context, _MEASURED if fabric is None else _SIMULATED, "--pattern" if fabric is None else "--fabric"
+    )
     if fabric is not None:
         limits = optimise_s, max(reconstruct_s, 1.0)
-        given = {name for name in ("sls", "vls") if _given(context, name)}
-        if given == {"vls"}:
+        level_options = {name for name in ("sls", "vls") if _is_given(context, name)}
+        if level_options == {"vls"}:
             raise click.UsageError("--vl says the lanes of --sl: give that too.")
-        levels = (sls, vls if "vls" in given else min(sls, vls)) if given else (0, 0)
-        wanted = lmc, *levels, 0 if groups is None else splits
-        _measured(fabric, window, to_s, basis, limits, seed, wanted, out, groups, db_url, ephemeral, as_json)
+        levels = (sls, vls if "vls" in level_options else min(sls, vls)) if level_options else (0, 0)
+        lane_settings = lmc, *levels, 0 if groups is None else splits
+        _run_measured_loop(
+            fabric, window, to_s, basis, limits, seed, lane_settings, out, groups, db_url, ephemeral, as_json
+        )
         return
     assert pattern is not None
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_simulation.loop import LoopRun
-    from flitwatch_simulation.loop import run as turn
+    from flitwatch_simulation.loop import run_turn as turn
 
-    with stderr().status("starting") as status:
+    with stderr_console().status("starting") as status:
 
         def report(done: int, stages: int, what: str) -> None:
             status.update(f"{done + 1} of {stages}: {what}")
@@ -203,65 +207,71 @@ def run(
         )
         result, ports = turn(parameters, report)
     if out is not None:
-        lft.write(out, fabric_of(topology), ports)
-    emit({**result, "lft": None if out is None else str(out)}, as_json)
+        lft.write_dump(out, fabric_of(topology), ports)
+    print_result({**result, "lft": None if out is None else str(out)}, as_json)
 
 
-def _only(context: click.Context, others: tuple[str, ...], with_: str) -> None:
+def _reject_other_options(context: click.Context, others: tuple[str, ...], with_: str) -> None:
     """A usage error for an option of the other loop."""
     for parameter in context.command.params:
-        if parameter.name in others and _given(context, str(parameter.name)):
+        if parameter.name in others and _is_given(context, str(parameter.name)):
             raise click.UsageError(f"{parameter.opts[0]} does not go with {with_}.")
 
 
-def _given(context: click.Context, name: str) -> bool:
+def _is_given(context: click.Context, name: str) -> bool:
     return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def _measured(
+def _run_measured_loop(
     name: str, window: str, to_s: float, basis: str, limits_s: tuple[float, float], seed: int,
     wanted: tuple[int, int, int, int], out: Path | None, groups: Path | None, db_url: str | None, ephemeral: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
-    from flitwatch_domain.alerts import seconds
+    from flitwatch_domain.alerts import parse_duration_s
     from flitwatch_domain.errors import BadRequest
     from flitwatch_ops import platform
     from flitwatch_routing import lft
     from flitwatch_simulation.loop import stored
 
     try:
-        width_s = seconds(window)
+        width_s = parse_duration_s(window)
     except ValueError as problem:
         raise BadRequest(f"--window: {problem}") from None
-    asked = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed, *wanted)
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn, stderr().status("starting") as status:
+    stored_run = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed, *wanted)
+    with (
+        platform.open_database(db_url, ephemeral) as url,
+        connect(url) as conn,
+        stderr_console().status("starting") as status,
+    ):
 
         def report(done: int, stages: int, what: str) -> None:
             status.update(f"{done + 1} of {stages}: {what}")
 
-        found = stored.read(conn, asked)
+        inputs = stored.read_window(conn, stored_run)
         conn.commit()
-        made = stored.turn(asked, found, report)
+        result = stored.run_stored_turn(stored_run, inputs, report)
         with conn.transaction():
-            number = recommendations.save(conn, stored.recommendation(made))
-    written = made.routes if made.verdict == "load" else None
+            number = recommendations.save_recommendation(conn, stored.stored_recommendation(result))
+    written = result.routes if result.verdict == "load" else None
     if out is not None and written is not None:
-        lft.write(out, found.fabric, written.ports, written.lmc)
+        lft.write_dump(out, inputs.fabric, written.ports, written.lmc)
     lfts = None if out is None or written is None else str(out)
-    if groups is not None and made.groups is not None and made.routes is not None:
+    if groups is not None and result.groups is not None and result.routes is not None:
         from flitwatch_routing import port_groups
 
-        static = made.routes.ports[:, :: 1 << made.routes.lmc]
-        loads = made.summary()["max_load_bytes"]
-        said = [
+        static = result.routes.ports[:, :: 1 << result.routes.lmc]
+        loads = result.summary()["max_load_bytes"]
+        notes = [
             f"Busiest link between switches, in bytes of the window: {name} {loads[name]:.6g}"
             for name in ("before", "after", "groups", "least_possible")
         ]  # type: ignore[literal-required]
-        text = "".join(line + "\n" for line in port_groups.lines(found.fabric, made.groups, static, said))
+        text = "".join(
+            line + "\n" for line in port_groups.format_port_groups(inputs.fabric, result.groups, static, notes)
+        )
         groups.write_text(text)
-    grouped = None if groups is None or made.groups is None else str(groups)
-    emit({"recommendation": number, **made.summary(), "lft": lfts, "groups": grouped}, as_json)
+    grouped = None if groups is None or result.groups is None else str(groups)
+    print_result({"recommendation": number, **result.summary(), "lft": lfts, "groups": grouped}, as_json)
 
 
 loop.add_command(apply)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, stderr
+from flitwatch.console import database_options, json_option, print_result, stderr_console
 
 if TYPE_CHECKING:
     from flitwatch_db.estimates.recommendations import StagedRoutes
@@ -55,43 +55,43 @@ def apply(
     from flitwatch_domain.errors import FlitwatchError
     from flitwatch_ops import platform
     from flitwatch_routing import lft
-    from flitwatch_routing.difference import difference
+    from flitwatch_routing.difference import compare_tables
     from flitwatch_routing.lft import Dump
     from flitwatch_routing.staging import OpensmFolder
 
     if dry_run and yes:
         raise click.UsageError("--dry-run changes nothing: leave out --yes, or --dry-run.")
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
-        asked = recommendations.staging(conn, number)
-        tables = _wanted(number, asked)
-        fabric = fabrics.load(conn, asked.fabric)
-        change = _change(fabric, tables, asked)
+    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+        staged_routes = recommendations.lock_staged_routes(conn, number)
+        tables = _require_tables(number, staged_routes)
+        fabric = fabrics.load_fabric(conn, staged_routes.fabric)
+        change = _build_change(fabric, tables, staged_routes)
         opensm = OpensmFolder(folder)
-        loaded = _loaded(fabric, opensm, asked)
-        made = _sound(fabric, tables, asked.lmc)
+        loaded = _read_loaded_tables(fabric, opensm, staged_routes)
+        new_tables = _check_tables(fabric, tables, staged_routes.lmc)
         plan = opensm.plan(number, change)
-        same_ways = Dump(np.repeat(loaded.ports, 1 << asked.lmc, axis=1), loaded.unknown, loaded.switch_ports)
-        found = difference(fabric, same_ways, made)
-        said: dict[str, Any] = {
+        same_ways = Dump(np.repeat(loaded.ports, 1 << staged_routes.lmc, axis=1), loaded.unknown, loaded.switch_ports)
+        changes = compare_tables(fabric, same_ways, new_tables)
+        report: dict[str, Any] = {
             "recommendation": number,
-            "fabric": asked.fabric,
+            "fabric": staged_routes.fabric,
             "folder": str(opensm.path),
             "tables": str(plan.tables),
             "policy": None if plan.policy is None else str(plan.policy),
-            "lids_each": 1 << asked.lmc,
-            "service_levels": asked.sls,
-            "entries": found.entries,
-            "entries_changed": found.changed,
-            "switches_changed": found.switches,
-            "most_changed": [{"switch": name, "entries": count} for name, count in found.most],
+            "lids_each": 1 << staged_routes.lmc,
+            "service_levels": staged_routes.sls,
+            "entries": changes.entries,
+            "entries_changed": changes.changed,
+            "switches_changed": changes.switches,
+            "most_changed": [{"switch": name, "entries": count} for name, count in changes.most],
             "configuration": {"removed": plan.removed, "added": plan.added},
         }
         if dry_run:
-            emit({**said, "staged": False}, as_json)
+            print_result({**report, "staged": False}, as_json)
             return
         if not yes:
-            _ask(said)
-        _audit(url, "loop apply", number, folder=str(opensm.path), sha256=hashlib.sha256(tables).hexdigest())
+            _confirm_staging(report)
+        _record_audit(url, "loop apply", number, folder=str(opensm.path), sha256=hashlib.sha256(tables).hexdigest())
         # Noted first: what a crash leaves, `rollback` takes back.
         recommendations.note_staged(conn, number, str(opensm.path))
         conn.commit()
@@ -103,13 +103,13 @@ def apply(
                 recommendations.note_rolled_back(conn, number)
                 conn.commit()
             raise
-        back = lft.read_dump(plan.tables, fabric, asked.lmc)
-        if lft.digest(back.ports) != lft.digest(made.ports):
+        back = lft.read_dump(plan.tables, fabric, staged_routes.lmc)
+        if lft.digest_ports(back.ports) != lft.digest_ports(new_tables.ports):
             opensm.rollback(number)
             recommendations.note_rolled_back(conn, number)
             conn.commit()
             raise click.ClickException(f"{plan.tables} reads back other tables: the old configuration was restored")
-    emit({**said, "staged": True, "next": _NEXT.format(opensm.path / "opensm.conf")}, as_json)
+    print_result({**report, "staged": True, "next": _NEXT.format(opensm.path / "opensm.conf")}, as_json)
 
 
 @click.command()
@@ -128,22 +128,22 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
     from flitwatch_ops import platform
     from flitwatch_routing.staging import OpensmFolder
 
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
-        asked = recommendations.staging(conn, number)
-        if asked.staged_in is None:
+    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+        staged_routes = recommendations.lock_staged_routes(conn, number)
+        if staged_routes.staged_in is None:
             raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to take back.")
-        if asked.rolled_back_at is not None:
-            raise Conflict(f"recommendation {number} was rolled back at {asked.rolled_back_at.isoformat()}")
-        opensm = OpensmFolder(Path(asked.staged_in))
-        _audit(url, "loop rollback", number, folder=str(opensm.path))
+        if staged_routes.rolled_back_at is not None:
+            raise Conflict(f"recommendation {number} was rolled back at {staged_routes.rolled_back_at.isoformat()}")
+        opensm = OpensmFolder(Path(staged_routes.staged_in))
+        _record_audit(url, "loop rollback", number, folder=str(opensm.path))
         restored = opensm.rollback(number)
         recommendations.note_rolled_back(conn, number)
-    emit(
+    print_result(
         {
             "recommendation": number,
             "folder": str(opensm.path),
             "restored": restored,
-            "next": _NEXT.format(opensm.path / "opensm.conf") + (_LANES_STAY if asked.sls else ""),
+            "next": _NEXT.format(opensm.path / "opensm.conf") + (_LANES_STAY if staged_routes.sls else ""),
         },
         as_json,
     )
@@ -165,30 +165,34 @@ def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> N
     from flitwatch_domain.errors import Conflict
     from flitwatch_ops import platform
     from flitwatch_routing import lft
-    from flitwatch_routing.difference import difference
+    from flitwatch_routing.difference import compare_tables
     from flitwatch_routing.staging import OpensmFolder
 
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
-        asked = recommendations.staging(conn, number)
-        if asked.lfts is None or asked.staged_in is None or asked.rolled_back_at is not None:
+    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+        staged_routes = recommendations.lock_staged_routes(conn, number)
+        if staged_routes.lfts is None or staged_routes.staged_in is None or staged_routes.rolled_back_at is not None:
             raise Conflict(
                 f"recommendation {number} is not staged", advice=f"`flitwatch loop apply {number}` stages it."
             )
-        fabric = fabrics.load(conn, asked.fabric)
-    opensm = OpensmFolder(Path(asked.staged_in))
+        fabric = fabrics.load_fabric(conn, staged_routes.fabric)
+    opensm = OpensmFolder(Path(staged_routes.staged_in))
     if not opensm.staged(number):
         raise Conflict(f"{opensm.path} was changed since recommendation {number} was staged")
-    found = difference(fabric, _sound(fabric, asked.lfts, asked.lmc), lft.read_dump(opensm.loaded, fabric, asked.lmc))
-    lanes = _other_lanes(fabric, opensm, asked) if asked.sls else None
-    loaded = found.changed == 0 and found.unknown_endpoints == 0 and not lanes
-    emit(
+    changes = compare_tables(
+        fabric,
+        _check_tables(fabric, staged_routes.lfts, staged_routes.lmc),
+        lft.read_dump(opensm.loaded, fabric, staged_routes.lmc),
+    )
+    lanes = _other_lanes(fabric, opensm, staged_routes) if staged_routes.sls else None
+    loaded = changes.changed == 0 and changes.unknown_endpoints == 0 and not lanes
+    print_result(
         {
             "recommendation": number,
             "folder": str(opensm.path),
             "loaded": loaded,
-            "entries": found.entries,
-            "entries_different": found.changed,
-            "unknown_endpoints": found.unknown_endpoints,
+            "entries": changes.entries,
+            "entries_different": changes.changed,
+            "unknown_endpoints": changes.unknown_endpoints,
             "lanes_different": lanes,
         },
         as_json,
@@ -202,32 +206,34 @@ def _other_lanes(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> i
     import numpy as np
 
     from flitwatch_domain.importers.text import read_utf8
-    from flitwatch_routing.lft import guids
+    from flitwatch_routing.lft import list_guids
     from flitwatch_routing.service_levels import levels_of, loaded_lanes
 
-    wanted = tuple(levels_of(fabric, asked.sls, asked.vls, asked.seed).lanes())
-    held: dict[tuple[int, int], set[tuple[int, ...]]] = {}
+    staged_lanes = tuple(levels_of(fabric, asked.sls, asked.vls, asked.seed).lanes())
+    lanes_by_port: dict[tuple[int, int], set[tuple[int, ...]]] = {}
     for (device, _, out), lanes in loaded_lanes(read_utf8(opensm.lanes), str(opensm.lanes)).items():
-        held.setdefault((device, out), set()).add(lanes)
-    switches, ports = guids(fabric)
+        lanes_by_port.setdefault((device, out), set()).add(lanes)
+    switches, ports = list_guids(fabric)
     links, routers = fabric.links, len(fabric.routers)
     between = np.flatnonzero(links.src < routers).tolist()
-    senders = [(switches[links.src[one]], int(links.src_port[one])) for one in between] + [(guid, 0) for guid in ports]
-    return sum(held.get(one) != {wanted} for one in senders)
+    senders = [(switches[links.src[entry]], int(links.src_port[entry])) for entry in between] + [
+        (guid, 0) for guid in ports
+    ]
+    return sum(lanes_by_port.get(entry) != {staged_lanes} for entry in senders)
 
 
-def _change(fabric: Fabric, tables: bytes, asked: StagedRoutes) -> Change:
-    """What is staged of a recommendation."""
-    from flitwatch_routing.service_levels import levels_of, policy
+def _build_change(fabric: Fabric, tables: bytes, asked: StagedRoutes) -> Change:
+    """Build the change that a recommendation stages."""
+    from flitwatch_routing.service_levels import format_policy, levels_of
     from flitwatch_routing.staging import Change
 
     if not asked.sls:
         return Change(tables, asked.lmc)
     levels = levels_of(fabric, asked.sls, asked.vls, asked.seed)
-    return Change(tables, asked.lmc, levels, "".join(f"{line}\n" for line in policy(fabric, levels)).encode())
+    return Change(tables, asked.lmc, levels, "".join(f"{line}\n" for line in format_policy(fabric, levels)).encode())
 
 
-def _wanted(number: int, asked: StagedRoutes) -> bytes:
+def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     """The tables, if this is a recommendation that may be staged at all."""
     from flitwatch_domain.errors import Conflict
 
@@ -257,13 +263,13 @@ def _wanted(number: int, asked: StagedRoutes) -> bytes:
     return asked.lfts
 
 
-def _loaded(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
+def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
     """The tables that OpenSM loaded; Conflict where the recommendation was made from others."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
 
     loaded = lft.read_dump(opensm.loaded, fabric)
-    if loaded.unknown.any() or lft.digest(loaded.ports) != asked.loaded_digest:
+    if loaded.unknown.any() or lft.digest_ports(loaded.ports) != asked.loaded_digest:
         raise Conflict(
             f"the tables in {opensm.loaded} are not those that the recommendation was made from: the fabric or its routes changed since",
             advice="Collect the topology, import the dump with `flitwatch import routes`, and run the loop again.",
@@ -271,28 +277,28 @@ def _loaded(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
     return loaded
 
 
-def _sound(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
+def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
     """The new tables; Conflict where they would not carry all traffic of the fabric as it is now."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
-    from flitwatch_routing.deadlock import dependencies
-    from flitwatch_routing.forwarding import check
-    from flitwatch_routing.switch_lids import unreached
+    from flitwatch_routing.deadlock import find_dependencies
+    from flitwatch_routing.forwarding import check_routes
+    from flitwatch_routing.switch_lids import find_unreached
 
     with tempfile.NamedTemporaryFile(suffix=".lfts") as file:
         file.write(tables)
         file.flush()
-        made = lft.read_dump(Path(file.name), fabric, lmc)
-    known = check(fabric, made.ports, lmc=lmc)
-    if not known.valid or made.switch_ports is None or len(unreached(fabric, made.switch_ports)):
-        where = known.where[0] if known.where else "a switch has no way to the LID of another"
+        dump = lft.read_dump(Path(file.name), fabric, lmc)
+    verdict = check_routes(fabric, dump.ports, lmc=lmc)
+    if not verdict.valid or dump.switch_ports is None or len(find_unreached(fabric, dump.switch_ports)):
+        where = verdict.where[0] if verdict.where else "a switch has no way to the LID of another"
         raise Conflict(f"the tables do not lead everywhere on the fabric as it is now: {where}")
-    if dependencies(fabric, made.ports).cycle:
+    if find_dependencies(fabric, dump.ports).cycle:
         raise Conflict("the tables could deadlock on the fabric as it is now")
-    return made
+    return dump
 
 
-def _ask(said: dict[str, Any]) -> None:
+def _confirm_staging(said: dict[str, Any]) -> None:
     """Let a person at a terminal approve; refuse where there is none."""
     if not sys.stdin.isatty():
         raise click.UsageError("Nobody approved this: give --yes, or --dry-run to see what would change.")
@@ -306,11 +312,11 @@ def _ask(said: dict[str, Any]) -> None:
         "switches_changed",
         "configuration",
     ):
-        stderr().print(f"{name}: {said[name]}", markup=False, highlight=False)
+        stderr_console().print(f"{name}: {said[name]}", markup=False, highlight=False)
     click.confirm("Stage these tables", abort=True, err=True)
 
 
-def _audit(url: str, action: str, number: int, **details: Any) -> None:
+def _record_audit(url: str, action: str, number: int, **details: Any) -> None:
     """An entry of its own, kept also where what follows fails."""
     from flitwatch_db import connect
     from flitwatch_db.people import audit

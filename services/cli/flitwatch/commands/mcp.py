@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option
-from flitwatch.rest import api_options, needed
+from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch.rest import api_options, require_place
 
 
 @click.command()
@@ -23,16 +23,18 @@ def mcp(allow_tasks: bool, api_url: str | None, token_file: Path | None, profile
     pip install 'flitwatch[mcp]'. Without --url and profile it asks the platform that runs here.
     """
     try:
-        from flitwatch.assistant import server
+        from flitwatch.assistant import build_server
     except ModuleNotFoundError as absent:
         if (absent.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        fail("this needs the extra mcp: pip install 'flitwatch[mcp]'")
-    made = server(needed(api_url, token_file, profile), allow_tasks)
+        exit_with_error("this needs the extra mcp: pip install 'flitwatch[mcp]'")
+    assistant_server = build_server(require_place(api_url, token_file, profile), allow_tasks)
     if as_json:
-        tools = asyncio.run(made.list_tools())
-        emit({"tools": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]}, True)
+        tools = asyncio.run(assistant_server.list_tools())
+        print_result(
+            {"tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]}, True
+        )
         return
     if sys.stdin.isatty():
         click.echo("flitwatch: an assistant's program starts this command; Ctrl-C ends it", err=True)
-    made.run("stdio")
+    assistant_server.run("stdio")

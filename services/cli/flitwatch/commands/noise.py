@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import Moment, emit, json_option
-from flitwatch.rest import api_options, asking, needed
+from flitwatch.console import Moment, json_option, print_result
+from flitwatch.rest import api_options, open_client, require_place
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -35,13 +35,13 @@ class RunSet(click.ParamType):
             return {"runs": [int(part) for part in parts]}
         if kind != "application":
             self.fail(f"{kind!r} is no kind of set; write {SETS}", param, ctx)
-        made: dict[str, Any] = {"application": parts[0]}
+        run_set: dict[str, Any] = {"application": parts[0]}
         for part in parts[1:]:
             name, _, text = part.partition("=")
             if name not in ("since", "until"):
                 self.fail(f"{part!r} is neither since=TIME nor until=TIME", param, ctx)
-            made[name] = str(Moment().convert(text, param, ctx))
-        return made
+            run_set[name] = str(Moment().convert(text, param, ctx))
+        return run_set
 
 
 @click.command()
@@ -69,31 +69,31 @@ def noise(
 
     Without --url and profile it asks the platform that runs here.
     """
-    with asking(needed(api_url, token_file, profile)) as fw:
-        found = fw.api.compare_network_noise({"first": first, "second": second, "message_bytes": message_bytes})
+    with open_client(require_place(api_url, token_file, profile)) as fw:
+        comparison = fw.api.compare_network_noise({"first": first, "second": second, "message_bytes": message_bytes})
     if as_json:
-        emit(found, True)
+        print_result(comparison, True)
         return
-    for line in lines(found):
+    for line in format_comparison(comparison):
         click.echo(line)
 
 
-def lines(found: models.NoiseComparison) -> list[str]:
+def format_comparison(found: models.NoiseComparison) -> list[str]:
     """A comparison for a person."""
-    told = [f"{found['verdict']}{' (simulated)' if found['simulated'] else ''}: {found['why']}"]
-    for one in found["figures"]:
-        if one["ratio"] is not None:
-            told.append(
-                f"{one['key']}: {one['first']:.4g} and {one['second']:.4g} {one['unit']}, {one['ratio']:.3g} times"
-                f" ({one['low']:.3g} to {one['high']:.3g}): {one['verdict']}"
+    texts = [f"{found['verdict']}{' (simulated)' if found['simulated'] else ''}: {found['why']}"]
+    for item in found["figures"]:
+        if item["ratio"] is not None:
+            texts.append(
+                f"{item['key']}: {item['first']:.4g} and {item['second']:.4g} {item['unit']}, {item['ratio']:.3g} times"
+                f" ({item['low']:.3g} to {item['high']:.3g}): {item['verdict']}"
             )
     for rule in found["guidelines"]:
         state = {True: "holds", False: "does not hold", None: "not looked at"}[rule["holds"]]
-        told.append(f"guideline {rule['number']} {state}: {rule['text']}")
+        texts.append(f"guideline {rule['number']} {state}: {rule['text']}")
     for name, side in (("first", found["first"]), ("second", found["second"])):
         spread = side["dispersion"]
         if spread["network"] is not None:
             measured = "not timed" if spread["measured"] is None else f"{spread['measured']:.3g} measured"
-            told.append(f"{name} set: dispersion {measured}, {spread['network']:.3g} by the counters")
-        told += [f"{name} set without {one['number']}: {one['why']}" for one in side["left_out"]]
-    return told
+            texts.append(f"{name} set: dispersion {measured}, {spread['network']:.3g} by the counters")
+        texts += [f"{name} set without {item['number']}: {item['why']}" for item in side["left_out"]]
+    return texts

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import click
 
-from flitwatch.console import emit, fail, json_option
-from flitwatch.rest import api_options, asking, needed
+from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch.rest import api_options, open_client, require_place
 
 
 @click.command("open")
@@ -31,10 +31,10 @@ def open_(
 
     Without --url and profile it asks the platform that runs here. Without --cluster the page shows the newest job of that id.
     """
-    at = needed(api_url, token_file, profile)
-    with asking(at) as fw:
-        known = fw.api.job(job_id, cluster=cluster)["job_id"]
-    page = f"{at.url}/jobs/{quote(known, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")
-    emit({"page": page}, True) if as_json else click.echo(page)
+    at = require_place(api_url, token_file, profile)
+    with open_client(at) as fw:
+        full_id = fw.api.job(job_id, cluster=cluster)["job_id"]
+    page = f"{at.url}/jobs/{quote(full_id, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")
+    print_result({"page": page}, True) if as_json else click.echo(page)
     if browser and not webbrowser.open(page):
-        fail("no browser was found here: open the address above where there is one, or set BROWSER")
+        exit_with_error("no browser was found here: open the address above where there is one, or set BROWSER")

@@ -14,11 +14,11 @@ from flitwatch.console import (
     FiniteRange,
     Group,
     OutPath,
-    emit,
     json_option,
     mtu_option,
+    print_result,
     seed_option,
-    stderr,
+    stderr_console,
     stop_on_interrupt,
 )
 
@@ -116,16 +116,16 @@ def optimise(
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import gap
-    from flitwatch_routing.compared import BASELINES, busiest
-    from flitwatch_routing.optimise import optimise as find
-    from flitwatch_routing.patterns import traffic
-    from flitwatch_routing.switch_lids import repaired, towards_switches
-    from flitwatch_routing.traces.read import accounts
-    from flitwatch_routing.weighting import weighting
+    from flitwatch_routing.bounds import relative_gap
+    from flitwatch_routing.compared import BASELINES, compare_baselines
+    from flitwatch_routing.optimise import optimise_routes as find
+    from flitwatch_routing.patterns import load_traffic
+    from flitwatch_routing.switch_lids import repair_tables, towards_switches
+    from flitwatch_routing.traces.read import summarise_traces
+    from flitwatch_routing.weighting import weighting_name
 
     fabric = fabric_of(topology)
-    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
+    demands = [load_traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
     unit = "bytes" if mtu is None else "weighted bytes"
     busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
@@ -134,21 +134,23 @@ def optimise(
         raise click.UsageError("--engine milp takes one --traffic, without --lmc, --fewest-worst and --loaded")
     if formulation is not None and engine != "milp":
         raise click.UsageError("--formulation is for --engine milp")
-    held = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
-    before = None if held is None else held.ports
-    with stop_on_interrupt() as stopped, stderr().status("laying routes") as status:
+    loaded_dump = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
+    before = None if loaded_dump is None else loaded_dump.ports
+    with stop_on_interrupt() as stopped, stderr_console().status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
-            found = f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
-            status.update(f"{seconds:.0f} of {limit_s:.0f} s: {found} after {moves:,} moves")
+            busiest_text = (
+                f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
+            )
+            status.update(f"{seconds:.0f} of {limit_s:.0f} s: {busiest_text} after {moves:,} moves")
             return not stopped()
 
         if engine == "milp":
-            from flitwatch_routing.milp import optimise as exact  # SciPy, which the search does not need
+            from flitwatch_routing.milp import optimise_with_highs as exact  # SciPy, which the search does not need
 
-            found = exact(fabric, demands[0], limit_s, formulation or "basic")
+            solution = exact(fabric, demands[0], limit_s, formulation or "basic")
         else:
-            found = find(
+            solution = find(
                 fabric,
                 demands[0],
                 limit_s,
@@ -163,41 +165,43 @@ def optimise(
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
-            others = busiest(fabric, demands, seed, stopped)
+            others = compare_baselines(fabric, demands, seed, stopped)
     if out is not None:
         towards = towards_switches(fabric)
-        lft.write(
+        lft.write_dump(
             out,
             fabric,
-            found.ports,
+            solution.ports,
             lmc,
-            towards if held is None or held.switch_ports is None else repaired(fabric, held.switch_ports, towards),
+            towards
+            if loaded_dump is None or loaded_dump.switch_ports is None
+            else repair_tables(fabric, loaded_dump.switch_ports, towards),
         )
-    emit(
+    print_result(
         {
-            "z": found.z, "z_ar": found.z_ar, "z_ar_exact": found.z_ar_exact, "ar_gap": found.ar_gap, "bound_gap": found.bound_gap,
-            "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
-            **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
-            "moves": found.moves, "weighting": weighting(mtu), "lft": None if out is None else str(out),
+            "z": solution.z, "z_ar": solution.z_ar, "z_ar_exact": solution.z_ar_exact, "ar_gap": solution.ar_gap, "bound_gap": solution.bound_gap,
+            "proven": solution.proven, "wall_s": solution.wall_s, "worst_links": solution.worst_links,
+            **{f"{item}_gap": None if load is None else relative_gap(load, solution.z_ar) for item, load in others.items()},
+            "moves": solution.moves, "weighting": weighting_name(mtu), "lft": None if out is None else str(out),
             **({} if engine != "milp" else {"progress": [
-                {"seconds": one.seconds, "z": one.z, "ar_gap": gap(one.z, found.z_ar)} for one in found.progress
+                {"seconds": item.seconds, "z": item.z, "ar_gap": relative_gap(item.z, solution.z_ar)} for item in solution.progress
             ]}),
             **({} if len(demands) == 1 else {"slots": [
-                {"z": one.z, "z_ar": one.z_ar, "ar_gap": one.ar_gap, "bound_gap": one.bound_gap} for one in found.slots
+                {"z": item.z, "z_ar": item.z_ar, "ar_gap": item.ar_gap, "bound_gap": item.bound_gap} for item in solution.slots
             ]}),
             **({} if before is None else {
-                "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
+                "changed_entries": int((solution.ports != before).sum()), "changed_switches": int((solution.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
             }),
-            **({"traces": told} if (told := accounts(names)) else {}),
-            **({} if not (note := _note(found, before is not None, within, limit_s)) else {"note": note}),
+            **({"traces": traces} if (traces := summarise_traces(names)) else {}),
+            **({} if not (note := _explain_result(solution, before is not None, within, limit_s)) else {"note": note}),
         },
         as_json,
     )  # fmt: skip
 
 
-def _note(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
-    """What the figures do not say by themselves."""
+def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
+    """Explain what the figures alone do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
         return "the bounds took all the time and nothing was searched: give it more"
     if not found.z:
@@ -233,49 +237,49 @@ def check(
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
-    from flitwatch_routing.bounds import bounds, gap
-    from flitwatch_routing.deadlock import dependencies
-    from flitwatch_routing.forwarding import check as follow
-    from flitwatch_routing.patterns import traffic
-    from flitwatch_routing.switch_lids import unreached
-    from flitwatch_routing.traces.read import accounts
-    from flitwatch_routing.weighting import weighting
+    from flitwatch_routing.bounds import compute_bounds, relative_gap
+    from flitwatch_routing.deadlock import find_dependencies
+    from flitwatch_routing.forwarding import check_routes as follow
+    from flitwatch_routing.patterns import load_traffic
+    from flitwatch_routing.switch_lids import find_unreached
+    from flitwatch_routing.traces.read import summarise_traces
+    from flitwatch_routing.weighting import weighting_name
 
     fabric = fabric_of(topology)
     if mtu is not None and not names:
         raise click.UsageError("--mtu weighs traffic: give --traffic too")
-    demands = [traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
+    demands = [load_traffic(name, len(fabric.endpoints.router), seed, mtu, endpoint_finder(fabric)) for name in names]
     dump = lft.read_dump(lfts, fabric, lmc)
-    carried = [follow(fabric, dump.ports, one, dump.unknown, lmc) for one in demands]
-    found = carried[0] if carried else follow(fabric, dump.ports, None, dump.unknown, lmc)
-    waits = dependencies(fabric, dump.ports, dump.unknown)
-    astray = None if dump.switch_ports is None else unreached(fabric, dump.switch_ports)
+    carried = [follow(fabric, dump.ports, item, dump.unknown, lmc) for item in demands]
+    walk = carried[0] if carried else follow(fabric, dump.ports, None, dump.unknown, lmc)
+    waits = find_dependencies(fabric, dump.ports, dump.unknown)
+    astray = None if dump.switch_ports is None else find_unreached(fabric, dump.switch_ports)
     unknown = int(dump.unknown.sum())
     deadlock_free = False if waits.cycle else None if unknown else True
-    valid = None if found.valid and unknown else found.valid
-    where = list(found.where)
+    valid = None if walk.valid and unknown else walk.valid
+    where = list(walk.where)
     if astray is not None and len(astray):
         valid = False
-        where.append("{} has no way to the LID of {}".format(*(fabric.routers.name[one] for one in astray[0])))
+        where.append("{} has no way to the LID of {}".format(*(fabric.routers.name[item] for item in astray[0])))
     largest: list[float] = []
     least: list[Bounds] = []
-    arrives = not any(one.lost for one in carried)
+    arrives = not any(item.lost for item in carried)
     if demands and arrives and not any(size[dump.unknown[dst]].any() for _, dst, size in demands):
-        largest = [float(one.load[fabric.router_links()].max(initial=0)) for one in carried]
-        with stderr().status("bounding the busiest link"):
-            least = [bounds(fabric, one, packing=False) for one in demands]
-    z_ar = sum(one.z_ar for one in least)
-    emit(
+        largest = [float(item.load[fabric.router_links()].max(initial=0)) for item in carried]
+        with stderr_console().status("bounding the busiest link"):
+            least = [compute_bounds(fabric, item, packing=False) for item in demands]
+    z_ar = sum(item.z_ar for item in least)
+    print_result(
         {
-            "valid": valid, "loops": found.loops, "holes": found.holes, "switch_holes": None if astray is None else len(astray), "unknown_endpoints": unknown, "where": where,
+            "valid": valid, "loops": walk.loops, "holes": walk.holes, "switch_holes": None if astray is None else len(astray), "unknown_endpoints": unknown, "where": where,
             "deadlock_free": deadlock_free, "dependencies": waits.pairs, "cycle": waits.named(fabric) if waits.cycle else None,
-            "max_load": sum(largest) if largest else None, "ar_gap": gap(sum(largest), z_ar) if largest else None,
-            **({"z_ar": z_ar, "z_ar_exact": all(one.exact for one in least)} if least else {}),
+            "max_load": sum(largest) if largest else None, "ar_gap": relative_gap(sum(largest), z_ar) if largest else None,
+            **({"z_ar": z_ar, "z_ar_exact": all(item.exact for item in least)} if least else {}),
             **({"slots": [
-                {"max_load": load, "z_ar": one.z_ar, "ar_gap": gap(load, one.z_ar)} for load, one in zip(largest, least, strict=True)
+                {"max_load": load, "z_ar": item.z_ar, "ar_gap": relative_gap(load, item.z_ar)} for load, item in zip(largest, least, strict=True)
             ]} if len(least) > 1 else {}),
-            **({"weighting": weighting(mtu)} if demands else {}),
-            **({"traces": told} if (told := accounts(names)) else {}),
+            **({"weighting": weighting_name(mtu)} if demands else {}),
+            **({"traces": traces} if (traces := summarise_traces(names)) else {}),
         },
         as_json,
     )  # fmt: skip
@@ -290,7 +294,7 @@ def check(
 @_lmc_option
 @json_option
 def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> None:
-    """What loading the tables AFTER would change where BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
+    """Report what loading the tables AFTER would change if BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
 
     Entries that differ, those that AFTER adds or lacks among them, switches and destinations with such, and the switches with most. Entries are matched
     by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints whose LID is missing in either dump are left out and
@@ -298,20 +302,20 @@ def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> N
     """
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
-    from flitwatch_routing.difference import difference
+    from flitwatch_routing.difference import compare_tables
 
     fabric = fabric_of(topology)
-    found = difference(fabric, lft.read_dump(before, fabric, lmc), lft.read_dump(after, fabric, lmc))
-    emit(
+    changes = compare_tables(fabric, lft.read_dump(before, fabric, lmc), lft.read_dump(after, fabric, lmc))
+    print_result(
         {
-            "entries": found.entries,
-            "entries_changed": found.changed,
-            "added": found.added,
-            "removed": found.removed,
-            "switches_changed": found.switches,
-            "destinations_changed": found.destinations,
-            "unknown_endpoints": found.unknown_endpoints,
-            "most_changed": [{"switch": name, "entries": count} for name, count in found.most],
+            "entries": changes.entries,
+            "entries_changed": changes.changed,
+            "added": changes.added,
+            "removed": changes.removed,
+            "switches_changed": changes.switches,
+            "destinations_changed": changes.destinations,
+            "unknown_endpoints": changes.unknown_endpoints,
+            "most_changed": [{"switch": name, "entries": count} for name, count in changes.most],
         },
         as_json,
     )

@@ -14,11 +14,11 @@ from typing import Any, NoReturn
 
 import click
 
-from flitwatch.console import emit, fail, json_option_with
+from flitwatch.console import exit_with_error, json_option_with, print_result
 from flitwatch.program_run import monitor, program
-from flitwatch.program_run.reports import Head, Report, kept, of_job, send_kept
+from flitwatch.program_run.reports import Head, Report, list_kept, of_job, send_kept
 from flitwatch.program_run.step_lines import PatternSteps, StepFile
-from flitwatch.rest import Place, needed
+from flitwatch.rest import Place, require_place
 from flitwatch_domain.errors import FlitwatchError
 
 #: What the API takes of a run.
@@ -39,8 +39,8 @@ class Pattern(click.ParamType):
         try:
             return re2.compile(value, quiet)
         except re2.error as problem:
-            said = problem.args[0].decode() if problem.args and isinstance(problem.args[0], bytes) else str(problem)
-            self.fail(f"it is no regular expression of RE2: {said}", param, ctx)
+            reason = problem.args[0].decode() if problem.args and isinstance(problem.args[0], bytes) else str(problem)
+            self.fail(f"it is no regular expression of RE2: {reason}", param, ctx)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -93,42 +93,42 @@ def run(
     There is none where the run cannot be reported at all.
     """
     if header:
-        path = _header()
-        emit({"header": path}, True) if as_json else click.echo(path)
+        path = _locate_header()
+        print_result({"header": path}, True) if as_json else click.echo(path)
     elif send_kept:
-        given = api_url or token_file or profile
-        _send_kept(needed(api_url, token_file, profile) if given else None, as_json)
+        platform_option = api_url or token_file or profile
+        _send_kept(require_place(api_url, token_file, profile) if platform_option else None, as_json)
     elif not command:
         raise click.UsageError("name the program to run: flitwatch run -- ./app")
     else:
-        _run(command, application, step_pattern, api_url, token_file, profile, as_json)
+        _run_reported(command, application, step_pattern, api_url, token_file, profile, as_json)
 
 
-def _header() -> str:
+def _locate_header() -> str:
     import flitwatch_client
 
     return str(Path(flitwatch_client.__file__).with_name("flitwatch_steps.h"))
 
 
-def _folder() -> Path:
+def _locate_run_folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "flitwatch", "runs")
 
 
 def _send_kept(place: Place | None, as_json: bool) -> None:
-    files = kept(_folder())
+    files = list_kept(_locate_run_folder())
     problems = {file.name: problem for file in files if (problem := send_kept(file, place)) is not None}
     done = {"sent": len(files) - len(problems), "left": problems}
     if as_json:
-        emit(done, True)
+        print_result(done, True)
     else:
         click.echo(f"sent {done['sent']} of {len(files)} runs")
     if problems:
         name, problem = next(iter(problems.items()))
-        left = "1 run is" if len(problems) == 1 else f"{len(problems)} runs are"
-        fail(f"{left} not sent; {_folder() / name}: {problem}")
+        unsent_text = "1 run is" if len(problems) == 1 else f"{len(problems)} runs are"
+        exit_with_error(f"{unsent_text} not sent; {_locate_run_folder() / name}: {problem}")
 
 
-def _run(
+def _run_reported(
     command: tuple[str, ...],
     application: str | None,
     pattern: Any | None,
@@ -141,30 +141,30 @@ def _run(
         program.exec_program(command)  # says so, and ends as a shell would: there is no run to report
     ours = theirs = None
     try:
-        place = needed(api_url, token_file, profile)
+        place = require_place(api_url, token_file, profile)
         token = place.token_file
-        report = _report(command, application, Place(place.url, token.absolute() if token else None))
+        report = _make_report(command, application, Place(place.url, token.absolute() if token else None))
         handle, path = tempfile.mkstemp(prefix="flitwatch-steps-")
         os.close(handle)
         os.environ["FLITWATCH_STEPS"] = path
-        steps, found = StepFile(path), PatternSteps(pattern) if pattern else None
-        if found:
+        steps, pattern_steps = StepFile(path), PatternSteps(pattern) if pattern else None
+        if pattern_steps:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        monitor.start(
-            lambda ended: monitor.watch(ended, report, steps, found, theirs, as_json),
+        monitor.start_monitor(
+            lambda ended: monitor.watch_program(ended, report, steps, pattern_steps, theirs, as_json),
             (theirs.fileno(),) if theirs else (),
         )
     except (FlitwatchError, click.ClickException, OSError, RuntimeError) as problem:
-        said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
-        print(f"flitwatch: this run is not reported: {' '.join(said.split())}", file=sys.stderr)
+        message = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
+        print(f"flitwatch: this run is not reported: {' '.join(message.split())}", file=sys.stderr)
         program.exec_program(command)
     if ours is None or theirs is None:
         program.exec_program(command)
     theirs.close()
-    program.copied(command, ours)
+    program.run_copying(command, ours)
 
 
-def _report(command: tuple[str, ...], application: str | None, place: Place) -> Report:
+def _make_report(command: tuple[str, ...], application: str | None, place: Place) -> Report:
     job, nodes = of_job(os.environ)
     name = "".join(c if c.isprintable() else "?" for c in application or Path(command[0]).name).strip()
     key = uuid.uuid4().hex
@@ -175,4 +175,4 @@ def _report(command: tuple[str, ...], application: str | None, place: Place) -> 
         datetime.now(UTC).isoformat(),
         nodes[:MOST_NODES],
     )
-    return Report(head, place, _folder() / f"{key}.json")
+    return Report(head, place, _locate_run_folder() / f"{key}.json")

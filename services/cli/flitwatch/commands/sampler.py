@@ -11,8 +11,8 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.commands.following import log_options, say, session
-from flitwatch.console import FiniteRange, Group, database_options, emit, fail, json_option
+from flitwatch.commands.following import log_options, open_session, print_message
+from flitwatch.console import FiniteRange, Group, database_options, exit_with_error, json_option, print_result
 from flitwatch.metrics import metrics_option
 
 DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
@@ -54,21 +54,25 @@ def run(
     """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
-    known = SamplerPlan.read(plan)
-    with session("sampler", f"{known.fabric}-{known.host}", log_url, db_url, state) as (publisher, checkpoint, stop):
+    sampler_plan = SamplerPlan.read(plan)
+    with open_session("sampler", f"{sampler_plan.fabric}-{sampler_plan.host}", log_url, db_url, state) as (
+        publisher,
+        checkpoint,
+        stop,
+    ):
         daemon = Sampler(
-            known,
+            sampler_plan,
             publisher,
             checkpoint,
             interface=interface,
             network_namespace=namespace,
             slice_s=slice_s,
             control=control,
-            say=say,
+            say=print_message,
         )
-        say(f"sampling on {interface} for {known.host} of {known.fabric}")
+        print_message(f"sampling on {interface} for {sampler_plan.host} of {sampler_plan.fabric}")
         daemon.run(stop)
-    emit({"published": publisher.published, "packets": dict(daemon.packets)}, as_json)
+    print_result({"published": publisher.published, "packets": dict(daemon.packets)}, as_json)
 
 
 @sampler.command()
@@ -88,20 +92,20 @@ def run(
 @json_option
 def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path, as_json: bool) -> None:
     """Tell the sampler of this host about JOB: from a scheduler's prolog and epilog, or from the application between its phases."""
-    said: dict[str, object] = {"job": job}
+    message: dict[str, object] = {"job": job}
     if phase is not None:
-        said["phase"] = phase
+        message["phase"] = phase
     if ports:
-        said["ports"] = [_range(text) for text in ports]
+        message["ports"] = [_parse_range(text) for text in ports]
     if end:
-        said["end"] = True
+        message["end"] = True
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         try:
-            line.sendto(json.dumps(said).encode(), str(control))
+            line.sendto(json.dumps(message).encode(), str(control))
         except OSError as problem:
-            fail(f"{control}: {problem.strerror}. Is a sampler running with --control {control}?")
+            exit_with_error(f"{control}: {problem.strerror}. Is a sampler running with --control {control}?")
     if as_json:
-        emit({"control": str(control), "sent": said}, True)
+        print_result({"control": str(control), "sent": message}, True)
 
 
 @sampler.command()
@@ -149,10 +153,17 @@ def plan(
     from flitwatch_ingest.sampler import make_plan
     from flitwatch_ops import platform
 
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
-        known = fabrics.load(conn, fabric)
-    made = make_plan(known, host, _read_addresses(addresses), variant=variant, downsampling=downsampling, detour=detour)  # type: ignore[arg-type]
-    sys.stdout.write(made.model_dump_json(indent=None if as_json else 1) + "\n")
+    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+        topology = fabrics.load_fabric(conn, fabric)
+    sampler_plan = make_plan(
+        topology,
+        host,
+        _read_addresses(addresses),
+        variant=variant,  # type: ignore[arg-type]
+        downsampling=downsampling,
+        detour=detour,
+    )
+    sys.stdout.write(sampler_plan.model_dump_json(indent=None if as_json else 1) + "\n")
 
 
 @sampler.command()
@@ -184,14 +195,14 @@ def experiment(
     from flitwatch_simulation.namespaces import experiment as engine
 
     if causes:
-        emit(engine.three_causes(speedup=speedup, variant=variant, seed=seed), as_json)
+        print_result(engine.three_causes(speedup=speedup, variant=variant, seed=seed), as_json)
         return
-    found = engine.figure_215(speedup=speedup, variant=variant, downsampling=downsampling, seed=seed)
+    result = engine.figure_215(speedup=speedup, variant=variant, downsampling=downsampling, seed=seed)
     if figure is not None:
-        from flitwatch_simulation.namespaces.figure import draw
+        from flitwatch_simulation.namespaces.figure import draw_figure
 
-        draw(found, figure)
-    emit(found if as_json else {key: value for key, value in found.items() if key != "series"}, as_json)
+        draw_figure(result, figure)
+    print_result(result if as_json else {key: value for key, value in result.items() if key != "series"}, as_json)
 
 
 class _PortRange(TypedDict):
@@ -202,7 +213,7 @@ class _PortRange(TypedDict):
     tag: str | None
 
 
-def _range(text: str) -> _PortRange:
+def _parse_range(text: str) -> _PortRange:
     span, _, tag = text.partition("=")
     first, _, last = span.partition("-")
     if not (first.isascii() and first.isdigit()) or not ((last or first).isascii() and (last or first).isdigit()):
@@ -211,12 +222,12 @@ def _range(text: str) -> _PortRange:
 
 
 def _read_addresses(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
+    addresses: dict[str, str] = {}
     with path.open(newline="") as lines:
         for number, row in enumerate(csv.reader(lines), start=1):
             if not row or row[0].startswith("#") or [cell.strip().lower() for cell in row] == ["node", "address"]:
                 continue
-            if len(row) != 2 or row[0].strip() in found:
-                fail(f"{path}:{number}: expected node,address, each node once")
-            found[row[0].strip()] = row[1].strip()
-    return found
+            if len(row) != 2 or row[0].strip() in addresses:
+                exit_with_error(f"{path}:{number}: expected node,address, each node once")
+            addresses[row[0].strip()] = row[1].strip()
+    return addresses

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from flitwatch.console import emit, executor_option, json_option, stderr
+from flitwatch.console import executor_option, json_option, print_result, stderr_console
 from flitwatch_domain.errors import BadInput
 
 if TYPE_CHECKING:
@@ -81,52 +81,56 @@ def scorecard(
     Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
     """
     from flitwatch_db.tasks.executors import open_executor
-    from flitwatch_research.scorecard.pieces import done, simulated
-    from flitwatch_research.scorecard.report import markdown
+    from flitwatch_research.scorecard.pieces import compute_pieces, simulate_sets
+    from flitwatch_research.scorecard.report import to_markdown
     from flitwatch_twin.campaign.worlds import WORLDS, world_of
 
     for world in worlds:
         world_of(f"@{world}")
     begun = time.perf_counter()
-    wanted = parts or PARTS
-    earlier = _earlier(out, seeds, users, pooled_users) if parts and not worlds else {}
-    stays = [name for name in (*PARTS, *EXTRA) if name not in wanted and earlier.get(name)]
+    chosen_parts = parts or PARTS
+    earlier = _load_earlier_card(out, seeds, users, pooled_users) if parts and not worlds else {}
+    stays = [name for name in (*PARTS, *EXTRA) if name not in chosen_parts and earlier.get(name)]
     card: dict[str, Any] = {
         "simulated": True,
-        "command": _command([*wanted, *stays]),
+        "command": _format_command([*chosen_parts, *stays]),
         "seeds": seeds,
         "users": users,
         "pooled_users": pooled_users,
     }
     made_of = (*PARTS, *EXTRA)
     card |= {name: [] for name in made_of}
-    pieces = [one for one in _pieces(seeds, worlds or tuple(WORLDS), users, pooled_users) if one.part in wanted]
+    pieces = [
+        entry
+        for entry in _list_pieces(seeds, worlds or tuple(WORLDS), users, pooled_users)
+        if entry.part in chosen_parts
+    ]
     card["lacking"] = []
     if kept:
-        card["lacking"] = [[one.part, *_of(one)] for one in pieces if not one.kept.exists()]
-        pieces = [one for one in pieces if one.kept.exists()]
+        card["lacking"] = [[entry.part, *_describe_piece(entry)] for entry in pieces if not entry.kept.exists()]
+        pieces = [entry for entry in pieces if entry.kept.exists()]
 
     def tell(message: str) -> None:
-        stderr().print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
+        stderr_console().print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
 
     card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in made_of if name != "timings"}
     with open_executor(executor, processes) as pool:
-        for message in simulated(pieces, pool) if not kept else ():
+        for message in simulate_sets(pieces, pool) if not kept else ():
             tell(message)
-        for count, (name, made) in enumerate(done(pieces, pool), 1):
-            card[name] += made.rows
+        for count, (name, result) in enumerate(compute_pieces(pieces, pool), 1):
+            card[name] += result.rows
             spent = card["effort"][name]
             spent["pieces"] += 1
-            spent["wall_s"] += made.wall_s
-            spent["cpu_s"] += made.cpu_s
-            tell(f"{count} of {len(pieces)}: {name}{', kept' if made.kept else f', {made.cpu_s:.0f} CPU s'}")
+            spent["wall_s"] += result.wall_s
+            spent["cpu_s"] += result.cpu_s
+            tell(f"{count} of {len(pieces)}: {name}{', kept' if result.kept else f', {result.cpu_s:.0f} CPU s'}")
     for name in card["effort"]:
         card[name].sort(key=lambda row: (row["scenario"], row["seed"]))
     if "timings" in parts:
-        card["timings"] = _timings(kept, users)
+        card["timings"] = _load_timings(kept, users)
     for name in stays:
         card[name] = earlier[name]
-        card["lacking"] += [one for one in earlier["lacking"] if one[0] == name]
+        card["lacking"] += [entry for entry in earlier["lacking"] if entry[0] == name]
         if name in card["effort"]:
             card["effort"][name] = earlier["effort"][name]
         tell(f"{name}: as the card in {out} has it")
@@ -136,31 +140,31 @@ def scorecard(
         (out / "scorecard.json").write_bytes(
             orjson.dumps(card, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2)
         )
-        (out / "scorecard.md").write_text(markdown(card))
-    emit(card, as_json) if as_json else print(markdown(card))
+        (out / "scorecard.md").write_text(to_markdown(card))
+    print_result(card, as_json) if as_json else print(to_markdown(card))
 
 
-def _of(piece: Piece) -> tuple[Any, Any, Any]:
+def _describe_piece(piece: Piece) -> tuple[Any, Any, Any]:
     """Scenarios, seed and users of a piece; a draw of the calendar stress has no machine."""
     scenarios, seed, *users = piece.arguments
     return scenarios if isinstance(scenarios, str) else ",".join(scenarios), seed, users[0] if users else None
 
 
-def _timings(kept: bool, users: int) -> list[TimeBound]:
+def _load_timings(kept: bool, users: int) -> list[TimeBound]:
     """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
-    from flitwatch_research.scorecard.pieces import folder
-    from flitwatch_research.scorecard.timings import rows
+    from flitwatch_research.scorecard.pieces import scorecard_folder
+    from flitwatch_research.scorecard.timings import measure_timings
 
-    last = folder() / "timings.json"
+    last = scorecard_folder() / "timings.json"
     if kept:
         return list(orjson.loads(last.read_bytes())) if last.exists() else []
-    found = list(rows(POOLED, users))
+    time_bounds = list(measure_timings(POOLED, users))
     last.parent.mkdir(parents=True, exist_ok=True)
-    last.write_bytes(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))
-    return found
+    last.write_bytes(orjson.dumps(time_bounds, option=orjson.OPT_SERIALIZE_NUMPY))
+    return time_bounds
 
 
-def _earlier(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
+def _load_earlier_card(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
     """The card in the folder, where it is of all worlds and of the same seeds and users; else nothing."""
     place = folder / "scorecard.json" if folder is not None else None
     if place is None or not place.is_file():
@@ -176,21 +180,21 @@ def _earlier(folder: Path | None, seeds: int, users: int, pooled_users: int) -> 
     return card if same else {}
 
 
-def _command(parts: list[str]) -> str:
-    """What makes a card of these parts: the command with the options that are not the default, but for where and how the card is written."""
+def _format_command(parts: list[str]) -> str:
+    """Format the command that makes a card of these parts, with the options that are not the default, except where and how the card is written."""
     context = click.get_current_context()
-    told = [
+    words = [
         f"{option.opts[0]} {value}"
         for option in context.command.params
         if option.name not in ("out", "as_json", "kept", "processes", "executor", "parts")
-        and (given := context.params[str(option.name)]) != option.get_default(context)
-        for value in (given if isinstance(given, tuple) else (given,))
+        and (setting := context.params[str(option.name)]) != option.get_default(context)
+        for value in (setting if isinstance(setting, tuple) else (setting,))
     ]
-    told += [f"--part {name}" for name in (*PARTS, *EXTRA) if name in parts] if set(parts) != set(PARTS) else []
-    return " ".join(["flitwatch scorecard", *told])
+    words += [f"--part {name}" for name in (*PARTS, *EXTRA) if name in parts] if set(parts) != set(PARTS) else []
+    return " ".join(["flitwatch scorecard", *words])
 
 
-def _pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
+def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
     """Seed by seed, the longest of a seed first: what was interrupted is a card of fewer seeds."""
     from flitwatch_research.scorecard.deviation import OURS, VARIANTS
     from flitwatch_research.scorecard.pieces import Piece
@@ -204,7 +208,7 @@ def _pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) 
     for draw in range(1, DRAWS + 1):
         yield Piece("stress", "blame.stress_rows", (CALENDAR, draw))
     for seed in range(1, seeds + 1):
-        sets = {world: _scenario(world, seed) for world in worlds}
+        sets = {world: _name_scenario(world, seed) for world in worlds}
         counted = {world: scenario for world, scenario in sets.items() if world in COUNTER_WORLDS}
         for scenario in counted.values():
             yield Piece("forecast", "forecast.rows", (scenario, seed, users))
@@ -215,7 +219,7 @@ def _pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) 
             yield Piece("blame", "blame.rows", (scenario, seed, users))
 
 
-def _scenario(world: str, seed: int) -> str:
+def _name_scenario(world: str, seed: int) -> str:
     """The set of a world and a seed; all worlds of a seed have the same application."""
     name = APPLICATIONS[(seed - 1) % len(APPLICATIONS)]
     return name if world == "plain" else f"{name}@{world}"

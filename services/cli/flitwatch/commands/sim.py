@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import LOCAL, Group, emit, json_option, progress
+from flitwatch.console import LOCAL, Group, json_option, make_progress, print_result
 
 #: subcommands that live in modules of their own: name -> (module under flitwatch.commands, attribute)
 ELSEWHERE = {"packet": ("sim_packet", "packet")}
@@ -18,17 +18,17 @@ class SimGroup(Group):
     """Imports a subcommand's module only when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        present = [name for name, (module, _) in ELSEWHERE.items() if _find(module)]
+        present = [name for name, (module, _) in ELSEWHERE.items() if _has_module(module)]
         return sorted([*super().list_commands(ctx), *present])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in ELSEWHERE and _find(ELSEWHERE[cmd_name][0]):
+        if cmd_name in ELSEWHERE and _has_module(ELSEWHERE[cmd_name][0]):
             module, attribute = ELSEWHERE[cmd_name]
             return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
         return super().get_command(ctx, cmd_name)
 
 
-def _find(module: str) -> bool:
+def _has_module(module: str) -> bool:
     return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
 
 
@@ -86,18 +86,18 @@ def collective(as_json: bool, topology: str, routing: str | None, **options: Any
     """Slow down a collective by a random perturbation beside it (Hoefler et al. 2009)."""
     from flitwatch_domain.task_models.simulations import CollectiveOptions
     from flitwatch_simulation import routings, topologies
-    from flitwatch_simulation.collectives import collective as simulate
+    from flitwatch_simulation.collectives import run_collective as simulate
 
-    asked = CollectiveOptions.of(options)
-    named = topologies.parse(topology)
+    collective_options = CollectiveOptions.of(options)
+    named = topologies.parse_topology(topology)
     routes = routings.routes_of(named, routing)
 
-    with progress("simulating") as bar:
-        task = bar.add_task("", total=asked.runs)
+    with make_progress("simulating") as bar:
+        task = bar.add_task("", total=collective_options.runs)
 
         def watch(done: int, total: int) -> bool:
             bar.update(task, completed=done, total=total)
             return True
 
-        result = simulate(asked, named, routes, watch)
-    emit(result, as_json)
+        result = simulate(collective_options, named, routes, watch)
+    print_result(result, as_json)

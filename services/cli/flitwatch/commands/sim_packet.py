@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import LOCAL, emit, json_option, progress
+from flitwatch.console import LOCAL, json_option, make_progress, print_result
 
 
 @click.command()
@@ -134,11 +134,11 @@ def packet(as_json: bool, bytes_: int | None, replicas: int, **parameters: Any) 
         raise click.UsageError("give --traffic and --bytes, or --jobs")
 
     request = PacketRun(bytes=bytes_, **parameters)
-    with progress("simulating") as bar:
+    with make_progress("simulating") as bar:
         task = bar.add_task("", total=None)
 
         def report(done: int, total: int, _: str) -> None:
             bar.update(task, completed=done, total=total or None)
 
         result = run_replicas(request, replicas, report)
-    emit(result, as_json)
+    print_result(result, as_json)

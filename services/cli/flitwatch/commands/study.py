@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch import advice_value, incident_study
-from flitwatch.console import emit, executor_option, json_option, progress
+from flitwatch.console import executor_option, json_option, make_progress, print_result
 from flitwatch_domain.local_text import as_local
 
 
@@ -80,31 +80,31 @@ def study(
 
     if name is None:
         published = {name: summary for name, (_, _, summary) in registry.STUDIES.items()}
-        own = {one.NAME: one.SUMMARY for one in (advice_value, incident_study)}
-        emit({**published, **own}, as_json)
+        own = {module.NAME: module.SUMMARY for module in (advice_value, incident_study)}
+        print_result({**published, **own}, as_json)
         return
     of_incidents = {"--draws": draws, "--resolution": resolution, "--fabric": fabric, "--kind": kinds}
     if name == incident_study.NAME:
         foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
-        _only(name, {**foreign, "--processes": processes})
-        incident_study.run(draws, seed, resolution, kinds, fabric, as_json)
+        _reject_foreign_options(name, {**foreign, "--processes": processes})
+        incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, as_json)
         return
     if name == advice_value.NAME:
         foreign = {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings}
-        _only(name, {**foreign, **of_incidents})
-        advice_value.run(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
+        _reject_foreign_options(name, {**foreign, **of_incidents})
+        advice_value.run_advice_study(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return
     foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
-    _only(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
-    chosen = registry.find(name)
+    _reject_foreign_options(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
+    chosen = registry.find_study(name)
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; this study writes a folder")
     if out is not None:
-        output.prepare(out)
-    given = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology})
-    parameters = {key: value for key, value in given.items() if value is not None} | _settings(settings)
-    with progress("") as bar:
+        output.prepare_folder(out)
+    local_options = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology})
+    parameters = {key: value for key, value in local_options.items() if value is not None} | _parse_settings(settings)
+    with make_progress("") as bar:
         task = bar.add_task(chosen.name, total=None)
 
         def report(done: int, total: int, message: str) -> None:
@@ -114,19 +114,19 @@ def study(
             answer = chosen.run(parameters, report, lambda: False)
         else:
             with open_executor(executor) as pool:
-                answer = shared.run(chosen, parameters, pool, report, lambda: False)
-    figures = output.write(chosen, answer, out) if out is not None else []
-    emit({**answer, "figures": [str(path) for path in figures]}, as_json)
+                answer = shared.run_shared(chosen, parameters, pool, report, lambda: False)
+    figures = output.write_outputs(chosen, answer, out) if out is not None else []
+    print_result({**answer, "figures": [str(path) for path in figures]}, as_json)
 
 
-def _only(name: str, foreign: dict[str, Any]) -> None:
+def _reject_foreign_options(name: str, foreign: dict[str, Any]) -> None:
     """Refuse an option that the study does not have, so that nobody believes that it did something."""
     for option, value in foreign.items():
         if value:
             raise click.UsageError(f"study {name} has no option {option}")
 
 
-def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
+def _parse_settings(settings: tuple[str, ...]) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")

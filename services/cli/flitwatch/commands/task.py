@@ -9,8 +9,8 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch.console import Group, database_options, emit, fail, json_option, progress
-from flitwatch_ops.platform import database
+from flitwatch.console import Group, database_options, exit_with_error, json_option, make_progress, print_result
+from flitwatch_ops.platform import open_database
 
 POLL_S = 0.2
 
@@ -30,10 +30,10 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     """Put task NAME with the JSON object ARGS in the queue; a running worker takes it."""
     import getpass
 
-    from flitwatch.commands.worker import handlers
+    from flitwatch.commands.worker import load_handlers
     from flitwatch_db import connect
-    from flitwatch_db.tasks import get
-    from flitwatch_db.tasks import start as put
+    from flitwatch_db.tasks import get_task
+    from flitwatch_db.tasks import start_task as put
 
     try:
         argument = orjson.loads(args)
@@ -41,11 +41,11 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
         raise click.BadParameter(f"not JSON: {problem}", param_hint="ARGS") from None
     if not isinstance(argument, dict):
         raise click.BadParameter("not a JSON object", param_hint="ARGS")
-    if name not in (known := handlers()):
-        raise click.BadParameter(f"no worker knows it; tasks: {', '.join(sorted(known))}", param_hint="NAME")
-    with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+    if name not in (task_handlers := load_handlers()):
+        raise click.BadParameter(f"no worker knows it; tasks: {', '.join(sorted(task_handlers))}", param_hint="NAME")
+    with open_database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
         task_id = put(conn, name, argument, created_by=getpass.getuser(), authorised=True)
-        _finish(_follow(conn, task_id) if watch else get(conn, task_id), as_json, ended=watch)
+        _report_end(_follow_task(conn, task_id) if watch else get_task(conn, task_id), as_json, ended=watch)
 
 
 @task.command(name="list")
@@ -63,12 +63,12 @@ def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as
     from flitwatch_db import connect
     from flitwatch_db.tasks import list_tasks
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        found = list_tasks(conn, state=state, limit=limit)
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        tasks = list_tasks(conn, state=state, limit=limit)
     if as_json:
-        emit({"tasks": [asdict(one) for one in found]}, as_json)
+        print_result({"tasks": [asdict(item) for item in tasks]}, as_json)
         return
-    for t in found:
+    for t in tasks:
         share = f"{t.done}/{t.total}" if t.total else ""
         print(f"{t.task_id:>6}  {t.state:<9}  {t.name:<24} {share:>12}  {t.message}")
 
@@ -80,10 +80,10 @@ def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as
 def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Cancel a task: at once if it waits, soon if it runs."""
     from flitwatch_db import connect
-    from flitwatch_db.tasks import cancel as stop
+    from flitwatch_db.tasks import cancel_task as stop
 
-    with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
-        emit(asdict(stop(conn, task_id)), as_json)
+    with open_database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
+        print_result(asdict(stop(conn, task_id)), as_json)
 
 
 @task.command()
@@ -94,31 +94,31 @@ def watch(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> N
     """Show a task's progress until it ends."""
     from flitwatch_db import connect
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader", autocommit=True) as conn:
-        _finish(_follow(conn, task_id), as_json, ended=True)
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader", autocommit=True) as conn:
+        _report_end(_follow_task(conn, task_id), as_json, ended=True)
 
 
-def _follow(conn: Any, task_id: int) -> Any:
-    from flitwatch_db.tasks import get
+def _follow_task(conn: Any, task_id: int) -> Any:
+    from flitwatch_db.tasks import get_task
 
-    with progress() as bar:
+    with make_progress() as bar:
         line = bar.add_task(f"task {task_id}", total=None)
         while True:
-            found = get(conn, task_id)
+            task_state = get_task(conn, task_id)
             bar.update(
                 line,
-                description=f"{found.name} {found.message or found.state}",
-                completed=found.done,
-                total=found.total or None,
+                description=f"{task_state.name} {task_state.message or task_state.state}",
+                completed=task_state.done,
+                total=task_state.total or None,
             )
-            if not found.is_open:
-                return found
+            if not task_state.is_open:
+                return task_state
             time.sleep(POLL_S)
 
 
-def _finish(found: Any, as_json: bool, ended: bool) -> None:
+def _report_end(found: Any, as_json: bool, ended: bool) -> None:
     if ended and found.state != "succeeded":
         if as_json:
-            emit(asdict(found), as_json)
-        fail(f"task {found.task_id} {found.state}" + (f": {found.error['message']}" if found.error else ""))
-    emit(asdict(found), as_json)
+            print_result(asdict(found), as_json)
+        exit_with_error(f"task {found.task_id} {found.state}" + (f": {found.error['message']}" if found.error else ""))
+    print_result(asdict(found), as_json)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from flitwatch.commands.users import gate
-from flitwatch.console import FiniteRange, Group, database_options, emit, json_option
+from flitwatch.commands.users import open_accounts
+from flitwatch.console import FiniteRange, Group, database_options, json_option, print_result
 from flitwatch_domain.access import SCOPES
 
 
@@ -38,10 +38,10 @@ def create(
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with gate(db_url, ephemeral) as conn:
+    with open_accounts(db_url, ephemeral) as conn:
         number, secret, expires = people.add_token(conn, account, label, scopes, days)
         audit.by_command(conn, "tokens create", account, label=label, scopes=list(scopes), days=days)
-    emit({"token_id": number, "secret": secret, "expires": expires.isoformat()}, as_json)
+    print_result({"token_id": number, "secret": secret, "expires": expires.isoformat()}, as_json)
 
 
 @tokens.command("list")
@@ -52,10 +52,10 @@ def list_(account: str | None, as_json: bool, db_url: str | None, ephemeral: boo
     """List tokens, without their secrets."""
     from flitwatch_db.people import accounts as people
 
-    with gate(db_url, ephemeral) as conn:
-        rows = people.tokens(conn, account)
+    with open_accounts(db_url, ephemeral) as conn:
+        rows = people.list_tokens(conn, account)
     if as_json:
-        emit({"items": rows}, True)
+        print_result({"items": rows}, True)
         return
     for row in rows:
         state = "revoked" if row["revoked"] else f"until {row['expires']:%Y-%m-%d}"
@@ -71,7 +71,7 @@ def revoke(token_id: int, as_json: bool, db_url: str | None, ephemeral: bool) ->
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with gate(db_url, ephemeral) as conn:
-        people.revoke(conn, token_id)
+    with open_accounts(db_url, ephemeral) as conn:
+        people.revoke_token(conn, token_id)
         audit.by_command(conn, "tokens revoke", str(token_id))
-    emit({"token_id": token_id, "revoked": True}, as_json)
+    print_result({"token_id": token_id, "revoked": True}, as_json)

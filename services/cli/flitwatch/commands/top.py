@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from flitwatch.console import FiniteRange, emit, json_option
-from flitwatch.hottest import SORTS, HotLists, headline, hottest, lists
-from flitwatch.rest import Place, api_options, asking, needed
-from flitwatch.tables import clean, drawn, plain, table
+from flitwatch.console import FiniteRange, json_option, print_result
+from flitwatch.hottest import SORTS, HotLists, format_headline, format_lists, load_hot_lists
+from flitwatch.rest import Place, api_options, open_client, require_place
+from flitwatch.tables import build_table, format_plain, is_on_terminal, remove_controls
 from flitwatch_domain.errors import FlitwatchError
 
 #: How often keys are looked for, seconds.
@@ -57,35 +57,35 @@ def top(
 
     Without --url and profile it asks the platform that runs here.
     """
-    at = needed(api_url, token_file, profile)
-    with asking(at) as fw:
-        found = hottest(fw, fabric, sort, most)
+    at = require_place(api_url, token_file, profile)
+    with open_client(at) as fw:
+        hot_lists = load_hot_lists(fw, fabric, sort, most)
     if as_json:
-        emit(found, True)
-    elif once or not drawn() or not sys.stdin.isatty():
-        _print(found)
+        print_result(hot_lists, True)
+    elif once or not is_on_terminal() or not sys.stdin.isatty():
+        _print_lists(hot_lists)
     else:
-        _live(_Reader(at, found, most, every_s))
+        _show_live(_Reader(at, hot_lists, most, every_s))
 
 
-def _print(found: HotLists) -> None:
-    if drawn():
+def _print_lists(found: HotLists) -> None:
+    if is_on_terminal():
         from rich.console import Console
 
-        Console().print(_page(found, ""))
+        Console().print(_render_page(found, ""))
         return
-    print(headline(found))
-    for title, heads, rows, left in lists(found, False):
-        print("", *(plain(title, heads, rows, left) if rows else [f"{title}: none"]), sep="\n")
+    print(format_headline(found))
+    for title, heads, rows, text_columns in format_lists(found, False):
+        print("", *(format_plain(title, heads, rows, text_columns) if rows else [f"{title}: none"]), sep="\n")
 
 
-def _page(found: HotLists, state: str) -> Any:
+def _render_page(found: HotLists, state: str) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[Any] = [Text(headline(found), style="bold"), *([Text(state)] if state else []), Text("")]
-    for title, heads, rows, left in lists(found, True):
-        parts.append(table(title, heads, rows, left) if rows else Text(f"{title}: none\n"))
+    parts: list[Any] = [Text(format_headline(found), style="bold"), *([Text(state)] if state else []), Text("")]
+    for title, heads, rows, text_columns in format_lists(found, True):
+        parts.append(build_table(title, heads, rows, text_columns) if rows else Text(f"{title}: none\n"))
     return Group(*parts)
 
 
@@ -105,15 +105,15 @@ class _Reader:
         self._at, self._most, self._every_s = at, most, every_s
         self._machine, self._sort = found["fabric"], found["sort"]
         self._asked = threading.Event()
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read_repeatedly, daemon=True).start()
 
-    def _read(self) -> None:
+    def _read_repeatedly(self) -> None:
         while True:
             self._asked.wait(self._every_s)
             self._asked.clear()
             try:
-                with asking(self._at) as fw:
-                    self.found = hottest(fw, self._machine, self._sort, self._most)
+                with open_client(self._at) as fw:
+                    self.found = load_hot_lists(fw, self._machine, self._sort, self._most)
                 self.problem = ""
             except FlitwatchError as problem:
                 self.problem = str(problem)
@@ -134,10 +134,10 @@ class _Reader:
 
     def state(self) -> str:
         """The keys, or why what is shown is old."""
-        return f"NOT CURRENT: {clean(self.problem)}" if self.problem else HELP
+        return f"NOT CURRENT: {remove_controls(self.problem)}" if self.problem else HELP
 
 
-def _live(reader: _Reader) -> None:
+def _show_live(reader: _Reader) -> None:
     from rich.live import Live
 
     with Live(screen=True, auto_refresh=False) as live, _single_keys() as pressed:
@@ -145,7 +145,7 @@ def _live(reader: _Reader) -> None:
         while True:
             now = (reader.found, reader.state(), live.console.size)
             if now != shown:
-                live.update(_page(*now[:2]), refresh=True)
+                live.update(_render_page(*now[:2]), refresh=True)
                 shown = now
             for key in pressed():
                 # Ctrl-D, and the end of input.

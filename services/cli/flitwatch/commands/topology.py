@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import LOCAL, Group, OutPath, database_options, emit, json_option
+from flitwatch.console import LOCAL, Group, OutPath, database_options, json_option, print_result
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -35,7 +35,7 @@ def show(spec: str, as_json: bool) -> None:
     """
     from flitwatch_simulation import topologies
 
-    emit(topologies.describe(topologies.parse(spec)), as_json)
+    print_result(topologies.describe_topology(topologies.parse_topology(spec)), as_json)
 
 
 @topology.command()
@@ -52,7 +52,7 @@ def endpoints(spec: str, as_json: bool) -> None:
 
     rows = endpoint_table(fabric_of(spec))
     if as_json:
-        emit({"endpoints": rows}, as_json)
+        print_result({"endpoints": rows}, as_json)
         return
     click.echo("endpoint\tnode\tadapter\tguid\tlid\tswitch\tport")
     for row in rows:
@@ -87,15 +87,15 @@ def export(
     """
     from flitwatch_domain import schedulers
 
-    tree = schedulers.switch_tree(_chosen(spec, fabric, db_url, ephemeral))
-    made = schedulers.text(tree, form)
+    tree = schedulers.switch_tree(_load_fabric(spec, fabric, db_url, ephemeral))
+    content = schedulers.format_tree(tree, form)
     if tree.nameless:
         more = f" and {len(tree.nameless) - 1} more" if len(tree.nameless) > 1 else ""
         click.echo(f"warning: {tree.nameless[0]}{more}: names no node, so it is left out", err=True)
     if out is not None:
-        out.write_text(made)
+        out.write_text(content)
     elif not as_json:
-        click.echo(made, nl=False)
+        click.echo(content, nl=False)
         return
     leaves = tree.leaves()
     result = {
@@ -108,10 +108,10 @@ def export(
         "left_out": tree.left_out,
         "file": None if out is None else str(out),
     }
-    emit(result | ({"text": made} if out is None else {}), as_json)
+    print_result(result | ({"text": content} if out is None else {}), as_json)
 
 
-def _chosen(spec: str | None, fabric: str | None, db_url: str | None, ephemeral: bool) -> Fabric:
+def _load_fabric(spec: str | None, fabric: str | None, db_url: str | None, ephemeral: bool) -> Fabric:
     if (spec is None) == (fabric is None):
         raise click.UsageError("Give either SPEC or --fabric.")
     if spec is not None:
@@ -123,5 +123,5 @@ def _chosen(spec: str | None, fabric: str | None, db_url: str | None, ephemeral:
     from flitwatch_ops import platform
 
     assert fabric is not None
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
-        return fabrics.load(conn, fabric)
+    with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
+        return fabrics.load_fabric(conn, fabric)

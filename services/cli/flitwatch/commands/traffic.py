@@ -15,12 +15,12 @@ from flitwatch.console import (
     FiniteRange,
     Group,
     OutPath,
-    emit,
     json_option,
     lane_options,
     mtu_option,
+    print_result,
     seed_option,
-    stderr,
+    stderr_console,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,7 +29,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _network_options(function: F) -> F:
-    """`--topology` and `--lfts` (parameters `topology`, `lfts`); see `_routed`."""
+    """`--topology` and `--lfts` (parameters `topology`, `lfts`); see `_load_network`."""
     function = click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")(
         function
     )
@@ -41,13 +41,13 @@ def traffic() -> None:
     """Measure and reconstruct traffic matrices."""
 
 
-def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
+def _load_network(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft
     from flitwatch_routing.baselines import ftree_tables
 
     fabric = fabric_of(topology)
-    return fabric, ftree_tables(fabric) if lfts is None else lft.read(lfts, fabric)
+    return fabric, ftree_tables(fabric) if lfts is None else lft.read_ports(lfts, fabric)
 
 
 @traffic.command()
@@ -72,15 +72,15 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
     from flitwatch_routing.traces import read as traces
 
     dag = traces.read_trace(path)
-    src, dst, size, packets = traces.matrix(dag, packet_bytes, str(path))
+    src, dst, size, packets = traces.trace_matrix(dag, packet_bytes, str(path))
     if out is not None:
         with out.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["src", "dst", "bytes", "packets"])
             writer.writerows(zip(src.tolist(), dst.tolist(), size.tolist(), packets.tolist(), strict=True))
-    emit(
+    print_result(
         {
-            **traces.account(dag),
+            **traces.summarise_trace(dag),
             "pairs": len(src),
             "packets": int(packets.sum()),
             "matrix": None if out is None else str(out),
@@ -128,26 +128,26 @@ def counters(
     """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
-    from flitwatch_routing.reconstruction.study import study
-    from flitwatch_routing.traces.read import accounts
+    from flitwatch_routing.reconstruction.study import build_study
+    from flitwatch_routing.traces.read import summarise_traces
 
-    fabric, ports = _routed(topology, lfts)
-    measured = study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
+    fabric, ports = _load_network(topology, lfts)
+    measured = build_study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
     for epoch, (lane, counted) in enumerate(zip(measured.lanes, measured.counters, strict=True), 1):
-        sent = None if measured.packets is None else measured.packets[epoch - 1]
+        packets = None if measured.packets is None else measured.packets[epoch - 1]
         suffix = "" if epoch == 1 else f"-{epoch}"
-        files.write_counters(out / f"counters{suffix}.csv", fabric, counted, sent)
+        files.write_counters(out / f"counters{suffix}.csv", fabric, counted, packets)
         assert isinstance(lane, Lanes)  # those of the study's own scheme, by service level
         files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
     files.write_pairs(out / "pair_sl.csv", measured.pairs)
-    emit(
+    print_result(
         {
             "out": str(out),
             "pairs": len(measured.pairs),
             "epochs": epochs,
             "packets": measured.packets is not None,
             "simulated": True,
-            **({"traces": told} if (told := accounts([name])) else {}),
+            **({"traces": trace_accounts} if (trace_accounts := summarise_traces([name])) else {}),
         },
         as_json,
     )
@@ -234,19 +234,19 @@ def reconstruct(
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.pairs import pairs_of
-    from flitwatch_routing.reconstruction.ranked import ranking, told_error
+    from flitwatch_routing.reconstruction.ranked import rank_pairs, told_error
     from flitwatch_routing.reconstruction.recover import Options
-    from flitwatch_routing.reconstruction.recover import reconstruct as recover
-    from flitwatch_routing.reconstruction.study import Measured, relative_error, study
-    from flitwatch_routing.weighting import weighting
+    from flitwatch_routing.reconstruction.recover import reconstruct_matrix as recover
+    from flitwatch_routing.reconstruction.study import Measured, build_study, relative_error
+    from flitwatch_routing.weighting import weighting_name
 
     if (name is None) == (not counter_files):
         raise click.UsageError("give --counters, --sl2vl and --pair-sl, or --traffic")
-    fabric, ports = _routed(topology, lfts)
+    fabric, ports = _load_network(topology, lfts)
     jobs = None if job_file is None else files.read_jobs(job_file, endpoint_finder(fabric))
     truth = None
     if name is not None:
-        truth = study(fabric, ports, name, sls, vls, epochs, seed, noise or 0.0, jobs)
+        truth = build_study(fabric, ports, name, sls, vls, epochs, seed, noise or 0.0, jobs)
         truth = truth if mtu is None else truth.weighted(mtu)
         measured = truth.measured
     else:
@@ -257,13 +257,13 @@ def reconstruct(
         lanes = files.read_lanes(lane_files, fabric)
         counted = [files.read_counters(path, fabric, lanes[0].vls, mtu) for path in counter_files]
         measured = Measured(pairs_of(jobs or [everyone], levels), lanes, counted)
-    with stderr().status("reconstructing") as status:
+    with stderr_console().status("reconstructing") as status:
 
         def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
             status.update(f"{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")
             return True
 
-        found = recover(
+        estimate = recover(
             fabric,
             ports,
             measured.lanes,
@@ -273,21 +273,21 @@ def reconstruct(
             watch,
         )
     if out is not None:
-        files.write_matrix(out, found.pairs, found.size, found.low, found.high, mtu)
-    error, unknown = told_error(found)
-    emit(
+        files.write_matrix(out, estimate.pairs, estimate.size, estimate.low, estimate.high, mtu)
+    error, unknown = told_error(estimate)
+    print_result(
         {
-            **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
+            **({} if truth is None else {"relative_error": relative_error(truth, estimate), "simulated": True}),
             "estimated_error": error,
             "unknown": unknown,
-            "residual": found.residual,
-            "iterations": found.iterations,
-            "wall_s": found.wall_s,
-            "converged": found.converged,
-            "gap": found.gap,
-            "noise": found.noise,
-            **ranking(fabric, found, largest),
-            "weighting": weighting(mtu),
+            "residual": estimate.residual,
+            "iterations": estimate.iterations,
+            "wall_s": estimate.wall_s,
+            "converged": estimate.converged,
+            "gap": estimate.gap,
+            "noise": estimate.noise,
+            **rank_pairs(fabric, estimate, largest),
+            "weighting": weighting_name(mtu),
             "out": None if out is None else str(out),
         },
         as_json,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import Group, database_options, emit, json_option
+from flitwatch.console import Group, database_options, json_option, print_result
 from flitwatch_domain.trials import RECORD
 
 if TYPE_CHECKING:
@@ -34,45 +34,49 @@ def trial() -> None:
 def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Compare the jobs that were given advice with those that were not, by their times in the accounting."""
     from flitwatch_db import connect
-    from flitwatch_db.jobs.outcomes import outcomes
+    from flitwatch_db.jobs.outcomes import load_outcomes
     from flitwatch_ml import trial_report
-    from flitwatch_ops.platform import database
-    from flitwatch_slurm.trial import read
+    from flitwatch_ops.platform import open_database
+    from flitwatch_slurm.trial import read_record
 
-    header, participants, torn = read(path)
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        found = outcomes(conn, [one.job_id for one in participants], header.begun_s, cluster)
-    made = trial_report.report(participants, [found.get(one.job_id) for one in participants], header.share)
+    header, participants, torn = read_record(path)
+    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        outcome_by_job = load_outcomes(
+            conn, [participant.job_id for participant in participants], header.begun_s, cluster
+        )
+    comparison = trial_report.report_trial(
+        participants, [outcome_by_job.get(participant.job_id) for participant in participants], header.share
+    )
     if torn:
-        made["warnings"].append(f"{torn} lines of the record were torn by a crash: their jobs are not counted")
+        comparison["warnings"].append(f"{torn} lines of the record were torn by a crash: their jobs are not counted")
     if as_json:
-        emit({**made, "share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}, as_json)
+        print_result({**comparison, "share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}, as_json)
         return
-    for line in _lines(made):
+    for line in _format_report(comparison):
         click.echo(line)
 
 
 CAVEAT = "Jobs that are left alone also gain where advised jobs keep out of their way: the effect of advising all may be larger."
 
 
-def _lines(made: TrialReport) -> list[str]:
-    said = [
+def _format_report(made: TrialReport) -> list[str]:
+    texts = [
         f"{made['participants']} jobs, {made['advised']} with advice and {made['control']} without;"
         f" {made['finished']['advised']} and {made['finished']['control']} have ended"
     ]
-    for name, found in (("run time", made["run_time"]), ("from the draw to the end", made["turnaround"])):
-        if found["effect"] is None or found["interval"] is None:
-            said.append(f"{name}: cannot tell ({found['reasons'][0]})")
+    for name, figure in (("run time", made["run_time"]), ("from the draw to the end", made["turnaround"])):
+        if figure["effect"] is None or figure["interval"] is None:
+            texts.append(f"{name}: cannot tell ({figure['reasons'][0]})")
             continue
-        low, high = found["interval"]
-        text = f"{name}: {found['effect']:+.1%} with advice ({low:+.1%} to {high:+.1%}): {found['verdict']}"
-        said.append(text + (f" ({found['reasons'][0]})" if found["reasons"] else ""))
+        low, high = figure["interval"]
+        text = f"{name}: {figure['effect']:+.1%} with advice ({low:+.1%} to {high:+.1%}): {figure['verdict']}"
+        texts.append(text + (f" ({figure['reasons'][0]})" if figure["reasons"] else ""))
     wait = made["wait_s"]
     if wait["difference"] is not None and wait["interval"] is not None:
         low, high = wait["interval"]
-        said.append(f"wait: {wait['difference']:+.0f} s with advice ({low:+.0f} to {high:+.0f} s)")
+        texts.append(f"wait: {wait['difference']:+.0f} s with advice ({low:+.0f} to {high:+.0f} s)")
     saved = made["node_hours_saved"]
     if saved["a_job"] is not None and saved["interval"] is not None:
         low, high = saved["interval"]
-        said.append(f"node-hours saved for each advised job: {saved['a_job']:.3g} ({low:.3g} to {high:.3g})")
-    return [*said, *(f"warning: {line}" for line in made["warnings"]), CAVEAT]
+        texts.append(f"node-hours saved for each advised job: {saved['a_job']:.3g} ({low:.3g} to {high:.3g})")
+    return [*texts, *(f"warning: {line}" for line in made["warnings"]), CAVEAT]

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import FiniteRange, Group, emit, json_option, progress
+from flitwatch.console import FiniteRange, Group, json_option, make_progress, print_result
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
@@ -88,17 +88,17 @@ def run(
 
     if out is None and log_url is None:
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
-    epoch_s = _epoch(start)
+    epoch_s = _parse_epoch(start)
     if not speed < float("inf"):
         raise BadRequest(f"--speed is {speed}", advice="Give 1 for real time, or 0 for as fast as possible.")
     loaded = load_spec(spec)
     cluster = Cluster(loaded, seed, first_job=_first_job(epoch_s), day=day)
-    fabric_id = _register(cluster.fabric, db_url) if db_url else None
+    fabric_id = _register_fabric(cluster.fabric, db_url) if db_url else None
     sinks: list[Sink] = []
     with contextlib.ExitStack() as stack:
         if history and log_url and db_url and not _has_runs(db_url, loaded.name):
             stack.enter_context(
-                _beside(
+                _run_alongside(
                     [
                         *("history", spec, "--seconds", str(history), "--until", str(epoch_s), "--seed", str(seed)),
                         *("--fine", str(min(history, FINE_S)), "--tree"),
@@ -107,13 +107,13 @@ def run(
                 )
             )
         if log_url:
-            sinks.append(_log_sink(log_url, _registry(encoding, registry, out), stack))
+            sinks.append(_log_sink(log_url, _open_registry(encoding, registry, out), stack))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             if files or not log_url:
                 sinks.append(FileSink(out, loaded.name))
         stop = _stop_on_signal()
-        bar = stack.enter_context(progress(f"twin {loaded.name}"))
+        bar = stack.enter_context(make_progress(f"twin {loaded.name}"))
         task = bar.add_task("seconds", total=seconds or None)
         running = TwinRun(cluster, sinks, epoch_s, out / "truth.json" if out else None, sets)
         totals = running.run(seconds, speed, stop, lambda done: bar.update(task, completed=done))
@@ -131,7 +131,7 @@ def run(
         "out": str(out) if out else None,
         "truth": str(out / "truth.json") if out else None,
     }
-    emit(result, as_json)
+    print_result(result, as_json)
 
 
 @twin.command("history")
@@ -164,31 +164,31 @@ def history_(
     from flitwatch_twin.minutes import MINUTE_S
     from flitwatch_twin.spec import load_spec
 
-    until_s, loaded = _epoch(until), load_spec(spec)
+    until_s, loaded = _parse_epoch(until), load_spec(spec)
     # The newest part first, because its runs say what is usual now; steps of both end with minutes.
     fine_s = (until_s - min(fine, seconds)) // MINUTE_S * MINUTE_S
     stop = _stop_on_signal()
-    totals, sums = _lived(loaded, seed, fine_s, until_s, False, log_url, db_url, stop)
-    made = None
+    totals, sums = _simulate_past(loaded, seed, fine_s, until_s, False, log_url, db_url, stop)
+    recommendation_id = None
     if db_url and not stop.is_set():
         from flitwatch import simulated_past
 
         simulated_past.be_nice()
-        made = simulated_past.tree(db_url, until_s) if tree else None
-        simulated_past.store(db_url, loaded.name, sums, loaded.ldms, stop.is_set)
+        recommendation_id = simulated_past.store_tree(db_url, until_s) if tree else None
+        simulated_past.store_sums(db_url, loaded.name, sums, loaded.ldms, stop.is_set)
     begin_s = (until_s - seconds) // MINUTE_S * MINUTE_S
     if begin_s < fine_s and not stop.is_set():
-        _, before = _lived(loaded, seed, begin_s, fine_s, True, log_url, db_url, stop)
+        _, before = _simulate_past(loaded, seed, begin_s, fine_s, True, log_url, db_url, stop)
         if db_url and not stop.is_set():
-            simulated_past.store(db_url, loaded.name, before, loaded.ldms, stop.is_set)
-    emit(
+            simulated_past.store_sums(db_url, loaded.name, before, loaded.ldms, stop.is_set)
+    print_result(
         {"scenario": loaded.name, "seed": seed, "start": fine_s, "simulated": True, **totals}
-        | {"since": min(begin_s, fine_s), "tree_recommendation": made},
+        | {"since": min(begin_s, fine_s), "tree_recommendation": recommendation_id},
         as_json,
     )
 
 
-def _lived(
+def _simulate_past(
     spec: Any, seed: int, from_s: int, until_s: int, coarse: bool, log_url: str, db_url: str | None, stop: threading.Event
 ) -> tuple[Any, Any]:  # fmt: skip
     """Live through a past: what was published, and what was counted by the minute (None without a database)."""
@@ -202,7 +202,7 @@ def _lived(
     past = Past(coarse, sums, until_s - from_s - spec.warm_start_s) if coarse else Past(sums=sums)
     with contextlib.ExitStack() as stack:
         sink = _log_sink(log_url, None, stack)
-        bar = stack.enter_context(progress(f"history of {spec.name}"))
+        bar = stack.enter_context(make_progress(f"history of {spec.name}"))
         task = bar.add_task("seconds", total=until_s - from_s)
         running = TwinRun(cluster, [sink], from_s, past=past)
         totals = running.run(until_s - from_s, 0, stop, lambda done: bar.update(task, completed=done))
@@ -217,7 +217,7 @@ def scenarios(as_json: bool) -> None:
     """List the named scenarios."""
     from flitwatch_twin.spec import SCENARIOS, load_spec
 
-    emit(
+    print_result(
         {
             name: load_spec(name).model_dump(include={"fabric", "users", "instrumented", "interference"})
             for name in SCENARIOS
@@ -232,7 +232,7 @@ def worlds(as_json: bool) -> None:
     """List the worlds that a campaign can be in, from easy to hard."""
     from flitwatch_twin.campaign import WORLDS
 
-    emit({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
+    print_result({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
 
 
 @twin.command("campaign")
@@ -250,14 +250,14 @@ def campaign_(application: str, world: str, seed: int, users: int, out: Path, as
     Writes runs.csv, exposure.csv and steps.csv, as `flitwatch deviation`, `forecast` and `blame` read them, and truth.json: what each user and
     counter did, by counterfactual.
     """
-    from flitwatch_twin.campaign import generate, generate_truth
-    from flitwatch_twin.campaign.files import write, write_truth
+    from flitwatch_twin.campaign import generate_campaign, generate_truth
+    from flitwatch_twin.campaign.files import write_campaign, write_truth
 
     scenario = application if world == "plain" else f"{application}@{world}"
-    campaign = generate(scenario, seed, users)
-    write(out, campaign)
+    campaign = generate_campaign(scenario, seed, users)
+    write_campaign(out, campaign)
     write_truth(out, generate_truth(scenario, seed, users), campaign.user_names)
-    emit(
+    print_result(
         {
             "scenario": scenario,
             "seed": seed,
@@ -270,7 +270,7 @@ def campaign_(application: str, world: str, seed: int, users: int, out: Path, as
     )
 
 
-def _epoch(start: str) -> int:
+def _parse_epoch(start: str) -> int:
     import time
     from datetime import UTC, datetime
 
@@ -306,7 +306,7 @@ def _has_runs(db_url: str, cluster: str) -> bool:
 
 
 @contextlib.contextmanager
-def _beside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
+def _run_alongside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
     """Run a twin command in a process of its own, which ends with this one. URLs may hold passwords, so they go into its environment."""
     import os
     import subprocess
@@ -324,19 +324,22 @@ def _beside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
         child.wait(30)
 
 
-def _register(fabric: Any, db_url: str) -> int:
+def _register_fabric(fabric: Any, db_url: str) -> int:
     """Register the fabric; a measured one of the same name is never touched."""
     import flitwatch_db
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import Conflict
 
     with flitwatch_db.connect(db_url) as connection:
-        if any(known.name == fabric.name and not known.simulated for known in fabrics.list_all(connection)):
+        if any(
+            stored_fabric.name == fabric.name and not stored_fabric.simulated
+            for stored_fabric in fabrics.list_all(connection)
+        ):
             raise Conflict(f"a measured fabric is named {fabric.name!r}", advice="Give the twin's spec another name.")
-        return fabrics.save(connection, fabric, replace=True)
+        return fabrics.save_fabric(connection, fabric, replace=True)
 
 
-def _registry(encoding: str, registry: str | None, out: Path | None) -> Any:
+def _open_registry(encoding: str, registry: str | None, out: Path | None) -> Any:
     from flitwatch_twin.registry import FileRegistry, HttpRegistry
 
     if encoding == "json":

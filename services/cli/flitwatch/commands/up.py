@@ -17,11 +17,11 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.console import exit_with_error, json_option, print_result, stderr_console
 from flitwatch.exposure import Exposure, Role, allow_host_option, anonymous_option, exposure_of, insecure_option
-from flitwatch_ops.home import home, open_log
+from flitwatch_ops.home import home_folder, open_log
 from flitwatch_ops.orphans import end_orphans
-from flitwatch_ops.supervisor import Process, Server, Supervisor, running
+from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
 
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: a day.
@@ -97,44 +97,50 @@ def up(
     as_json: bool,
 ) -> None:
     """Start the platform: database, log, writer, worker, API and page, and the cluster twin as data source."""
-    state = running(home())
+    state = read_running_state(home_folder())
     if state is not None:
         if state["state"] == "starting":
-            fail(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
-        asked = {"stack": stack, "port": port} | _given({"host": host, "twin": twin, "metrics_port": metrics_port})
-        other = [name for name, value in asked.items() if state.get(name, value) != value]
+            exit_with_error(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
+        options = {"stack": stack, "port": port} | _select_given(
+            {"host": host, "twin": twin, "metrics_port": metrics_port}
+        )
+        other = [name for name, value in options.items() if state.get(name, value) != value]
         if other:
             had = ", ".join(f"{name} {state[name]}" for name in other)
-            fail(f"already running with {had}; stop it first: flitwatch down")
-        emit({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(state["url"])
+            exit_with_error(f"already running with {had}; stop it first: flitwatch down")
+        print_result({"url": state["url"], "stack": stack, "pid": state["pid"]}, as_json) if as_json else _say_url(
+            state["url"]
+        )
         return
     _check_twin(twin)
     # The twin's people are simulated, and its what-ifs are what a first start is there to show. Other sources bring real people.
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer" if twin == "none" else "user")
-    left = end_orphans(home())
-    if left:
-        stderr().print(f"ended {len(left)} processes whose supervisor was killed")
+    orphan_ids = end_orphans(home_folder())
+    if orphan_ids:
+        stderr_console().print(f"ended {len(orphan_ids)} processes whose supervisor was killed")
     _need_free(host, port, "make up PORT=")
     metrics = None if metrics_port is None else (metrics_host, metrics_port)
     _check_metrics(metrics, port)
-    home().mkdir(parents=True, exist_ok=True)
+    home_folder().mkdir(parents=True, exist_ok=True)
     if foreground:
-        serve(
-            servers(stack, twin),
+        serve_platform(
+            list_servers(stack, twin),
             stack,
             host,
             port,
             twin,
             metrics,
             reached,
-            lambda line: stderr().print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
+            lambda line: stderr_console().print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
         )
         return
-    url = _detach(stack, host, port, twin, metrics, reached)
-    emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
+    url = _start_detached(stack, host, port, twin, metrics, reached)
+    print_result(
+        {"url": url, "stack": stack, "pid": (read_running_state(home_folder()) or {}).get("pid")}, as_json
+    ) if as_json else _say_url(url)
 
 
-def _given(options: dict[str, str | int | None]) -> dict[str, str | int | None]:
+def _select_given(options: dict[str, str | int | None]) -> dict[str, str | int | None]:
     """Those of the options that somebody gave: a default asks for nothing."""
     source = click.get_current_context().get_parameter_source
     return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
@@ -158,7 +164,9 @@ def _need_free(host: str, port: int, choose: str) -> None:
         try:
             probe.bind((host, port))
         except OSError as taken:
-            fail(f"port {port} on {host} cannot be used ({taken.strerror}); choose another: {choose}{port + 1}")
+            exit_with_error(
+                f"port {port} on {host} cannot be used ({taken.strerror}); choose another: {choose}{port + 1}"
+            )
 
 
 def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
@@ -168,18 +176,22 @@ def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
     host, first = metrics
     last = first + len(METRICS) - 1
     if last > LAST_PORT or first <= api_port <= last:
-        fail(f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs")
+        exit_with_error(
+            f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs"
+        )
     for port in range(first, last + 1):
         _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")
 
 
-def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, reached: Exposure) -> str:
+def _start_detached(
+    stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, reached: Exposure
+) -> str:
     """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
-    folder = home() / "log"
+    folder = home_folder() / "log"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "supervisor.log"
     argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
-    argv += ["--port", str(port), "--twin", twin, *_exposed(reached)]
+    argv += ["--port", str(port), "--twin", twin, *_format_exposure(reached)]
     if metrics is not None:
         argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
     with open_log(path) as log:
@@ -188,18 +200,18 @@ def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:
         offset = _pass_on(path, offset)
-        state = running(home())
+        state = read_running_state(home_folder())
         if state is not None and state["pid"] == child.pid and state["state"] == "running":
             _pass_on(path, offset)
             return state["url"]
         if child.poll() is not None:
             _pass_on(path, offset)
-            fail(f"the platform did not start; see {path}")
+            exit_with_error(f"the platform did not start; see {path}")
         time.sleep(0.1)
     child.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(READY_TIMEOUT_S)
-    fail(f"the platform was not ready in {READY_TIMEOUT_S:.0f} s; see the logs in {folder}")
+    exit_with_error(f"the platform was not ready in {READY_TIMEOUT_S:.0f} s; see the logs in {folder}")
 
 
 def _pass_on(path: Path, offset: int) -> int:
@@ -212,14 +224,14 @@ def _pass_on(path: Path, offset: int) -> int:
     return offset + len(text)
 
 
-def _exposed(reached: Exposure) -> list[str]:
+def _format_exposure(reached: Exposure) -> list[str]:
     """Arguments of a process for what was checked already."""
     hosts = reached.hosts or ("*",)
     named = [word for name in hosts for word in ("--allow-host", name)]
     return [*named, "--anonymous", reached.anonymous, "--insecure-network"]
 
 
-def serve(
+def serve_platform(
     begun: Sequence[Server],
     stack: str,
     host: str,
@@ -232,11 +244,11 @@ def serve(
     """Start servers, the database's first and the log's last, then processes, and watch them until told to stop."""
     from flitwatch_db import migrations
 
-    url = _url(host, port)
-    supervisor = Supervisor(home(), begun, [])
-    known = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin}
-    supervisor.begin(known | {"metrics_port": None if metrics is None else metrics[1]})
-    stage = _stages(len(supervisor.servers) + 2, report)
+    url = _format_url(host, port)
+    supervisor = Supervisor(home_folder(), begun, [])
+    state_entries = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin}
+    supervisor.begin(state_entries | {"metrics_port": None if metrics is None else metrics[1]})
+    stage = _make_stage_report(len(supervisor.servers) + 2, report)
     try:
         urls = []
         for server in supervisor.servers:
@@ -249,10 +261,10 @@ def serve(
         database_url, log_url = urls[0], urls[-1]
         stage("bringing the database's tables up to date")
         with supervisor.interruptible():
-            migrations.migrate(database_url)
+            migrations.migrate_database(database_url)
             if twin == "demo":
                 _keep_little(database_url)
-        processes = _processes(database_url, log_url, host, port, twin, reached)
+        processes = _list_processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
         stage("starting the services")
         supervisor.start(report, READY_TIMEOUT_S)
@@ -276,7 +288,7 @@ def _keep_little(database_url: str) -> None:
             log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
 
 
-def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
+def _make_stage_report(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
     """A report of stages: each line says which one of `total` begins, and the seconds since the first."""
     began, number = time.monotonic(), 0
 
@@ -288,26 +300,26 @@ def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
     return stage
 
 
-def servers(stack: str, twin: str) -> list[Server]:
+def list_servers(stack: str, twin: str) -> list[Server]:
     """The database's server first, the log's last."""
     from flitwatch_ops.embedded import Embedded
 
     if stack == "full":
-        from flitwatch_ops.stack.kafka import Kafka, jars
-        from flitwatch_ops.stack.timescale import Timescale, programs
+        from flitwatch_ops.stack.kafka import Kafka, fetch_jars
+        from flitwatch_ops.stack.timescale import Timescale, fetch_programs
 
-        database, broker = Timescale(home() / "timescale"), Kafka(home() / "kafka")
+        database, broker = Timescale(home_folder() / "timescale"), Kafka(home_folder() / "kafka")
         return [
             Server(
                 "timescale",
                 database.start,
                 database.stop,
                 "TimescaleDB (the first time it is fetched and unpacked)",
-                programs,
+                fetch_programs,
             ),
-            Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)", jars),
+            Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)", fetch_jars),
         ]
-    embedded = Embedded(home() / "pg", settings=DEMO_SERVER if twin == "demo" else None)
+    embedded = Embedded(home_folder() / "pg", settings=DEMO_SERVER if twin == "demo" else None)
     return [Server("postgresql", embedded.start, embedded.stop, "the embedded PostgreSQL")]
 
 
@@ -333,8 +345,8 @@ def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> 
     ]
 
 
-def _environment(database_url: str, log_url: str, service: str) -> dict[str, str]:
-    """What a service is told: its own logins' passwords, never the owner's."""
+def _build_environment(database_url: str, log_url: str, service: str) -> dict[str, str]:
+    """Return the environment of a service: its own logins' passwords, never the owner's."""
     from flitwatch_db.core.logins import url_for
 
     own = url_for(database_url, service)
@@ -342,20 +354,22 @@ def _environment(database_url: str, log_url: str, service: str) -> dict[str, str
     return {"FLITWATCH_DB": own, "FLITWATCH_LOG": log, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
-def _processes(database_url: str, log_url: str, host: str, port: int, twin: str, reached: Exposure) -> list[Process]:
-    told = partial(_environment, database_url, log_url)
+def _list_processes(
+    database_url: str, log_url: str, host: str, port: int, twin: str, reached: Exposure
+) -> list[Process]:
+    environment_of = partial(_build_environment, database_url, log_url)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
-        Process("writer", [*this, "writer"], told("writer")),
+        Process("writer", [*this, "writer"], environment_of("writer")),
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
-        Process("worker", [*this, "worker", *_queues()], told("worker")),
-        Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], told("worker")),
-        Process("alerting", [*this, "alerting"], told("alerting") | _address(host, port)),
+        Process("worker", [*this, "worker", *_list_queues()], environment_of("worker")),
+        Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment_of("worker")),
+        Process("alerting", [*this, "alerting"], environment_of("alerting") | _build_external_url(host, port)),
         Process(
             "api",
-            [*this, "api", "--host", host, "--port", str(port), *_exposed(reached)],
-            told("api"),
-            lambda: _answers(host, port, reached.hosts),
+            [*this, "api", "--host", host, "--port", str(port), *_format_exposure(reached)],
+            environment_of("api"),
+            lambda: _is_ready(host, port, reached.hosts),
         ),
     ]
     if twin != "none":
@@ -369,44 +383,44 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str,
             "--speed",
             "1",
             "--out",
-            os.fspath(home() / "twin"),
+            os.fspath(home_folder() / "twin"),
         ]
         # The first time, so that pages are full and estimates have runs to learn from: the last day of the same users, simulated too.
         argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60)]
-        environment = told("twin")
+        environment = environment_of("twin")
         processes.append(Process("twin", [*argv, "--log", environment["FLITWATCH_LOG"]], environment))
     return processes
 
 
-def _queues() -> list[str]:
+def _list_queues() -> list[str]:
     """Every queue but that of estimates."""
-    from flitwatch.commands.worker import handlers
+    from flitwatch.commands.worker import load_handlers
 
     return [
         part
-        for queue in sorted({name.partition(".")[0] for name in handlers()} - {"ml"})
+        for queue in sorted({name.partition(".")[0] for name in load_handlers()} - {"ml"})
         for part in ("--queue", queue)
     ]
 
 
-def _url(host: str, port: int) -> str:
+def _format_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def _address(host: str, port: int) -> dict[str, str]:
-    """Where links of notices lead, unless whoever starts the platform says it: nobody reaches an address that only means "all of them"."""
+def _build_external_url(host: str, port: int) -> dict[str, str]:
+    """Return the setting for the address in links of notices, unless the environment sets it; a wildcard address becomes the host name."""
     if os.environ.get("FLITWATCH_EXTERNAL_URL"):
         return {}
     reached = socket.gethostname() if host in ("0.0.0.0", "::") else host
-    return {"FLITWATCH_EXTERNAL_URL": _url(reached, port)}
+    return {"FLITWATCH_EXTERNAL_URL": _format_url(reached, port)}
 
 
-def _answers(host: str, port: int, hosts: Sequence[str]) -> bool:
+def _is_ready(host: str, port: int, hosts: Sequence[str]) -> bool:
     # Of a name that is answered, or what listens well would pass for dead.
     named = {"Host": hosts[0]} if hosts else {}
     try:
         with urllib.request.urlopen(
-            urllib.request.Request(f"{_url(host, port)}readyz", headers=named), timeout=1
+            urllib.request.Request(f"{_format_url(host, port)}readyz", headers=named), timeout=1
         ) as answer:
             return answer.status == 200
     except OSError:

@@ -9,18 +9,18 @@ from typing import Any
 
 import click
 
-from flitwatch.console import Group, database_options, emit, json_option
+from flitwatch.console import Group, database_options, json_option, print_result
 
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
 
 @contextmanager
-def gate(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
+def open_accounts(db_url: str | None, ephemeral: bool) -> Iterator[Any]:
     """A connection that may handle accounts; committed at the end."""
     from flitwatch_db import connect
-    from flitwatch_ops.platform import database
+    from flitwatch_ops.platform import open_database
 
-    with database(db_url, ephemeral) as url, connect(url, role="gate", application="flitwatch accounts") as conn:
+    with open_database(db_url, ephemeral) as url, connect(url, role="gate", application="flitwatch accounts") as conn:
         yield conn
 
 
@@ -47,10 +47,10 @@ def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool
     from flitwatch_db.people import audit
 
     password = None if role == "service" else read_password(name)
-    with gate(db_url, ephemeral) as conn:
-        people.add(conn, name, role, password)
+    with open_accounts(db_url, ephemeral) as conn:
+        people.add_account(conn, name, role, password)
         audit.by_command(conn, "users add", name, role=role)
-    emit({"name": name, "role": role}, as_json)
+    print_result({"name": name, "role": role}, as_json)
 
 
 @users.command("list")
@@ -60,14 +60,16 @@ def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
     """List accounts."""
     from flitwatch_db.people import accounts as people
 
-    with gate(db_url, ephemeral) as conn:
-        rows = people.accounts(conn)
+    with open_accounts(db_url, ephemeral) as conn:
+        rows = people.list_accounts(conn)
     if as_json:
-        emit({"items": rows}, True)
+        print_result({"items": rows}, True)
         return
     for row in rows:
-        seen = "never logged in" if row["seen"] is None else f"seen {row['seen']:%Y-%m-%d %H:%M}"
-        print(f"{row['name']:<24} {row['role']:<9} {'disabled' if row['disabled'] else seen}, {row['tokens']} tokens")
+        last_login = "never logged in" if row["seen"] is None else f"seen {row['seen']:%Y-%m-%d %H:%M}"
+        print(
+            f"{row['name']:<24} {row['role']:<9} {'disabled' if row['disabled'] else last_login}, {row['tokens']} tokens"
+        )
 
 
 @users.command()
@@ -80,10 +82,10 @@ def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemera
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with gate(db_url, ephemeral) as conn:
-        people.change(conn, name, disabled=not enable)
+    with open_accounts(db_url, ephemeral) as conn:
+        people.change_account(conn, name, disabled=not enable)
         audit.by_command(conn, "users enable" if enable else "users disable", name)
-    emit({"name": name, "disabled": not enable}, as_json)
+    print_result({"name": name, "disabled": not enable}, as_json)
 
 
 @users.command()
@@ -96,10 +98,10 @@ def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: boo
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with gate(db_url, ephemeral) as conn:
-        people.change(conn, name, role=role)
+    with open_accounts(db_url, ephemeral) as conn:
+        people.change_account(conn, name, role=role)
         audit.by_command(conn, "users role", name, role=role)
-    emit({"name": name, "role": role}, as_json)
+    print_result({"name": name, "role": role}, as_json)
 
 
 @users.command()
@@ -112,10 +114,10 @@ def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> Non
     from flitwatch_db.people import audit
 
     password = read_password(name)
-    with gate(db_url, ephemeral) as conn:
+    with open_accounts(db_url, ephemeral) as conn:
         people.set_password(conn, name, password)
         audit.by_command(conn, "users passwd", name)
-    emit({"name": name}, as_json)
+    print_result({"name": name}, as_json)
 
 
 @users.command()
@@ -128,7 +130,7 @@ def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bo
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
-    with gate(db_url, ephemeral) as conn:
-        people.rename(conn, name, new)
+    with open_accounts(db_url, ephemeral) as conn:
+        people.rename_account(conn, name, new)
         audit.by_command(conn, "users rename", name, new=new)
-    emit({"name": new}, as_json)
+    print_result({"name": new}, as_json)

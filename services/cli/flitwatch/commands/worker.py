@@ -8,9 +8,16 @@ import os
 
 import click
 
-from flitwatch.console import FiniteRange, database_options, emit, fail, log_to_stderr, stderr
+from flitwatch.console import (
+    FiniteRange,
+    database_options,
+    exit_with_error,
+    log_to_stderr,
+    print_result,
+    stderr_console,
+)
 from flitwatch.metrics import metrics_option
-from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
+from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
 from flitwatch_ops.watched import own_heartbeat
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
@@ -23,16 +30,16 @@ HANDLER_MODULES = (
 )
 
 
-def handlers(table: str = "HANDLERS") -> dict:
+def load_handlers(table: str = "HANDLERS") -> dict:
     """All handlers (or PERIODIC, SERVICES) of the packages that are installed here."""
-    found: dict = {}
+    table_entries: dict = {}
     for name in HANDLER_MODULES:
         if importlib.util.find_spec(name) is not None:
-            found |= getattr(importlib.import_module(name), table, {})
-    return found
+            table_entries |= getattr(importlib.import_module(name), table, {})
+    return table_entries
 
 
-def homes() -> dict[str, str]:
+def map_task_modules() -> dict[str, str]:
     """By task, the module whose table HANDLERS has it."""
     installed = [name for name in HANDLER_MODULES if importlib.util.find_spec(name) is not None]
     return {task: name for name in installed for task in importlib.import_module(name).HANDLERS}
@@ -99,25 +106,28 @@ def worker(
     from flitwatch_db.tasks.executors import is_local
 
     is_local(executor)  # refuses what is no executor before a task needs it
-    known = homes()
+    module_by_task = map_task_modules()
     if queues:
-        chosen = {name: home for name, home in known.items() if name.partition(".")[0] in queues}
+        chosen = {name: home for name, home in module_by_task.items() if name.partition(".")[0] in queues}
         if not chosen:
-            fail(f"no task of queue {', '.join(queues)} is known here; known tasks: {', '.join(sorted(known))}", code=2)
-        known = chosen
+            exit_with_error(
+                f"no task of queue {', '.join(queues)} is known here; known tasks: {', '.join(sorted(module_by_task))}",
+                code=2,
+            )
+        module_by_task = chosen
     log_to_stderr()
-    with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
-        stderr().print(f"worker for {', '.join(sorted(known))}")
+    with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
+        stderr_console().print(f"worker for {', '.join(sorted(module_by_task))}")
         if as_json:
-            emit({"tasks": sorted(known), "concurrency": concurrency, "pid": os.getpid()}, True)
-        served = {name.partition(".")[0] for name in known}
+            print_result({"tasks": sorted(module_by_task), "concurrency": concurrency, "pid": os.getpid()}, True)
+        served = {name.partition(".")[0] for name in module_by_task}
         periodic, services = (
-            {name: what for name, what in handlers(table).items() if name.partition(".")[0] in served}
+            {name: what for name, what in load_handlers(table).items() if name.partition(".")[0] in served}
             for table in ("PERIODIC", "SERVICES")
         )
         Worker(
             url,
-            known,
+            module_by_task,
             concurrency=concurrency,
             stalled_after_s=stalled_after,
             periodic=periodic,

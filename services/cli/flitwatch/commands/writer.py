@@ -7,7 +7,7 @@ import threading
 
 import click
 
-from flitwatch.console import FiniteRange, database_options, emit, json_option, log_to_stderr
+from flitwatch.console import FiniteRange, database_options, json_option, log_to_stderr, print_result
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
@@ -67,10 +67,10 @@ def writer(
         group=group, pattern=pattern or LDMS_PATTERN, fabric=fabric, registry=registry, interval_s=interval
     )
     with (
-        platform.database(db_url, ephemeral, platform.SERVICE_PATIENCE_S, stop) as url,
+        platform.open_database(db_url, ephemeral, platform.SERVICE_PATIENCE_S, stop) as url,
         open_log(log_at or platform.log_url(url)) as log,
     ):
         carrier = Writer(url, log, settings, stop, heartbeat=own_heartbeat())
         REGISTRY.register(WriterCollector(carrier))
         carrier.run()
-        emit(carrier.measures.report(), as_json)
+        print_result(carrier.measures.report(), as_json)

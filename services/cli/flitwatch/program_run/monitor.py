@@ -31,7 +31,7 @@ _IGNORED = (
 )
 
 
-def start(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
+def start_monitor(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
     """Run `work` in a process that is not a child of this one, with a descriptor that becomes readable when this process ends.
 
     A program that takes our place must not find a child that it never started. Only standard error and the descriptors of `keep` stay open there.
@@ -47,7 +47,7 @@ def start(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
         ended = os.pidfd_open(program)
         os.setsid()
         if os.fork() == 0:
-            _detach((ended, *keep))
+            _detach_process((ended, *keep))
             work(ended)
     except BaseException as problem:
         print(f"flitwatch: this run is not reported: {type(problem).__name__}: {problem}", file=sys.stderr, flush=True)
@@ -55,7 +55,7 @@ def start(work: Callable[[int], None], keep: tuple[int, ...] = ()) -> None:
         os._exit(0)
 
 
-def _detach(keep: tuple[int, ...]) -> None:
+def _detach_process(keep: tuple[int, ...]) -> None:
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -69,7 +69,7 @@ def _detach(keep: tuple[int, ...]) -> None:
     os.chdir("/")
 
 
-def watch(
+def watch_program(
     ended: int,
     report: Report,
     steps: StepFile,
@@ -84,7 +84,7 @@ def watch(
     poll.register(ended, select.POLLIN)
     if pieces is not None:
         poll.register(pieces, select.POLLIN)
-    said, next_send = False, 0.0
+    has_warned, next_send = False, 0.0
     running, reading = True, pieces is not None
     while (running or reading) and not stopped:
         ready = {descriptor for descriptor, _ in poll.poll(LOOK_S * 1000)}
@@ -92,18 +92,18 @@ def watch(
             running = False
             poll.unregister(ended)
         if reading and pieces is not None and pieces.fileno() in ready and pattern is not None:
-            reading = _read(pieces, pattern, report)
+            reading = _read_pieces(pieces, pattern, report)
             if not reading:
                 poll.unregister(pieces)
         report.add(steps.read())
         if time.monotonic() >= next_send:
-            said = _send(report, said)
+            has_warned = _send_report(report, has_warned)
             next_send = time.monotonic() + SEND_S
     report.add(steps.read())
     steps.remove()
     if not report.is_sent:
-        said = _send(report, said)
-    _say(report, steps, pattern, said)
+        has_warned = _send_report(report, has_warned)
+    _print_outcome(report, steps, pattern, has_warned)
     if pattern is not None and not pattern.matched and not reading:
         print("flitwatch: no line of the program's standard output matches --step-pattern", file=sys.stderr)
     if as_json:
@@ -112,7 +112,7 @@ def watch(
     sys.stderr.flush()
 
 
-def _read(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
+def _read_pieces(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
     """Steps of some of the output that waits; False: there will be no more."""
     for _ in range(AT_ONCE):
         try:
@@ -126,7 +126,7 @@ def _read(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
     return True
 
 
-def _send(report: Report, said: bool) -> bool:
+def _send_report(report: Report, said: bool) -> bool:
     if report.send(LAST_S) or said:
         return said
     print(
@@ -137,8 +137,8 @@ def _send(report: Report, said: bool) -> bool:
     return True
 
 
-def _say(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bool) -> None:
-    """What a user should know once the program has ended."""
+def _print_outcome(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bool) -> None:
+    """Print what a user should know once the program has ended."""
     if steps.refused:
         print(f"flitwatch: {steps.refused} lines of FLITWATCH_STEPS are no steps", file=sys.stderr)
     if pattern is not None and pattern.unknown:

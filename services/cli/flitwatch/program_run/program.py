@@ -46,7 +46,7 @@ def exec_program(command: Sequence[str]) -> NoReturn:
         os._exit(127 if isinstance(problem, FileNotFoundError) else 126)
 
 
-def copied(command: Sequence[str], pieces: socket.socket) -> NoReturn:
+def run_copying(command: Sequence[str], pieces: socket.socket) -> NoReturn:
     """Run the program as a child, copy its standard output byte by byte, and end as it ended.
 
     Parameters
@@ -54,11 +54,11 @@ def copied(command: Sequence[str], pieces: socket.socket) -> NoReturn:
     pieces : socket.socket
         Takes each piece with its time by the monotonic clock. What it cannot take at once is left out: output never waits for it.
     """
-    ours, theirs = _channel()
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    ours, theirs = _open_channel()
+    signal_mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
 
     def as_before() -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, signal_mask)
 
     try:
         child = subprocess.Popen(list(command), stdout=theirs, preexec_fn=as_before)
@@ -66,14 +66,14 @@ def copied(command: Sequence[str], pieces: socket.socket) -> NoReturn:
         print(f"flitwatch: {command[0]}: {problem.strerror}", file=sys.stderr, flush=True)
         os._exit(127 if isinstance(problem, FileNotFoundError) else 126)
     os.close(theirs)
-    threading.Thread(target=_forward, args=(child.pid,), daemon=True).start()
-    _copy(ours, pieces)
+    threading.Thread(target=_forward_signals, args=(child.pid,), daemon=True).start()
+    _copy_output(ours, pieces)
     pieces.close()
     _end_as(child.wait())
 
 
-def _channel() -> tuple[int, int]:
-    """Where we read and where the program writes: a terminal where it would write to one, so that it prints as it would there."""
+def _open_channel() -> tuple[int, int]:
+    """Open the channel: the end that we read and the end that the program writes, a terminal if our standard output is one."""
     if not os.isatty(1):
         return os.pipe()
     ours, theirs = os.openpty()
@@ -84,7 +84,7 @@ def _channel() -> tuple[int, int]:
     return ours, theirs
 
 
-def _copy(ours: int, pieces: socket.socket) -> None:
+def _copy_output(ours: int, pieces: socket.socket) -> None:
     pieces.setblocking(False)
     while True:
         try:
@@ -95,9 +95,9 @@ def _copy(ours: int, pieces: socket.socket) -> None:
             break
         at_s = time.monotonic()
         try:
-            left = memoryview(piece)
-            while left:
-                left = left[os.write(1, left) :]
+            remainder = memoryview(piece)
+            while remainder:
+                remainder = remainder[os.write(1, remainder) :]
         except OSError:  # nobody reads any more: the program finds that out at its next output, as it would without us
             break
         with contextlib.suppress(OSError):
@@ -105,13 +105,13 @@ def _copy(ours: int, pieces: socket.socket) -> None:
     os.close(ours)
 
 
-def _forward(child: int) -> None:
+def _forward_signals(child: int) -> None:
     """Pass on what a process sends to us; what the terminal sends reaches the program by itself."""
     while True:
-        sent = signal.sigwaitinfo(_FORWARDED)
-        if sent.si_code <= 0 and sent.si_pid != child:
+        signal_info = signal.sigwaitinfo(_FORWARDED)
+        if signal_info.si_code <= 0 and signal_info.si_pid != child:
             try:
-                os.kill(child, sent.si_signo)
+                os.kill(child, signal_info.si_signo)
             except ProcessLookupError:
                 return
 

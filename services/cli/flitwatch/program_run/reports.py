@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.program_run.step_lines import Step
-from flitwatch.rest import Place, refused
+from flitwatch.rest import Place, make_refusal
 
 if TYPE_CHECKING:
     from flitwatch_client import Client
@@ -24,7 +24,7 @@ NEVER = frozenset({400, 413, 422})
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a run when it begins; the API's words."""
+    """Description of a run when it begins, in the API's words."""
 
     key: str
     application: str
@@ -36,7 +36,7 @@ class Head:
 def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
     """The job that this process belongs to, by the id under which jobs are kept, and its nodes where they are known."""
     from flitwatch_domain.errors import BadInput
-    from flitwatch_domain.hostlist import expand
+    from flitwatch_domain.hostlist import expand_hosts
     from flitwatch_domain.jobs import kept_job_id
 
     job, nodes = None, list[str]()
@@ -44,7 +44,7 @@ def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
         array = [environment.get(f"SLURM_ARRAY_{part}_ID") for part in ("JOB", "TASK")]
         job = "_".join(map(str, array)) if all(array) else environment["SLURM_JOB_ID"]
         with contextlib.suppress(BadInput):
-            nodes = expand(environment.get("SLURM_JOB_NODELIST", ""))
+            nodes = expand_hosts(environment.get("SLURM_JOB_NODELIST", ""))
     elif "PBS_JOBID" in environment:
         job = kept_job_id(environment["PBS_JOBID"]).job_id
         with contextlib.suppress(KeyError, OSError, ValueError):
@@ -55,7 +55,7 @@ def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
 
 
 class ReportOutcome(TypedDict):
-    """What became of a run.
+    """Outcome of reporting a run.
 
     Attributes
     ----------
@@ -110,15 +110,15 @@ class Report:
         return self._run_id is not None and not self._unsent
 
     def told(self) -> ReportOutcome:
-        """What became of the run so far."""
-        kept = str(self.file) if self.file.exists() else None
+        """Return the outcome of the report so far."""
+        kept_file = str(self.file) if self.file.exists() else None
         return {
             "application": self._head.application,
             "job_id": self._head.job_id,
             "run_id": self._run_id,
             "steps": len(self._numbers),
             "problem": self.problem,
-            "kept": kept,
+            "kept": kept_file,
         }
 
     def send(self, timeout_s: float) -> bool:
@@ -130,10 +130,10 @@ class Report:
             return not self.refused
         try:
             with connect(self._place.url, self._place.token(), timeout_s=timeout_s) as fw:
-                self._send(fw)
+                self._send_unsent(fw)
         except (ClientError, FlitwatchError, OSError) as problem:
-            said = refused(self._place, problem) if isinstance(problem, Refused) else problem
-            self.problem = " ".join(str(said).split()).removesuffix(".")
+            failure = make_refusal(self._place, problem) if isinstance(problem, Refused) else problem
+            self.problem = " ".join(str(failure).split()).removesuffix(".")
             # What is wrong with the token's file is no answer of the API, though its error has a status too.
             self.refused = isinstance(problem, Refused) and problem.status in NEVER
             self.keep()
@@ -142,7 +142,7 @@ class Report:
         self.file.unlink(missing_ok=True)
         return True
 
-    def _send(self, fw: Client) -> None:
+    def _send_unsent(self, fw: Client) -> None:
         if self._run_id is None:
             self._run_id = fw.api.report_run({**asdict(self._head), "steps": []})["run_id"]
         while self._unsent:
@@ -156,7 +156,7 @@ class Report:
     def keep(self) -> None:
         """Write what is not sent into the file, for its owner alone."""
         token = self._place.token_file
-        kept = {
+        content = {
             "url": self._place.url,
             "token_file": str(token.absolute()) if token else None,
             "run": asdict(self._head),
@@ -166,13 +166,13 @@ class Report:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             part = self.file.with_suffix(".part")
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                json.dump(kept, file)
+                json.dump(content, file)
             part.replace(self.file)
         except OSError as full:
             self.problem = f"{self.problem}; nor can it be kept: {full}"
 
 
-def kept(folder: Path) -> list[Path]:
+def list_kept(folder: Path) -> list[Path]:
     """Files of runs that were not sent, the oldest first."""
     return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
 
@@ -183,14 +183,14 @@ def send_kept(file: Path, place: Place | None = None) -> str | None:
     The token of `place` is used for runs that were kept for its address; the others take the one that they were begun with.
     """
     try:
-        held: dict[str, Any] = json.loads(file.read_text())
-        head = Head(**held["run"])
-        token = held["token_file"]
-        at = Place(held["url"], Path(token) if token else None)
+        record: dict[str, Any] = json.loads(file.read_text())
+        head = Head(**record["run"])
+        token = record["token_file"]
+        at = Place(record["url"], Path(token) if token else None)
         if place is not None and place.token_file is not None and place.url == at.url:
             at = place
         report = Report(head, at, file)
-        report.add(Step(int(number), float(seconds)) for number, seconds in held["steps"])
+        report.add(Step(int(number), float(seconds)) for number, seconds in record["steps"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         return f"it is no kept run: {problem}"
     if report.send(30):

@@ -26,7 +26,7 @@ class Step:
 
 def step_of(number: str, seconds: str) -> Step | None:
     """None where it is no step that the API takes."""
-    whole, took = numerals.whole(number.strip()), numerals.real(seconds.strip())
+    whole, took = numerals.parse_whole(number.strip()), numerals.parse_real(seconds.strip())
     if whole is None or took is None:
         return None
     step = Step(whole, took)
@@ -64,7 +64,7 @@ class StepFile:
 
     def read(self) -> list[Step]:
         """Steps that were written since the last call; none where the file is gone."""
-        found: list[Step] = []
+        steps: list[Step] = []
         try:
             with open(self._path, "rb") as file:
                 file.seek(self._offset)
@@ -76,10 +76,10 @@ class StepFile:
                         if step is None:
                             self.refused += 1
                         else:
-                            found.append(step)
+                            steps.append(step)
         except OSError:
             pass
-        return found
+        return steps
 
     def remove(self) -> None:
         with contextlib.suppress(OSError):
@@ -115,18 +115,18 @@ class PatternSteps:
             match for line in self._lines.of(piece) if (match := self._pattern.search(line.decode("utf-8", "replace")))
         ]
         self.matched += len(matches)
-        found: list[Step] = []
+        steps: list[Step] = []
         for match in matches:
             groups = match.groupdict()
             number = groups.get("step") or str(self._next)
             seconds = groups.get("time")
-            known = seconds is not None or (len(matches) == 1 and self._since_s >= 0)
-            step = step_of(number, seconds if seconds is not None else str(at_s - self._since_s)) if known else None
+            has_time = seconds is not None or (len(matches) == 1 and self._since_s >= 0)
+            step = step_of(number, seconds if seconds is not None else str(at_s - self._since_s)) if has_time else None
             if step is not None:
-                found.append(step)
+                steps.append(step)
             elif seconds is not None or self._since_s >= 0 or len(matches) > 1:
                 self.unknown += 1
-            self._next = int(number) + 1 if numerals.whole(number, most=10**8) is not None else self._next + 1
+            self._next = int(number) + 1 if numerals.parse_whole(number, most=10**8) is not None else self._next + 1
         if matches:
             self._since_s = at_s if len(matches) == 1 else -1.0
-        return found
+        return steps

@@ -5,7 +5,7 @@
 """
 
 from flitwatch_domain.counters.aries import ARIES
-from flitwatch_domain.counters.catalogue import CATALOGUE, identify
+from flitwatch_domain.counters.catalogue import CATALOGUE, identify_counter
 from flitwatch_domain.counters.columns import (
     ENDPOINT_COLUMNS,
     LANES,
@@ -45,5 +45,5 @@ __all__ = [
     "Meaning",
     "Scope",
     "feature_of",
-    "identify",
+    "identify_counter",
 ]

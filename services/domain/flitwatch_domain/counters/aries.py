@@ -14,17 +14,21 @@ from flitwatch_domain.fabric import Technology
 _XC = Technology.CRAY_XC
 
 
-def _tile(suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None) -> CounterKind:
+def _tile_counter(
+    suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None
+) -> CounterKind:
     name = "AR_RTR_{row}_{col}_" + suffix
     return CounterKind(name, canonical, unit, Scope.ROUTER_TILE, _XC, text, router_column=column, port_array=array)
 
 
-def _ptile(suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None) -> CounterKind:
+def _processor_tile_counter(
+    suffix: str, canonical: str, unit: str, text: str, column: str | None, array: str | None
+) -> CounterKind:
     name = "AR_RTR_PT_{row}_{col}_" + suffix
     return CounterKind(name, canonical, unit, Scope.PROCESSOR_TILE, _XC, text, router_column=column, port_array=array)
 
 
-def _nic(name: str, canonical: str, unit: str, text: str, column: str | None) -> CounterKind:
+def _nic_counter(name: str, canonical: str, unit: str, text: str, column: str | None) -> CounterKind:
     return CounterKind(name, canonical, unit, Scope.NIC, _XC, text, endpoint_column=column)
 
 
@@ -34,34 +38,34 @@ _FILTERED = (
 )
 
 ROUTER_TILES = (
-    _tile("INQ_PRF_INCOMING_FLIT_VC{vc}", "tile_vc_flits", "flits", "Flits that entered the tile's input queue on the virtual channel.", "rt_flits", "flits"),
-    _tile("INQ_PRF_INCOMING_PKT_VC{vc}_FILTER_FLIT{vc}_CNT", "tile_vc_packets", "packets", _FILTERED, "rt_packets", "packets"),
-    _tile("INQ_PRF_ROWBUS_STALL_CNT", "tile_stall_cycles", "cycles", "Cycles in which the input queue held a flit that the row bus did not take.", "rt_stall_cycles", "stall_cycles"),
-    _tile("INQ_PRF_ROWBUS_2X_USAGE_CNT", "tile_rb_2x_cycles", "cycles", "Cycles in which the tile moved two flits over the row bus.", "rt_rb_2x_cycles", None),
-    _tile("INQ_PRF_PKT_TO_DEAD_LINK_CNT", "tile_dead_link_packets", "packets", "Packets routed to a link that is down.", None, None),
-    _tile("INQ_PRF_MATCH_FLIT_3_TO_0_FILTERING_CNT", "tile_filtered_low_flits", "flits", "Flits on channels 0-3 that match the filter.", None, None),
-    _tile("INQ_PRF_MATCH_FLIT_7_TO_4_FILTERING_CNT", "tile_filtered_high_flits", "flits", "Flits on channels 4-7 that match the filter.", None, None),
-    _tile("COLBUF_PERF_STALL_RQ:COL_BUF_PERF_STALL_RQ", "tile_cb_rq_stall_cycles", "cycles", "Cycles in which a column buffer held request flits it could not send.", None, None),
-    _tile("COLBUF_PERF_STALL_RQ:VC_PTR", "tile_cb_rq_vc_pointer", "number", "The virtual channel that the column buffer's request stall counter watches.", None, None),
-    _tile("COLBUF_PERF_STALL_RS:COL_BUF_PERF_STALL_RS", "tile_cb_rs_stall_cycles", "cycles", "Cycles in which a column buffer held response flits it could not send.", None, None),
-    _tile("COLBUF_PERF_STALL_RS:VC_PTR", "tile_cb_rs_vc_pointer", "number", "The virtual channel that the column buffer's response stall counter watches.", None, None),
+    _tile_counter("INQ_PRF_INCOMING_FLIT_VC{vc}", "tile_vc_flits", "flits", "Flits that entered the tile's input queue on the virtual channel.", "rt_flits", "flits"),
+    _tile_counter("INQ_PRF_INCOMING_PKT_VC{vc}_FILTER_FLIT{vc}_CNT", "tile_vc_packets", "packets", _FILTERED, "rt_packets", "packets"),
+    _tile_counter("INQ_PRF_ROWBUS_STALL_CNT", "tile_stall_cycles", "cycles", "Cycles in which the input queue held a flit that the row bus did not take.", "rt_stall_cycles", "stall_cycles"),
+    _tile_counter("INQ_PRF_ROWBUS_2X_USAGE_CNT", "tile_rb_2x_cycles", "cycles", "Cycles in which the tile moved two flits over the row bus.", "rt_rb_2x_cycles", None),
+    _tile_counter("INQ_PRF_PKT_TO_DEAD_LINK_CNT", "tile_dead_link_packets", "packets", "Packets routed to a link that is down.", None, None),
+    _tile_counter("INQ_PRF_MATCH_FLIT_3_TO_0_FILTERING_CNT", "tile_filtered_low_flits", "flits", "Flits on channels 0-3 that match the filter.", None, None),
+    _tile_counter("INQ_PRF_MATCH_FLIT_7_TO_4_FILTERING_CNT", "tile_filtered_high_flits", "flits", "Flits on channels 4-7 that match the filter.", None, None),
+    _tile_counter("COLBUF_PERF_STALL_RQ:COL_BUF_PERF_STALL_RQ", "tile_cb_rq_stall_cycles", "cycles", "Cycles in which a column buffer held request flits it could not send.", None, None),
+    _tile_counter("COLBUF_PERF_STALL_RQ:VC_PTR", "tile_cb_rq_vc_pointer", "number", "The virtual channel that the column buffer's request stall counter watches.", None, None),
+    _tile_counter("COLBUF_PERF_STALL_RS:COL_BUF_PERF_STALL_RS", "tile_cb_rs_stall_cycles", "cycles", "Cycles in which a column buffer held response flits it could not send.", None, None),
+    _tile_counter("COLBUF_PERF_STALL_RS:VC_PTR", "tile_cb_rs_vc_pointer", "number", "The virtual channel that the column buffer's response stall counter watches.", None, None),
 )  # fmt: skip
 
 PROCESSOR_TILES = (
-    _ptile("INQ_PRF_INCOMING_FLIT_VC{vc}", "ptile_vc_flits", "flits", "Flits that entered the processor tile from its NIC on the virtual channel (0 requests, 4 responses).", "pt_flits", "flits"),
-    _ptile("INQ_PRF_INCOMING_PKT_VC{vc}_FILTER_FLIT{vc}_CNT", "ptile_vc_packets", "packets", _FILTERED, "pt_packets", "packets"),
-    _ptile("INQ_PRF_REQ_ROWBUS_STALL_CNT", "ptile_rq_stall_cycles", "cycles", "Cycles in which request flits waited for the row bus.", "pt_rq_stall_cycles", "stall_cycles"),
-    _ptile("INQ_PRF_RSP_ROWBUS_STALL_CNT", "ptile_rs_stall_cycles", "cycles", "Cycles in which response flits waited for the row bus.", "pt_rs_stall_cycles", "stall_cycles"),
-    _ptile("INQ_PRF_ROWBUS_2X_USAGE_CNT", "ptile_rb_2x_cycles", "cycles", "Cycles in which the tile moved two flits over the row bus.", "pt_rb_2x_cycles", None),
-    _ptile("COLBUF_PERF_STALL_RQ", "ptile_cb_rq_stall_cycles", "cycles", "Cycles in which request flits waited to leave towards the NIC.", "pt_cb_rq_stall_cycles", None),
-    _ptile("COLBUF_PERF_STALL_RS", "ptile_cb_rs_stall_cycles", "cycles", "Cycles in which response flits waited to leave towards the NIC.", "pt_cb_rs_stall_cycles", None),
-    _ptile("INQ_PRF_PKT_TO_DEAD_LINK_CNT", "ptile_dead_link_packets", "packets", "Packets routed to a link that is down.", None, None),
-    _ptile("INQ_PRF_MATCH_FLIT_3_TO_0_FILTERING_CNT", "ptile_filtered_low_flits", "flits", "Flits on channels 0-3 that match the filter.", None, None),
-    _ptile("INQ_PRF_MATCH_FLIT_7_TO_4_FILTERING_CNT", "ptile_filtered_high_flits", "flits", "Flits on channels 4-7 that match the filter.", None, None),
+    _processor_tile_counter("INQ_PRF_INCOMING_FLIT_VC{vc}", "ptile_vc_flits", "flits", "Flits that entered the processor tile from its NIC on the virtual channel (0 requests, 4 responses).", "pt_flits", "flits"),
+    _processor_tile_counter("INQ_PRF_INCOMING_PKT_VC{vc}_FILTER_FLIT{vc}_CNT", "ptile_vc_packets", "packets", _FILTERED, "pt_packets", "packets"),
+    _processor_tile_counter("INQ_PRF_REQ_ROWBUS_STALL_CNT", "ptile_rq_stall_cycles", "cycles", "Cycles in which request flits waited for the row bus.", "pt_rq_stall_cycles", "stall_cycles"),
+    _processor_tile_counter("INQ_PRF_RSP_ROWBUS_STALL_CNT", "ptile_rs_stall_cycles", "cycles", "Cycles in which response flits waited for the row bus.", "pt_rs_stall_cycles", "stall_cycles"),
+    _processor_tile_counter("INQ_PRF_ROWBUS_2X_USAGE_CNT", "ptile_rb_2x_cycles", "cycles", "Cycles in which the tile moved two flits over the row bus.", "pt_rb_2x_cycles", None),
+    _processor_tile_counter("COLBUF_PERF_STALL_RQ", "ptile_cb_rq_stall_cycles", "cycles", "Cycles in which request flits waited to leave towards the NIC.", "pt_cb_rq_stall_cycles", None),
+    _processor_tile_counter("COLBUF_PERF_STALL_RS", "ptile_cb_rs_stall_cycles", "cycles", "Cycles in which response flits waited to leave towards the NIC.", "pt_cb_rs_stall_cycles", None),
+    _processor_tile_counter("INQ_PRF_PKT_TO_DEAD_LINK_CNT", "ptile_dead_link_packets", "packets", "Packets routed to a link that is down.", None, None),
+    _processor_tile_counter("INQ_PRF_MATCH_FLIT_3_TO_0_FILTERING_CNT", "ptile_filtered_low_flits", "flits", "Flits on channels 0-3 that match the filter.", None, None),
+    _processor_tile_counter("INQ_PRF_MATCH_FLIT_7_TO_4_FILTERING_CNT", "ptile_filtered_high_flits", "flits", "Flits on channels 4-7 that match the filter.", None, None),
 )  # fmt: skip
 
 
-def _netlink() -> tuple[CounterKind, ...]:
+def _list_netlink_counters() -> tuple[CounterKind, ...]:
     entries = []
     columns = {"FLITS": ("flits", "flits"), "PKTS": ("packets", "packets"), "STALLED": ("stall_cycles", "cycles")}
     for message, word in (("REQ", "request"), ("RSP", "response")):
@@ -74,7 +78,7 @@ def _netlink() -> tuple[CounterKind, ...]:
                 column = "tx_wait_cycles" if (what, direction) == ("stall_cycles", "tx") else column
                 described = f"{what.replace('_', ' ').capitalize()} of {word}s {text}."
                 entries.append(
-                    _nic(
+                    _nic_counter(
                         f"AR_NL_PRF_{message}_{route}_{suffix}",
                         f"nic_{direction}_{word}_{what}",
                         unit,
@@ -99,7 +103,7 @@ def _response_monitor() -> tuple[CounterKind, ...]:
     parts = {"PI": "processor interface", "AMO": "atomic memory operation", "WC": "write combining"}
     parts |= {"BTE_RD": "block transfer engine's read", "IOMMU": "I/O memory management"}
     return tuple(
-        _nic(
+        _nic_counter(
             f"AR_NIC_RSPMON_PARB_EVENT_CNTR_{part}_{suffix}",
             f"nic_{part.lower()}_{what}",
             unit,
@@ -112,17 +116,17 @@ def _response_monitor() -> tuple[CounterKind, ...]:
 
 
 NICS = (
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS", "nic_request_flits", "flits", "Request flits that the NIC sent.", "rq_flits"),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED", "nic_request_stall_cycles", "cycles", "NIC cycles in which request flits waited for the network.", "rq_stall_cycles"),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS", "nic_request_packets", "packets", "Request packets that the NIC sent.", "rq_packets"),
-    _nic("AR_NIC_ORB_PRF_REQ_BYTES_SENT", "nic_tx_bytes", "bytes", "Payload bytes of requests sent.", "tx_bytes"),
-    _nic("AR_NIC_RAT_PRF_REQ_BYTES_RCVD", "nic_rx_bytes", "bytes", "Payload bytes of requests received.", "rx_bytes"),
-    _nic("AR_NIC_ORB_PRF_RSP_BYTES_RCVD", "nic_response_bytes", "bytes", "Payload bytes of responses received.", None),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_FLITS", "nic_response_flits", "flits", "Response flits that the NIC received.", None),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_PKTS", "nic_response_packets", "packets", "Response packets that the NIC received.", None),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_STALLED", "nic_response_stall_cycles", "cycles", "NIC cycles in which response flits waited.", None),
-    _nic("AR_NIC_ORB_PRF_NET_RSP_TRACK_2", "nic_latency_us", "us", "Sum over tracked requests of the time from sending to the response (De Sensi 2019, section III).", "latency_us_sum"),
-    _nic("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK", "nic_tracked_responses", "responses", "Responses whose latency was tracked.", None),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS", "nic_request_flits", "flits", "Request flits that the NIC sent.", "rq_flits"),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED", "nic_request_stall_cycles", "cycles", "NIC cycles in which request flits waited for the network.", "rq_stall_cycles"),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS", "nic_request_packets", "packets", "Request packets that the NIC sent.", "rq_packets"),
+    _nic_counter("AR_NIC_ORB_PRF_REQ_BYTES_SENT", "nic_tx_bytes", "bytes", "Payload bytes of requests sent.", "tx_bytes"),
+    _nic_counter("AR_NIC_RAT_PRF_REQ_BYTES_RCVD", "nic_rx_bytes", "bytes", "Payload bytes of requests received.", "rx_bytes"),
+    _nic_counter("AR_NIC_ORB_PRF_RSP_BYTES_RCVD", "nic_response_bytes", "bytes", "Payload bytes of responses received.", None),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_FLITS", "nic_response_flits", "flits", "Response flits that the NIC received.", None),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_PKTS", "nic_response_packets", "packets", "Response packets that the NIC received.", None),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_STALLED", "nic_response_stall_cycles", "cycles", "NIC cycles in which response flits waited.", None),
+    _nic_counter("AR_NIC_ORB_PRF_NET_RSP_TRACK_2", "nic_latency_us", "us", "Sum over tracked requests of the time from sending to the response (De Sensi 2019, section III).", "latency_us_sum"),
+    _nic_counter("AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK", "nic_tracked_responses", "responses", "Responses whose latency was tracked.", None),
 )  # fmt: skip
 
 
@@ -148,7 +152,7 @@ _CHANNEL_TOTAL = replace(
 ARIES: tuple[CounterKind, ...] = (
     *ROUTER_TILES,
     *PROCESSOR_TILES,
-    *_netlink(),
+    *_list_netlink_counters(),
     *NICS,
     *_response_monitor(),
     *_TOTALS,

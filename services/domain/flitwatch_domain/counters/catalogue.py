@@ -30,7 +30,7 @@ _NUMBERS = {
 #: Numbers of a port's channels: of eight, or of InfiniBand's lanes and a switch's queues.
 _BY_LANE = frozenset({"vl", "sl", "queue"})
 _CHANNELS = _BY_LANE | {"vc", "tc"}
-#: What perfquery and opa2 call the ports' counters, after `_snake`, where it differs from the catalogue.
+#: What perfquery and opa2 call the ports' counters, after `_to_snake_case`, where it differs from the catalogue.
 _ALIASES = {
     "port_xmit_pkts": "port_xmit_packets",
     "port_rcv_pkts": "port_rcv_packets",
@@ -51,15 +51,15 @@ _ALIASES = {
 }
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _compile_name(name: str) -> re.Pattern[str]:
     """The regular expression of a catalogue name: a second mention of a number must repeat the first."""
-    seen: set[str] = set()
+    keys: set[str] = set()
 
     def number(match: re.Match[str]) -> str:
         key = match.group(1)
-        if key in seen:
+        if key in keys:
             return f"(?P={key})"
-        seen.add(key)
+        keys.add(key)
         return f"(?P<{key}>{_NUMBERS[key]})"
 
     escaped = re.sub(r"\\\{(\w+)\\\}", r"{\1}", re.escape(name))
@@ -70,13 +70,13 @@ _PLAIN: dict[tuple[Technology, str], CounterKind] = {
     (entry.technology, entry.name): entry for entry in CATALOGUE if "{" not in entry.name
 }
 _PATTERNS: tuple[tuple[CounterKind, re.Pattern[str]], ...] = tuple(
-    (entry, _pattern(entry.name)) for entry in CATALOGUE if "{" in entry.name
+    (entry, _compile_name(entry.name)) for entry in CATALOGUE if "{" in entry.name
 )
 
 
 @lru_cache(maxsize=65536)
-def identify(name: str, technology: Technology | None = None) -> CounterUse | None:
-    """What a vendor's counter name means, or None where the catalogue does not know it.
+def identify_counter(name: str, technology: Technology | None = None) -> CounterUse | None:
+    """Return the meaning of a vendor's counter name, or None if the catalogue does not contain it.
 
     Parameters
     ----------
@@ -87,34 +87,34 @@ def identify(name: str, technology: Technology | None = None) -> CounterUse | No
     """
     name = name.removeprefix("cray_npu:::")
     if name.startswith("AR_"):
-        return _matched(name, Technology.CRAY_XC)
+        return _match_name(name, Technology.CRAY_XC)
     base = name.rsplit(".", 1)[-1] if "#" not in name else name.split("#", 1)[0].rsplit(".", 1)[-1]
     if technology in (None, Technology.SLINGSHOT):
-        found = _matched(base, Technology.SLINGSHOT)
-        if found is not None or technology is Technology.SLINGSHOT:
-            return found
+        use = _match_name(base, Technology.SLINGSHOT)
+        if use is not None or technology is Technology.SLINGSHOT:
+            return use
     if technology is Technology.ETHERNET or base.startswith("SAI_"):
-        return _matched(base, Technology.ETHERNET)
-    plain = _snake(base)
+        return _match_name(base, Technology.ETHERNET)
+    plain = _to_snake_case(base)
     plain = _ALIASES.get(plain, plain)
-    wanted = (technology,) if technology else (Technology.INFINIBAND, Technology.OPA)
-    for known in wanted:
-        if (found := _matched(plain, known)) is not None:
-            return found
+    technologies = (technology,) if technology else (Technology.INFINIBAND, Technology.OPA)
+    for candidate in technologies:
+        if (use := _match_name(plain, candidate)) is not None:
+            return use
     return None
 
 
-def _matched(name: str, technology: Technology) -> CounterUse | None:
+def _match_name(name: str, technology: Technology) -> CounterUse | None:
     plain = _PLAIN.get((technology, name))
     if plain is not None:
-        return _use(plain, {})
+        return _build_use(plain, {})
     for kind, pattern in _PATTERNS:
         if kind.technology is technology and (match := pattern.fullmatch(name)):
-            return _use(kind, {key: int(value) for key, value in match.groupdict().items()})
+            return _build_use(kind, {key: int(value) for key, value in match.groupdict().items()})
     return None
 
 
-def _use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
+def _build_use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
     """The entry with its numbers; None for a tile, NIC or channel that no device has."""
     channel = next((number for key, number in numbers.items() if key in _CHANNELS), None)
     port, nic = None, numbers.get("nic")
@@ -137,7 +137,7 @@ def _use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
     return CounterUse(kind, port, nic, channel, columns)
 
 
-def _snake(name: str) -> str:
+def _to_snake_case(name: str) -> str:
     """PortXmitData -> port_xmit_data; names that are so already stay."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", spaced).lower()

@@ -1,4 +1,4 @@
-"""What a feature of a run counts and where: any vendor's counter by name, the columns of the counter tables, and circumstances of a run."""
+"""Meaning and place of each feature of a run: any vendor's counter by name, the columns of the counter tables, and circumstances of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from flitwatch_domain.counters.catalogue import CATALOGUE, identify
+from flitwatch_domain.counters.catalogue import CATALOGUE, identify_counter
 from flitwatch_domain.counters.columns import TABLE_II
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
@@ -14,7 +14,7 @@ from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 
 
 class Meaning(StrEnum):
-    """What a counter says about a network."""
+    """Aspect of the network that a counter measures."""
 
     STALLS = "stalls"
     TRAFFIC = "traffic"
@@ -86,7 +86,7 @@ _ABBREVIATED = {counter.abbreviation: counter for counter in TABLE_II}
 
 
 def meaning_of(*words: str) -> Meaning:
-    """What a counter means by its names and its unit, the first that says something."""
+    """Return the meaning of a counter from the first of its names and its unit that has one."""
     for text in words:
         for meaning, pattern in _BY_WORD:
             if re.search(pattern, text.lower()):
@@ -99,7 +99,7 @@ def _place_of(text: str, otherwise: str) -> str:
 
 
 def feature_of(name: str, technology: Technology | None = None) -> Feature:
-    """What a feature is, whatever it is called: a name that nobody knows is read by its words.
+    """Return the feature with a name; unknown names are classified by their words.
 
     Parameters
     ----------
@@ -125,15 +125,15 @@ def feature_of(name: str, technology: Technology | None = None) -> Feature:
 
 
 def _of_vendor(name: str, technology: Technology | None) -> Feature:
-    use = identify(name, technology)
+    use = identify_counter(name, technology)
     if use is None:
         return Feature(name, name, meaning_of(name), _place_of(name, ""), technology or "", "")
     kind = use.kind
     place = _place_of(kind.canonical, _BY_SCOPE[kind.scope])
-    return Feature(name, name, _meaning(kind), place, kind.technology, kind.description)
+    return Feature(name, name, _classify_kind(kind), place, kind.technology, kind.description)
 
 
-def _meaning(kind: CounterKind) -> Meaning:
+def _classify_kind(kind: CounterKind) -> Meaning:
     if kind.endpoint_column == "errors":
         return Meaning.ERRORS
     return meaning_of(kind.canonical, kind.name, kind.unit)

@@ -1,4 +1,4 @@
-"""What a catalogue entry says about a counter."""
+"""Entries of the counter catalogue."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CounterKind:
 
     @property
     def feeds(self) -> bool:
-        """Whether it adds to a column or an array; else it is checked alone."""
+        """Return whether it adds to a column or an array; otherwise it is only checked."""
         return bool(self.router_column or self.endpoint_column or self.lane_array)
 
 

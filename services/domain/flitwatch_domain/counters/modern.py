@@ -8,7 +8,7 @@ from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
 
 
-def _port(
+def _port_counter(
     name: str,
     canonical: str,
     unit: str,
@@ -42,29 +42,29 @@ def _port(
 #: IBTA PortCounters, which stop at their largest value (InfiniBand specification 1.4, 16.1.3.5), and PortCountersExtended. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
 #: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
-    _port("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
-    _port("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),
-    _port("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets"),
-    _port("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
-    _port("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", stall_units=1, bits=32),
-    _port("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
-    _port("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
-    _port("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
-    _port("port_multicast_rcv_packets", "port_rx_multicast_packets", "packets", "Multicast packets received."),
-    _port("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint="errors", bits=16),
-    _port("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error."),
-    _port("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down."),
-    _port("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors", bits=16),
-    _port("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets marked bad by a switch before."),
-    _port("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward."),
-    _port("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint="errors", bits=16),
-    _port("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter."),
-    _port("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter."),
-    _port("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
-    _port("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
-    _port("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits", bits=32),
-    _port("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1, bits=16),
-    _port("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
+    _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
+    _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),
+    _port_counter("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets"),
+    _port_counter("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
+    _port_counter("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", stall_units=1, bits=32),
+    _port_counter("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
+    _port_counter("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
+    _port_counter("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
+    _port_counter("port_multicast_rcv_packets", "port_rx_multicast_packets", "packets", "Multicast packets received."),
+    _port_counter("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint="errors", bits=16),
+    _port_counter("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error."),
+    _port_counter("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down."),
+    _port_counter("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors", bits=16),
+    _port_counter("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets marked bad by a switch before."),
+    _port_counter("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward."),
+    _port_counter("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint="errors", bits=16),
+    _port_counter("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter."),
+    _port_counter("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter."),
+    _port_counter("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
+    _port_counter("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
+    _port_counter("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits", bits=32),
+    _port_counter("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1, bits=16),
+    _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
 )  # fmt: skip
 
 _OPA_ONLY = (
@@ -104,14 +104,14 @@ OMNI_PATH: tuple[CounterKind, ...] = (
 )
 
 
-def _cassini(
+def _cassini_counter(
     name: str, canonical: str, unit: str, text: str, column: str | None = None, lane: str | None = None
 ) -> CounterKind:
     scope, technology = Scope.NIC, Technology.SLINGSHOT
     return CounterKind(name, canonical, unit, scope, technology, text, endpoint_column=column, lane_array=lane)
 
 
-def _rosetta(name: str, canonical: str, unit: str, text: str, array: str) -> CounterKind:
+def _rosetta_counter(name: str, canonical: str, unit: str, text: str, array: str) -> CounterKind:
     column = {"flits": "rt_flits", "packets": "rt_packets"}[array]
     scope, technology = Scope.PORT, Technology.SLINGSHOT
     return CounterKind(name, canonical, unit, scope, technology, text, router_column=column, port_array=array)
@@ -120,22 +120,22 @@ def _rosetta(name: str, canonical: str, unit: str, text: str, array: str) -> Cou
 #: Of Slingshot: ports of Rosetta switches by the objects of RFC 2863 that RFC 3635 asks of Ethernet, one of them spelt as the fabric manager spells it; and
 #: Cassini NICs, where `{tc}` is the traffic class.
 SLINGSHOT: tuple[CounterKind, ...] = (
-    _rosetta("IfHCOutOctets", "port_tx_bytes", "bytes", "Bytes sent, frames' headers among them.", "flits"),
-    _rosetta("IfHCOutUcastPkts", "port_tx_unicast_packets", "packets", "Unicast packets sent.", "packets"),
-    _rosetta("IfHCOutMulticastPkts", "port_tx_multicast_packets", "packets", "Multicast packets sent.", "packets"),
-    _rosetta("IfHCOutBroadcastPckts", "port_tx_broadcast_packets", "packets", "Broadcast packets sent.", "packets"),
-    _cassini("hni_sts_tx_ok_octets", "nic_tx_bytes", "bytes", "Bytes sent in good frames.", "tx_bytes"),
-    _cassini("hni_sts_rx_ok_octets", "nic_rx_bytes", "bytes", "Bytes received in good frames.", "rx_bytes"),
-    _cassini("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets", "packets"),
-    _cassini("hni_pkts_recv_by_tc_{tc}", "nic_rx_packets", "packets", "Packets received in the traffic class.", "rx_packets"),
-    _cassini("hni_tx_paused_{tc}", "nic_tx_paused_cycles", "cycles", "Cycles in which the switch paused the NIC's sending.", "tx_wait_cycles", "stall_cycles"),
-    _cassini("hni_rx_paused_{tc}", "nic_rx_paused_cycles", "cycles", "Cycles in which the NIC paused the switch."),
-    _cassini("hni_pcs_good_cw", "nic_good_codewords", "codewords", "Codewords received without an error."),
-    _cassini("hni_pcs_corrected_cw", "nic_corrected_codewords", "codewords", "Codewords corrected."),
-    _cassini("hni_pcs_uncorrected_cw", "nic_uncorrected_codewords", "codewords", "Codewords beyond correction.", "errors"),
-    _cassini("parbs_tarb_pi_posted_pkts", "nic_pcie_posted_packets", "packets", "PCIe packets on the posted path."),
-    _cassini("parbs_tarb_pi_posted_blocked_cnt", "nic_pcie_posted_blocked_cycles", "cycles", "Cycles in which the posted path was blocked."),
-    _cassini("parbs_tarb_pi_non_posted_pkts", "nic_pcie_non_posted_packets", "packets", "PCIe packets on the non-posted path."),
-    _cassini("parbs_tarb_pi_non_posted_blocked_cnt", "nic_pcie_non_posted_blocked_cycles", "cycles", "Cycles in which the non-posted path was blocked."),
-    _cassini("pct_trs_rsp_nack_drops", "nic_dropped_nacks", "events", "Negative acknowledgements dropped."),
+    _rosetta_counter("IfHCOutOctets", "port_tx_bytes", "bytes", "Bytes sent, frames' headers among them.", "flits"),
+    _rosetta_counter("IfHCOutUcastPkts", "port_tx_unicast_packets", "packets", "Unicast packets sent.", "packets"),
+    _rosetta_counter("IfHCOutMulticastPkts", "port_tx_multicast_packets", "packets", "Multicast packets sent.", "packets"),
+    _rosetta_counter("IfHCOutBroadcastPckts", "port_tx_broadcast_packets", "packets", "Broadcast packets sent.", "packets"),
+    _cassini_counter("hni_sts_tx_ok_octets", "nic_tx_bytes", "bytes", "Bytes sent in good frames.", "tx_bytes"),
+    _cassini_counter("hni_sts_rx_ok_octets", "nic_rx_bytes", "bytes", "Bytes received in good frames.", "rx_bytes"),
+    _cassini_counter("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets", "packets"),
+    _cassini_counter("hni_pkts_recv_by_tc_{tc}", "nic_rx_packets", "packets", "Packets received in the traffic class.", "rx_packets"),
+    _cassini_counter("hni_tx_paused_{tc}", "nic_tx_paused_cycles", "cycles", "Cycles in which the switch paused the NIC's sending.", "tx_wait_cycles", "stall_cycles"),
+    _cassini_counter("hni_rx_paused_{tc}", "nic_rx_paused_cycles", "cycles", "Cycles in which the NIC paused the switch."),
+    _cassini_counter("hni_pcs_good_cw", "nic_good_codewords", "codewords", "Codewords received without an error."),
+    _cassini_counter("hni_pcs_corrected_cw", "nic_corrected_codewords", "codewords", "Codewords corrected."),
+    _cassini_counter("hni_pcs_uncorrected_cw", "nic_uncorrected_codewords", "codewords", "Codewords beyond correction.", "errors"),
+    _cassini_counter("parbs_tarb_pi_posted_pkts", "nic_pcie_posted_packets", "packets", "PCIe packets on the posted path."),
+    _cassini_counter("parbs_tarb_pi_posted_blocked_cnt", "nic_pcie_posted_blocked_cycles", "cycles", "Cycles in which the posted path was blocked."),
+    _cassini_counter("parbs_tarb_pi_non_posted_pkts", "nic_pcie_non_posted_packets", "packets", "PCIe packets on the non-posted path."),
+    _cassini_counter("parbs_tarb_pi_non_posted_blocked_cnt", "nic_pcie_non_posted_blocked_cycles", "cycles", "Cycles in which the non-posted path was blocked."),
+    _cassini_counter("pct_trs_rsp_nack_drops", "nic_dropped_nacks", "events", "Negative acknowledgements dropped."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What counts of data and of stalls are worth, and from where a port counts as stalled: for the writer, the API and the page alike."""
+"""Units of data and stall counts, and the limit from which a port counts as stalled; used by the writer, the API and the page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN_WAITS = frozenset({Technology.SLINGSHOT})
 
 
 class Tick(NamedTuple):
-    """How much a switch could send in a tick of PortXmitWait: bytes of the port, or of each of its lanes."""
+    """Bytes that a switch could send in a tick of PortXmitWait: of the port, or of each of its lanes."""
 
     bytes: int
     a_lane: bool
@@ -66,7 +66,7 @@ def stall_worth(fabric: Fabric) -> NDArray[np.float64]:
         return np.full(len(links.src), _PORT_TICK.bytes / COUNT_BYTES[fabric.technology])
     ids = fabric.attributes.get("device_ids") or [None] * len(fabric.routers)
     texts = [fabric.attributes.get(key) or [""] * len(fabric.routers) for key in ("models", "descriptions")]
-    ticks = [tick_of(one, model or described) for one, model, described in zip(ids, *texts, strict=True)]
+    ticks = [tick_of(device_id, model or described) for device_id, model, described in zip(ids, *texts, strict=True)]
     a_port = np.array([tick.bytes if tick and not tick.a_lane else np.nan for tick in ticks] + [_PORT_TICK.bytes])
     a_lane = np.array([tick.bytes if tick and tick.a_lane else np.nan for tick in ticks] + [np.nan])
     sender = np.minimum(links.src, len(fabric.routers))
@@ -75,7 +75,7 @@ def stall_worth(fabric: Fabric) -> NDArray[np.float64]:
 
 
 class _Words(NamedTuple):
-    """What `flits`, `stall_cycles` and their ratio are called of a fabric, and the ratio behind a number."""
+    """Names of `flits`, `stall_cycles` and their ratio on a fabric, and the ratio's unit after a number."""
 
     flits: str
     stalls: str

@@ -1,4 +1,4 @@
-"""Where congestion begins: two methods that need different measurements.
+"""Origin of congestion: two methods that need different measurements.
 
 - `trees`: a map of congested fractions, as a job's own sampled packets see it (Taffet 2021, sections 2.3.3 and 2.3.4);
 - `back_pressure`: counters of ports alone, use and stalls of each link in one window.
@@ -7,6 +7,16 @@
 """
 
 from flitwatch_domain.diagnosis.back_pressure import Findings, PortWindow, Root, Turns, Victim, find_roots
-from flitwatch_domain.diagnosis.trees import CongestionMap, Diagnosis, diagnose
+from flitwatch_domain.diagnosis.trees import CongestionMap, Diagnosis, diagnose_congestion
 
-__all__ = ["CongestionMap", "Diagnosis", "Findings", "PortWindow", "Root", "Turns", "Victim", "diagnose", "find_roots"]
+__all__ = [
+    "CongestionMap",
+    "Diagnosis",
+    "Findings",
+    "PortWindow",
+    "Root",
+    "Turns",
+    "Victim",
+    "diagnose_congestion",
+    "find_roots",
+]

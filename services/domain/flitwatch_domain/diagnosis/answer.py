@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flitwatch_domain.diagnosis.back_pressure import Findings, PortWindow, Root
-from flitwatch_domain.diagnosis.trees import DARK, CongestionMap, Diagnosis, diagnose
+from flitwatch_domain.diagnosis.trees import DARK, CongestionMap, Diagnosis, diagnose_congestion
 from flitwatch_domain.fabric import Fabric
 
 Row = dict[str, Any]
@@ -31,7 +31,7 @@ def by_ports(window: PortWindow, found: Findings) -> Row:
         "method": "ports",
         "verdict": verdict,
         "reasons": reasons,
-        "roots": [_port_root(window, one) for one in found.roots],
+        "roots": [_port_root(window, root) for root in found.roots],
         "links_counted": found.counted,
         "links_stalled": found.stalled,
         "links_explained": found.explained,
@@ -40,20 +40,20 @@ def by_ports(window: PortWindow, found: Findings) -> Row:
 
 def by_samples(congestion: CongestionMap) -> Row:
     """The answer of `diagnose`, with the dark links behind each root as its tree."""
-    roots = diagnose(congestion)
+    roots = diagnose_congestion(congestion)
     fraction = congestion.congested_fraction
-    known, dark = np.isfinite(fraction), np.nan_to_num(fraction) >= DARK
-    rows = [_sample_root(congestion, one) for one in roots]
+    mask, dark = np.isfinite(fraction), np.nan_to_num(fraction) >= DARK
+    rows = [_sample_root(congestion, diagnosis) for diagnosis in roots]
     explained = {victim["link"] for row in rows for victim in row["victims"]} | {row["link"] for row in rows}
-    reasons = [] if known.any() else ["No link has enough sampled packets in this window."]
-    if known.any() and dark.any() and not rows:
+    reasons = [] if mask.any() else ["No link has enough sampled packets in this window."]
+    if mask.any() and dark.any() and not rows:
         reasons = ["Congested links lead to no root among the links that the packets passed."]
     return {
         "method": "samples",
         "verdict": "named" if rows else "cannot tell" if reasons else "none",
         "reasons": reasons,
         "roots": rows,
-        "links_counted": int(known.sum()),
+        "links_counted": int(mask.sum()),
         "links_stalled": int(dark.sum()),
         "links_explained": len(explained & set(np.flatnonzero(dark).tolist())),
     }
@@ -65,13 +65,13 @@ def none_because(method: str, reason: str) -> Row:
     return {"method": method, "verdict": "cannot tell", "reasons": [reason], "roots": [], **counts}
 
 
-def touching(answer: Row, vertices: Iterable[int]) -> Row:
+def filter_roots(answer: Row, vertices: Iterable[int]) -> Row:
     """The answer with those roots alone at which, or in whose tree, a link begins or ends at one of the vertices."""
-    held = set(vertices)
+    vertex_set = set(vertices)
     roots = [
         root
         for root in answer["roots"]
-        if any(one["src"] in held or one["dst"] in held for one in (root, *root["victims"]))
+        if any(link["src"] in vertex_set or link["dst"] in vertex_set for link in (root, *root["victims"]))
     ]
     verdict = answer["verdict"] if roots or answer["verdict"] != "named" else "none"
     return {**answer, "roots": roots, "verdict": verdict}
@@ -80,7 +80,7 @@ def touching(answer: Row, vertices: Iterable[int]) -> Row:
 def _port_root(window: PortWindow, root: Root) -> Row:
     fabric = window.fabric
     return {
-        **ends(fabric, root.link),
+        **describe_ends(fabric, root.link),
         "cause": root.cause,
         "confidence": root.confidence,
         "utilisation": root.utilisation,
@@ -89,14 +89,14 @@ def _port_root(window: PortWindow, root: Root) -> Row:
         "advice": _ADVICE[root.cause],
         "victims": [
             {
-                **ends(fabric, one.link),
-                "behind": one.behind,
-                "distance": one.distance,
-                "utilisation": one.utilisation,
-                "stalls_per_flit": one.stalls_per_flit,
+                **describe_ends(fabric, victim.link),
+                "behind": victim.behind,
+                "distance": victim.distance,
+                "utilisation": victim.utilisation,
+                "stalls_per_flit": victim.stalls_per_flit,
                 "congested_fraction": None,
             }
-            for one in root.victims[:MOST_VICTIMS]
+            for victim in root.victims[:MOST_VICTIMS]
         ],
         "victims_total": len(root.victims),
     }
@@ -111,51 +111,51 @@ def _sample_root(congestion: CongestionMap, root: Diagnosis) -> Row:
     onward = np.flatnonzero(links.src == vertex) if at_switch else np.array(root.before)
     onward = onward[~np.isin(links.dst[onward], links.src[list(root.before)])] if at_switch else onward
     link = int(onward[np.argmax(np.nan_to_num(use[onward]))]) if len(onward) else int(root.before[0])
-    tree = _tree(congestion, root.before if at_switch else (), link)
+    tree = _collect_tree(congestion, root.before if at_switch else (), link)
     return {
-        **ends(fabric, link),
+        **describe_ends(fabric, link),
         "cause": root.cause,
         "confidence": None,
-        "utilisation": _number(use[link]),
+        "utilisation": _finite_or_none(use[link]),
         "stalls_per_flit": None,
-        "congested_fraction": _number(fraction[link]),
+        "congested_fraction": _finite_or_none(fraction[link]),
         "advice": root.advice,
         "victims": [
             {
-                **ends(fabric, one),
+                **describe_ends(fabric, victim),
                 "behind": behind,
                 "distance": distance,
-                "utilisation": _number(use[one]),
+                "utilisation": _finite_or_none(use[victim]),
                 "stalls_per_flit": None,
-                "congested_fraction": _number(fraction[one]),
+                "congested_fraction": _finite_or_none(fraction[victim]),
             }
-            for one, behind, distance in tree[:MOST_VICTIMS]
+            for victim, behind, distance in tree[:MOST_VICTIMS]
         ],
         "victims_total": len(tree),
     }
 
 
-def _tree(congestion: CongestionMap, first: tuple[int, ...], root: int) -> list[tuple[int, int, int]]:
+def _collect_tree(congestion: CongestionMap, first: tuple[int, ...], root: int) -> list[tuple[int, int, int]]:
     """Dark links behind a root: (link, the one that it waits for, distance)."""
     links = congestion.fabric.links
     dark = np.nan_to_num(congestion.congested_fraction) >= DARK
     dark[root] = False
-    found = [(one, root, 1) for one in first if one != root]
+    tree = [(dark_link, root, 1) for dark_link in first if dark_link != root]
     dark[list(first)] = False
-    edge = [(one, 1) for one in first] or [(root, 0)]
+    edge = [(dark_link, 1) for dark_link in first] or [(root, 0)]
     while edge:
         onward = []
         for link, distance in edge:
-            for one in np.flatnonzero(dark & (links.dst == links.src[link])).tolist():
-                dark[one] = False
-                found.append((one, link, distance + 1))
-                onward.append((one, distance + 1))
+            for dark_link in np.flatnonzero(dark & (links.dst == links.src[link])).tolist():
+                dark[dark_link] = False
+                tree.append((dark_link, link, distance + 1))
+                onward.append((dark_link, distance + 1))
         edge = onward
-    return found
+    return tree
 
 
-def ends(fabric: Fabric, link: int) -> Row:
-    """What names a link: its number and class, and the vertices at its ends."""
+def describe_ends(fabric: Fabric, link: int) -> Row:
+    """Return the identity of a link: its number and class, and the vertices at its ends."""
     links = fabric.links
     src, dst = int(links.src[link]), int(links.dst[link])
     return {
@@ -168,5 +168,5 @@ def ends(fabric: Fabric, link: int) -> Row:
     }
 
 
-def _number(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None

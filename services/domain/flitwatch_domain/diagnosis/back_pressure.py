@@ -39,7 +39,7 @@ OF_SLOW_ENDPOINT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class PortWindow:
-    """What ports counted in one window, by directed link: arrays of length L, NaN where not counted.
+    """Port counts of one window, by directed link: arrays of length L, NaN where not counted.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Findings:
 
 
 class Turns:
-    """Which links traffic can take after a link: any that leads on and not straight back; on a tree none that leads up again after it came down.
+    """Turns that traffic can take after a link: any that leads on and not straight back; on a tree none that leads up again after it came down.
 
     Parameters
     ----------
@@ -134,14 +134,14 @@ class Turns:
 
     def _turns(self, table: Ints) -> Ints:
         """Keys (first link x links + second link) of the turns of all routes, sorted."""
-        count, found = len(self._src), []
+        count, parts = len(self._src), []
         for row in table:
             first = row[(row >= 0) & (row < count)]
             first = first[self._dst[first] < self._routers]
             then = row[self._dst[first]]
             fits = (then >= 0) & (then < count)
-            found.append(first[fits] * count + then[fits])
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+            parts.append(first[fits] * count + then[fits])
+        return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
     def into(self, links: Ints) -> Ints:
         """Links that end where one of the named links begins, (n,), sorted."""
@@ -202,33 +202,33 @@ class _Walk:
         place, follows = self._turns.after(links)
         calm = self._full[follows] & (self._stalls[follows] <= MOST_CONTRAST * self._stalls[links[place]])
         calm &= self._use[follows] >= self._use[links[place]]
-        found = np.zeros(len(full), bool)
-        found[links[place[calm]]] = True
-        return found
+        mask = np.zeros(len(full), bool)
+        mask[links[place[calm]]] = True
+        return mask
 
     def findings(self) -> Findings:
         """Roots with their trees, or why there are none."""
-        held = np.flatnonzero(self._held)
-        place, follows = self._turns.after(held)
-        behind = held[place]
+        held_links = np.flatnonzero(self._held)
+        place, follows = self._turns.after(held_links)
+        behind = held_links[place]
         calm = self._full[follows] & ~self._held[follows]
         calm &= self._stalls[follows] <= MOST_CONTRAST * self._stalls[behind]
-        links, bundle = self._bundles(np.union1d(follows[calm], np.flatnonzero(self._stalled & self._ends)))
+        links, bundle = self._merge_bundles(np.union1d(follows[calm], np.flatnonzero(self._stalled & self._ends)))
         follows = bundle[follows]
-        trees = self._trees(links, behind, follows)
-        roots = [self._root(int(link), trees[int(link)], behind, follows) for link in links]
+        trees = self._grow_trees(links, behind, follows)
+        roots = [self._judge_root(int(link), trees[int(link)], behind, follows) for link in links]
         named = sorted(
-            (one for one in roots if one is not None and one.confidence >= LEAST_CONFIDENCE),
-            key=lambda one: -one.waiting,
+            (root for root in roots if root is not None and root.confidence >= LEAST_CONFIDENCE),
+            key=lambda root: -root.waiting,
         )
-        explained = {victim.link for one in named for victim in one.victims} | {one.link for one in named}
-        left = np.setdiff1d(np.flatnonzero(self._stalled), np.fromiter(explained, np.int64, len(explained)))
+        explained = {victim.link for root in named for victim in root.victims} | {root.link for root in named}
+        rest = np.setdiff1d(np.flatnonzero(self._stalled), np.fromiter(explained, np.int64, len(explained)))
         stalled = int(self._stalled.sum())
         return Findings(
-            tuple(named), self._reason(left, behind, follows, stalled, bool(named)), stalled, stalled - len(left), self._counted
+            tuple(named), self._explain_failure(rest, behind, follows, stalled, bool(named)), stalled, stalled - len(rest), self._counted
         )  # fmt: skip
 
-    def _bundles(self, links: Ints) -> tuple[Ints, Ints]:
+    def _merge_bundles(self, links: Ints) -> tuple[Ints, Ints]:
         """Of parallel cables the fullest stands for all: these links, and for every link the one that stands for it."""
         order = links[np.argsort(-np.nan_to_num(self._use[links]), kind="stable")]
         first: dict[tuple[int, int], int] = {}
@@ -239,29 +239,29 @@ class _Walk:
             )
         return np.array(sorted(first.values()), np.int64), stands
 
-    def _trees(self, roots: Ints, behind: Ints, follows: Ints) -> dict[int, tuple[Victim, ...]]:
+    def _grow_trees(self, roots: Ints, behind: Ints, follows: Ints) -> dict[int, tuple[Victim, ...]]:
         """Held links by the root that they lead to on the shortest way; of equal ways the one behind the link that stalls most."""
         of = np.full(len(self._use), -1, np.int64)
         of[roots] = roots
-        found: dict[int, list[Victim]] = {int(root): [] for root in roots}
+        trees: dict[int, list[Victim]] = {int(root): [] for root in roots}
         distance = 0
         while True:
             distance += 1
             open_ = (of[follows] >= 0) & (of[behind] < 0)
             if not open_.any():
-                return {root: tuple(victims) for root, victims in found.items()}
+                return {root: tuple(victims) for root, victims in trees.items()}
             first, then = behind[open_], follows[open_]
             # The last of several turns of one link stays: that with most waiting at the link it leads to, a full root before all.
             order = np.argsort(np.where(self._held[then], self._waiting[then], np.inf), kind="stable")
             chosen = dict(zip(first[order].tolist(), then[order].tolist(), strict=True))
             for link, next_ in chosen.items():
-                found[int(of[next_])].append(
+                trees[int(of[next_])].append(
                     Victim(link, next_, distance, float(self._use[link]), float(self._stalls[link]))
                 )
             for link, next_ in chosen.items():
                 of[link] = of[next_]
 
-    def _root(self, link: int, victims: tuple[Victim, ...], behind: Ints, follows: Ints) -> Root | None:
+    def _judge_root(self, link: int, victims: tuple[Victim, ...], behind: Ints, follows: Ints) -> Root | None:
         own = float(self._stalls[link])
         use = float(self._use[link])
         waiting = float(sum(self._waiting[victim.link] for victim in victims))
@@ -277,12 +277,12 @@ class _Walk:
         contrast = 1.0 - own / stalls
         fullness = float(np.clip((use - FULL) / (SURELY_FULL - FULL), 0.0, 1.0))
         beside = follows[np.isin(behind, direct)]
-        known = float(np.isfinite(self._use[beside]).mean())
-        confidence = contrast * (0.6 + 0.4 * fullness) * (0.5 + 0.5 * known)
+        known_part = float(np.isfinite(self._use[beside]).mean())
+        confidence = contrast * (0.6 + 0.4 * fullness) * (0.5 + 0.5 * known_part)
         cause = "full-endpoint" if self._ends[link] else "full-link"
         return Root(link, cause, float(np.clip(confidence, 0, 1)), use, own, victims, waiting)
 
-    def _reason(self, left: Ints, behind: Ints, follows: Ints, stalled: int, named: bool) -> str | None:
+    def _explain_failure(self, left: Ints, behind: Ints, follows: Ints, stalled: int, named: bool) -> str | None:
         """Why stalled links are left that no root explains."""
         if not stalled and self._counted == 0:
             return "No link is counted in this window with both its use and its stalls."

@@ -22,7 +22,7 @@ FULL, THIN = 0.7, 0.4
 
 @dataclass(frozen=True)
 class CongestionMap:
-    """What is known of each directed link: arrays of length L; NaN is unknown.
+    """Congestion and use of each directed link: arrays of length L; NaN is unknown.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ _ADVICE = {
 }
 
 
-def diagnose(congestion: CongestionMap) -> list[Diagnosis]:
+def diagnose_congestion(congestion: CongestionMap) -> list[Diagnosis]:
     """Find the roots of all congestion trees, heaviest first.
 
     Raises
@@ -86,10 +86,12 @@ def diagnose(congestion: CongestionMap) -> list[Diagnosis]:
     routers = len(fabric.routers)
     src, dst = np.asarray(links.src), np.asarray(links.dst)
     dark = np.nan_to_num(dark_fraction, nan=0.0) >= DARK
-    found: list[tuple[float, Diagnosis]] = []
+    roots: list[tuple[float, Diagnosis]] = []
 
     for link in np.flatnonzero(dark & (dst >= routers)):  # endpoint roots
-        found.append(_root(congestion, int(dst[link]), np.array([link]), "communication-pattern", np.array([link])))
+        roots.append(
+            _make_diagnosis(congestion, int(dst[link]), np.array([link]), "communication-pattern", np.array([link]))
+        )
 
     into_router = dark & (dst < routers)
     for router in np.unique(dst[into_router]):
@@ -103,11 +105,13 @@ def diagnose(congestion: CongestionMap) -> list[Diagnosis]:
             continue  # neither light nor in full use after it: the samples do not say that it is a root
         thin = bool(np.nanmedian(use[before]) <= THIN and np.all(np.nan_to_num(use[leads_on]) < FULL))
         if thin:
-            found.append(_root(congestion, int(router), before, "background-traffic", leads_on))
+            roots.append(_make_diagnosis(congestion, int(router), before, "background-traffic", leads_on))
         else:
-            found.append(_root(congestion, int(router), before, _interior_cause(congestion, before), leads_on))
-    found.sort(key=lambda one: -one[0])
-    return [diagnosis for _, diagnosis in found]
+            roots.append(
+                _make_diagnosis(congestion, int(router), before, _interior_cause(congestion, before), leads_on)
+            )
+    roots.sort(key=lambda one: -one[0])
+    return [diagnosis for _, diagnosis in roots]
 
 
 def _interior_cause(congestion: CongestionMap, before: NDArray[np.int64]) -> str:
@@ -127,7 +131,7 @@ def _interior_cause(congestion: CongestionMap, before: NDArray[np.int64]) -> str
     return "static-routes" if shares and np.median(shares) < 0.5 else "mapping-or-bandwidth"
 
 
-def _root(
+def _make_diagnosis(
     congestion: CongestionMap, vertex: int, before: NDArray[np.int64], cause: str, after: NDArray[np.int64]
 ) -> tuple[float, Diagnosis]:
     fraction, use = congestion.congested_fraction, congestion.utilisation
@@ -135,12 +139,12 @@ def _root(
     links = congestion.fabric.links
     evidence: dict[str, object] = {
         "congested_before": round(float(np.nanmax(fraction[before])), 3),
-        "links_before": [f"{name(int(links.src[one]))} -> {name(int(links.dst[one]))}" for one in before[:8]],
+        "links_before": [f"{name(int(links.src[number]))} -> {name(int(links.dst[number]))}" for number in before[:8]],
         "own_use_before": round(float(np.nan_to_num(np.nanmedian(use[before]))), 3),
     }
     if cause != "communication-pattern" and after.size:
-        evidence["congested_after"] = _largest(fraction[after])
-        evidence["own_use_after"] = _largest(use[after])
+        evidence["congested_after"] = _largest_known(fraction[after])
+        evidence["own_use_after"] = _largest_known(use[after])
     weight = float(np.nansum(fraction[before]))
     routers = len(congestion.fabric.routers)
     return weight, Diagnosis(
@@ -153,7 +157,7 @@ def _root(
     )
 
 
-def _largest(values: NDArray[np.float64]) -> float | None:
+def _largest_known(values: NDArray[np.float64]) -> float | None:
     """The largest known value; None where none is known."""
-    known = values[~np.isnan(values)]
-    return round(float(known.max()), 3) if known.size else None
+    numbers = values[~np.isnan(values)]
+    return round(float(numbers.max()), 3) if numbers.size else None

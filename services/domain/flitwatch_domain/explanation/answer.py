@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.explanation import flow as flow_rule
 from flitwatch_domain.explanation import remedies, words
-from flitwatch_domain.explanation.candidates import Candidate, Scene, by_flow, ranked
-from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
-from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.candidates import Candidate, Scene, by_flow, rank_jobs
+from flitwatch_domain.explanation.carriers import Count, LinkCount, select_carrying_links
+from flitwatch_domain.explanation.chain import build_chain
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import (
@@ -88,11 +88,11 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
 
 
 def _end_is_lost(job: Row) -> bool:
-    """Whether a job may be over, and no record says since when."""
+    """Return whether a job may have ended without a record of when."""
     return job["end_s"] is None and (job["state"] == "UNKNOWN" or job["state"] in FINAL_STATES)
 
 
-def explanation(
+def build_explanation(
     job: Row,
     watched: JobProgress,
     found: Slowdown | None,
@@ -106,11 +106,11 @@ def explanation(
 
     `root` is where the congestion on its links begins, if that was found; `incident_id` and `slowed` are what stored incidents say of the job.
     """
-    links = [] if scene is None else carrying(scene.links)
-    candidates = [] if scene is None or found is None else _candidates(scene, links)
+    links = [] if scene is None else select_carrying_links(scene.links)
+    candidates = [] if scene is None or found is None else _rank_candidates(scene, links)
     flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
     slow = found is not None and found.factor >= LEAST_SLOWDOWN
-    blamed = _blamed(job, found, scene, flow, candidates) if slow and found is not None else []
+    blamed = _name_candidates(job, found, scene, flow, candidates) if slow and found is not None else []
     if slow and found is not None:
         itself = flow is not None and flow_rule.slows_itself(flow)
         verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
@@ -121,24 +121,24 @@ def explanation(
         found = None
     blamed = blamed if verdict == "named" else []
     named = blamed[0] if blamed else None
-    onset = None if found is None else _onset(found, scene, named)
+    onset = None if found is None else _choose_onset_s(found, scene, named)
     window = None if scene is None or found is None else scene.root_window(now_s)
-    made: Finding = {
+    finding: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
         "state": job["state"], "nodes": job["nodes"], "start": _at_if_known(job["start_s"]), "end": _at_if_known(job["end_s"]), "simulated": job["simulated"],
-        "as_of": _at(now_s), "verdict": verdict, "reasons": reasons,
-        "title": words.title(verdict, found, onset, blamed), "detail": words.detail(verdict, reasons, found, scene, blamed),
-        "slowdown": None if found is None or onset is None else _slowdown(found, scene, onset),
-        "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
-        "links": [_link(one) for one in links] if slow else [], "root": root if slow else None,
-        "root_from": None if window is None else _at(window[0]), "root_to": None if window is None else _at(window[1]),
-        "groups": _groups(scene) if slow and scene is not None else [],
-        "candidates": [_candidate(one, one in blamed) for one in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.beside),
+        "as_of": _to_datetime(now_s), "verdict": verdict, "reasons": reasons,
+        "title": words.make_title(verdict, found, onset, blamed), "detail": words.make_detail(verdict, reasons, found, scene, blamed),
+        "slowdown": None if found is None or onset is None else _to_job_slowdown(found, scene, onset),
+        "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_to_stalls(scene.own)},
+        "links": [_to_carrying_link(entry) for entry in links] if slow else [], "root": root if slow else None,
+        "root_from": None if window is None else _to_datetime(window[0]), "root_to": None if window is None else _to_datetime(window[1]),
+        "groups": _list_groups(scene) if slow and scene is not None else [],
+        "candidates": [_to_candidate_job(entry, entry in blamed) for entry in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.beside),
         "named": None if named is None else named.job.job_id,
-        "flow": None if scene is None or scene.flow is None or not slow else _flow(scene.flow),
-        "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
+        "flow": None if scene is None or scene.flow is None or not slow else _to_flow_waiting(scene.flow),
+        "remedies": remedies.list_remedies(job, found, named, now_s, None if scene is None else scene.rose),
     }  # fmt: skip
-    return {**made, "incident_id": incident_id, "slowed": slowed, "chain": chain(made, slowed)}
+    return {**finding, "incident_id": incident_id, "slowed": slowed, "chain": build_chain(finding, slowed)}
 
 
 def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
@@ -164,26 +164,32 @@ def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: flo
     if len(steps.step) < LEAST_STEPS:
         return [f"only {len(steps.step)} of its steps {'has' if len(steps.step) == 1 else 'have'} come"]
     if len(steps.earlier_s) < LEAST_RUNS:
-        return [f"its steps are even, and {_runs(len(steps.earlier_s))} cannot say whether that is its usual speed"]
+        return [
+            f"its steps are even, and {_format_runs(len(steps.earlier_s))} cannot say whether that is its usual speed"
+        ]
     return []
 
 
-def _runs(count: int) -> str:
+def _format_runs(count: int) -> str:
     return "without an earlier run one" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
 
 
-def _blamed(
+def _name_candidates(
     job: Row, found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Who is named for a slow stretch, the most likely first: by flow, or by places and times where that is not known."""
+    """Return the candidates named for a slow stretch, the most likely first: by flow, or by places and times if the flow is unknown."""
     if flow is None or found.basis in UNPROVEN:
         return list(candidates[:1]) if not _in_the_way(found, scene, flow, candidates) else []
-    by_pk = {one.job.job_pk: one for one in candidates}
-    before = [pk for pk, one in by_pk.items() if one.score > 0]
-    after = [pk for pk, one in by_pk.items() if one.score <= 0 and one.part]
-    named = [by_pk[one] for one in flow_rule.named(flow, job["job_pk"], before, after)]
+    by_pk = {candidate.job.job_pk: candidate for candidate in candidates}
+    before = [pk for pk, candidate in by_pk.items() if candidate.score > 0]
+    after = [pk for pk, candidate in by_pk.items() if candidate.score <= 0 and candidate.part]
+    named = [by_pk[candidate] for candidate in flow_rule.name_jobs(flow, job["job_pk"], before, after)]
     # Beside a job that changed when this one became slow, one that ran before and sends no more is not named: its load always moves a little.
-    return [one for one in named if one.change != "none" or named[0].change == "none" or one.job.start_s > found.high_s]
+    return [
+        candidate
+        for candidate in named
+        if candidate.change != "none" or named[0].change == "none" or candidate.job.start_s > found.high_s
+    ]
 
 
 def _in_the_way(
@@ -208,7 +214,7 @@ def _in_the_way(
         )
     if reasons:
         return reasons
-    return _between(scene, candidates)
+    return _list_doubts(scene, candidates)
 
 
 def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
@@ -216,40 +222,40 @@ def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
         return (
             "the links that its traffic takes stall no more than when they are quiet, so the network did not carry it"
         )
-    likely = [one for one in candidates if one.score > 0]
+    likely = [candidate for candidate in candidates if candidate.score > 0]
     if not likely:
         return "links on its way stall, and no job that ran before it was slow sends more over them"
-    largest = f"the largest part is {words.percent(likely[0].score)}, of job {likely[0].job.job_id}"
+    largest = f"the largest part is {words.format_percent(likely[0].score)}, of job {likely[0].job.job_id}"
     return f"links on its way stall, and {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job stands out: {largest}'}"
 
 
-def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
+def _list_doubts(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
     if not candidates:
         return ["no other job ran beside it"]
     first = candidates[0]
     if first.score <= 0:
-        if any(one.timing and one.presence for one in candidates):
+        if any(candidate.timing and candidate.presence for candidate in candidates):
             return ["what started within the interval sent nothing"]
         return ["no job beside it started or began to send more within the interval"]
     rest = candidates[1].score if len(candidates) > 1 else 0.0
     if first.score < LEAST_SCORE or first.score < LEAST_LEAD * rest:
-        several = sum(1 for one in candidates if one.score >= first.score / LEAST_LEAD)
+        several = sum(1 for candidate in candidates if candidate.score >= first.score / LEAST_LEAD)
         return [f"{several} jobs changed within the interval, and what each added does not tell them apart"]
     if first.change == "sends more" and first.score < LEAST_SCORE_OF_CHANGE:
         return ["no job started within the interval, and several that ran before sent more"]
     if scene.nics:
-        before = sum((one.job.sent_before or 0.0) * one.reach for one in candidates)
+        before = sum((candidate.job.sent_before or 0.0) * candidate.reach for candidate in candidates)
         if first.added < LEAST_ADDED * before:
             return [
-                f"the most likely job added only {words.percent(first.added / before)} to what was sent before where the stalls rose"
+                f"the most likely job added only {words.format_percent(first.added / before)} to what was sent before where the stalls rose"
             ]
-    elif first.exposure < LEAST_EXPOSURE * sum(one.exposure for one in candidates):
+    elif first.exposure < LEAST_EXPOSURE * sum(candidate.exposure for candidate in candidates):
         return ["the only job that started holds too few nodes in its groups, and no network cards are counted"]
     return []
 
 
-def _candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candidate]:
-    ends = [(one.src_router, one.dst_router) for one in links]
+def _rank_candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candidate]:
+    ends = [(link.src_router, link.dst_router) for link in links]
     gained = None if scene.counted is None else scene.counted.gained
     flow = scene.flow if scene.flow is not None and scene.flow.known else None
     beside = scene.beside
@@ -257,46 +263,46 @@ def _candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candida
         # Nobody looks at more, and each takes as long as reading its counters.
         part = flow.part
         beside = sorted(beside, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
-    made = ranked(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
-    return made if flow is None else by_flow(made, flow, scene.high_s)
+    ranking = rank_jobs(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
+    return ranking if flow is None else by_flow(ranking, flow, scene.high_s)
 
 
-def _flow(flow: Flow) -> FlowWaiting:
-    known = flow.known
+def _to_flow_waiting(flow: Flow) -> FlowWaiting:
+    is_known = flow.known
     return {
-        "waiting": flow.waiting if known else None,
-        "quiet": flow.quiet if known else None,
-        "own_part": flow.own if known else None,
-        "counted": flow.counted if known else None,
-        "quiet_from": _at(flow.quiet_s) if known else None,
-        "minutes": [_at(at) for at in flow.minutes_s] if known else [],
+        "waiting": flow.waiting if is_known else None,
+        "quiet": flow.quiet if is_known else None,
+        "own_part": flow.own if is_known else None,
+        "counted": flow.counted if is_known else None,
+        "quiet_from": _to_datetime(flow.quiet_s) if is_known else None,
+        "minutes": [_to_datetime(at) for at in flow.minutes_s] if is_known else [],
         "resolution_s": flow.resolution_s,
-        "routes": flow.routes if known else None,
+        "routes": flow.routes if is_known else None,
         "to_file_system": flow.to_file_system,
         "unknown_because": flow.reason
         if flow.reason is not None
         else None
-        if known
+        if is_known
         else "most of its way is not counted",
     }
 
 
-def _onset(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
+def _choose_onset_s(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
     """The best single moment: when the stalls rose, or the step began."""
     if scene is not None and scene.refined:
         return (scene.low_s + scene.high_s) / 2
     return min(max(found.onset_s, found.low_s), found.high_s)
 
 
-def _at(seconds: float) -> datetime:
+def _to_datetime(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def _at_if_known(seconds: float | None) -> datetime | None:
-    return None if seconds is None else _at(seconds)
+    return None if seconds is None else _to_datetime(seconds)
 
 
-def _slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> JobSlowdown:
+def _to_job_slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> JobSlowdown:
     low, high = (found.low_s, found.high_s) if scene is None else (scene.low_s, scene.high_s)
     return {
         "basis": found.basis,
@@ -305,9 +311,9 @@ def _slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> Jo
         "lost_s": found.lost_s,
         "lost_low_s": found.lost_interval_s[0],
         "lost_high_s": found.lost_interval_s[1],
-        "since": _at(onset_s),
-        "since_low": _at(low),
-        "since_high": _at(high),
+        "since": _to_datetime(onset_s),
+        "since_low": _to_datetime(low),
+        "since_high": _to_datetime(high),
         "until": _at_if_known(found.end_s),
         "from_start": found.from_start,
         "since_by": "counters"
@@ -318,11 +324,11 @@ def _slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> Jo
     }
 
 
-def _count(count: Count) -> Stalls:
+def _to_stalls(count: Count) -> Stalls:
     return {"stall_ratio_before": count.before, "stall_ratio_after": count.after, "rose": count.rose}
 
 
-def _link(one: LinkCount) -> CarryingLink:
+def _to_carrying_link(one: LinkCount) -> CarryingLink:
     return {
         "link": one.link,
         "link_class": one.link_class,
@@ -332,31 +338,31 @@ def _link(one: LinkCount) -> CarryingLink:
         "to_name": one.dst_name,
         "from_group": one.src_group,
         "to_group": one.dst_group,
-        **_count(one.count),
+        **_to_stalls(one.count),
     }
 
 
-def _groups(scene: OnsetContext) -> list[CarryingGroup]:
+def _list_groups(scene: OnsetContext) -> list[CarryingGroup]:
     """Groups in which the job has nodes, by what was counted on their routers."""
     if scene.counted is None:
         return []
-    held = scene.group[scene.router]
+    node_groups = scene.group[scene.router]
     return [
         {
             "group": int(group),
-            "nodes": int((held == group).sum()),
-            **_count(scene.counted.of(np.flatnonzero(scene.group == group))),
+            "nodes": int((node_groups == group).sum()),
+            **_to_stalls(scene.counted.of(np.flatnonzero(scene.group == group))),
         }
-        for group in np.unique(held[held >= 0])
+        for group in np.unique(node_groups[node_groups >= 0])
     ]
 
 
-def _candidate(one: Candidate, named: bool) -> CandidateJob:
+def _to_candidate_job(one: Candidate, named: bool) -> CandidateJob:
     job = one.job
     blamed = job.blamed
     return {
         "job_pk": job.job_pk, "job_id": job.job_id, "user": job.user, "name": job.name, "nodes": job.nodes, "simulated": job.simulated,
-        "start": _at(job.start_s), "end": _at_if_known(job.end_s), "named": named,
+        "start": _to_datetime(job.start_s), "end": _at_if_known(job.end_s), "named": named,
         "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure, "footprint": one.footprint,
         "change": one.change, "changed": _at_if_known(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
         "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},

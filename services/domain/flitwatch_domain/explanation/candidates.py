@@ -1,4 +1,4 @@
-"""Who may have caused a slow stretch: jobs by when they changed, what they added, and how much of it meets the slow job."""
+"""Jobs that may have caused a slow stretch, by when they changed, what they added, and how much of it meets the slow job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BLAME_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Blamed:
-    """What the newest stored estimate of the application says of a user: q, and its verdict where it has one."""
+    """Result of the application's newest stored estimate for a user: q, and the verdict if it has one."""
 
     estimate_id: int
     q: float | None
@@ -43,7 +43,7 @@ class Blamed:
 
     @property
     def found(self) -> bool:
-        """Whether it names the user; estimates from before there were verdicts name nobody."""
+        """Return whether the estimate names the user; estimates without a verdict name no user."""
         return self.verdict == NAMED
 
 
@@ -124,7 +124,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Scene:
-    """What the candidates are held against.
+    """Measurements with which the candidates are compared.
 
     Attributes
     ----------
@@ -146,14 +146,16 @@ class Scene:
     gained: Floats | None = None
 
 
-def exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
+def measure_exposure(own: NDArray[np.int64], other: NDArray[np.int64], group: NDArray[np.int64]) -> float:
     """The other job's nodes near the own one; arrays are a router a node."""
     size = int(group.max(initial=0)) + 1
-    theirs, mine = (np.bincount(group[held][group[held] >= 0], minlength=size).astype(float) for held in (other, own))
+    theirs, mine = (
+        np.bincount(group[routers][group[routers] >= 0], minlength=size).astype(float) for routers in (other, own)
+    )
     return float(nodes_near(theirs[None, :], mine)[0])
 
 
-def footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
+def measure_footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
     """Mean stall cycles gained at a job's nodes (routers (n,)) over the mean of all counted routers; None where nothing was counted or gained."""
     if gained is None or not len(other):
         return None
@@ -163,53 +165,67 @@ def footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
     return float(there.mean() / whole.mean())
 
 
-def ranked(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
+def rank_jobs(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
     """All jobs beside the slow one, the most likely first."""
-    near = [_draft(job, scene) for job in jobs]
-    counted = all(one.job.sent_after is not None for one in near if one.change == "started") and any(
-        one.job.sent_after is not None for one in near
+    near = [_draft_candidate(job, scene) for job in jobs]
+    counted = all(candidate.job.sent_after is not None for candidate in near if candidate.change == "started") and any(
+        candidate.job.sent_after is not None for candidate in near
     )
     if not counted:
         # Without NICs a job's size and place stand for what it sends.
-        near = [_with(one, added=one.reach * len(one.job.router) if one.change == "started" else 0.0) for one in near]
+        near = [
+            _replace_fields(
+                candidate, added=candidate.reach * len(candidate.job.router) if candidate.change == "started" else 0.0
+            )
+            for candidate in near
+        ]
     # What is gone again, or came at another time, takes no part in the division.
-    near = [_with(one, added=one.added if one.timing and one.presence else 0.0) for one in near]
-    total = sum(one.added for one in near)
-    near = [_with(one, load=one.added / total if total > 0 else 0.0) for one in near]
-    weight = [one.timing * one.load * one.presence * one.blame for one in near]
+    near = [
+        _replace_fields(candidate, added=candidate.added if candidate.timing and candidate.presence else 0.0)
+        for candidate in near
+    ]
+    total = sum(candidate.added for candidate in near)
+    near = [_replace_fields(candidate, load=candidate.added / total if total > 0 else 0.0) for candidate in near]
+    weight = [candidate.timing * candidate.load * candidate.presence * candidate.blame for candidate in near]
     whole = sum(weight)
-    scored = [_with(one, score=value / whole if whole > 0 else 0.0) for one, value in zip(near, weight, strict=True)]
-    return sorted(scored, key=lambda one: (-one.score, -one.exposure, one.job.job_pk))
+    scored = [
+        _replace_fields(candidate, score=value / whole if whole > 0 else 0.0)
+        for candidate, value in zip(near, weight, strict=True)
+    ]
+    return sorted(scored, key=lambda candidate: (-candidate.score, -candidate.exposure, candidate.job.job_pk))
 
 
 def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Candidate]:
     """The same jobs by their parts of what the slow job waits for; who started after it began to be slow has no score."""
-    made = []
-    for one in ranking:
-        part = flow.part.get(one.job.job_pk, 0.0)
-        late = one.job.start_s > high_s + SLACK_S
+    candidates = []
+    for candidate in ranking:
+        part = flow.part.get(candidate.job.job_pk, 0.0)
+        late = candidate.job.start_s > high_s + SLACK_S
         why_not = AFTER if late else "its traffic does not pass where the slow job waits" if part <= 0 else None
-        made.append(_with(one, part=part, score=0.0 if late else part, why_not=why_not))
-    return sorted(made, key=lambda one: (-one.score, -(one.part or 0.0), -one.exposure, one.job.job_pk))
+        candidates.append(_replace_fields(candidate, part=part, score=0.0 if late else part, why_not=why_not))
+    return sorted(
+        candidates,
+        key=lambda candidate: (-candidate.score, -(candidate.part or 0.0), -candidate.exposure, candidate.job.job_pk),
+    )
 
 
-def _with(one: Candidate, **changes: object) -> Candidate:
+def _replace_fields(one: Candidate, **changes: object) -> Candidate:
     from dataclasses import replace
 
     return replace(one, **changes)  # type: ignore[arg-type]
 
 
-def _draft(job: NeighbourJob, scene: Scene) -> Candidate:
-    shares = exposure(scene.router, job.router, scene.group)
+def _draft_candidate(job: NeighbourJob, scene: Scene) -> Candidate:
+    shares = measure_exposure(scene.router, job.router, scene.group)
     own_routers, own_groups = np.unique(scene.router), np.unique(scene.group[scene.router])
     routers = np.unique(job.router)
     groups = np.unique(scene.group[routers]) if len(routers) else routers
-    held = set(routers.tolist())
-    change, changed_s, timing, why_not = _timing(job, scene)
+    router_set = set(routers.tolist())
+    change, changed_s, timing, why_not = _judge_timing(job, scene)
     ends = math.inf if job.end_s is None else job.end_s
     span = max(scene.end_s - scene.high_s, 1.0)
     presence = min(1.0, max(0.0, (min(ends, scene.end_s) - scene.high_s) / span))
-    mark = footprint(job.router, scene.gained)
+    mark = measure_footprint(job.router, scene.gained)
     reach = max(LEAST_REACH, mark if mark is not None else shares / max(len(job.router), 1))
     gained = None if job.sent_after is None or job.sent_before is None else max(0.0, job.sent_after - job.sent_before)
     if why_not is None and presence == 0.0:
@@ -218,7 +234,7 @@ def _draft(job: NeighbourJob, scene: Scene) -> Candidate:
         job,
         int(np.isin(routers, own_routers).sum()),
         int(np.isin(groups[groups >= 0], own_groups).sum()),
-        sum(1 for src, dst in scene.links if src in held or dst in held),
+        sum(1 for src, dst in scene.links if src in router_set or dst in router_set),
         shares,
         change,
         changed_s,
@@ -234,7 +250,7 @@ def _draft(job: NeighbourJob, scene: Scene) -> Candidate:
     )
 
 
-def _timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None, float, str | None]:
+def _judge_timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None, float, str | None]:
     late = scene.low_s - job.start_s
     if job.start_s > scene.high_s + SLACK_S:
         return "none", None, 0.0, AFTER
@@ -252,5 +268,5 @@ def _timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None, floa
 
 
 def sends_more(before: float, after: float) -> bool:
-    """Whether bytes a second rose enough to be a change."""
+    """Return whether the bytes per second rose enough to be a change."""
     return after >= LEAST_CHANGE * max(before, 1.0)

@@ -1,4 +1,4 @@
-"""What carries a slow stretch: links and groups of the slow job's own part of the fabric, before its onset and after."""
+"""Links and groups that carry a slow stretch, in the slow job's own part of the fabric, before and after its onset."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Count:
     @property
     def before(self) -> float | None:
         """Stall cycles per flit before."""
-        return _ratio(self.stalls_before, self.flits_before)
+        return _stall_ratio(self.stalls_before, self.flits_before)
 
     @property
     def after(self) -> float | None:
         """Stall cycles per flit after."""
-        return _ratio(self.stalls_after, self.flits_after)
+        return _stall_ratio(self.stalls_after, self.flits_after)
 
     @property
     def rose(self) -> bool | None:
-        """Whether stalls rose; None where that is unknown. Where nothing flowed before, any stall above the least is a rise."""
+        """Return whether stalls rose; None where that is unknown. Where nothing flowed before, any stall above the least is a rise."""
         after, before = self.after, self.before
         if after is None or (before is None and self.flits_before is None):
             return None
@@ -60,14 +60,14 @@ class RouterCounts:
     def of(self, routers: NDArray[np.int64]) -> Count:
         """Counts of some routers together."""
         figures = (self.flits_before, self.stalls_before, self.flits_after, self.stalls_after)
-        return Count(*(_sum(figure[routers]) for figure in figures))
+        return Count(*(_sum_known(figure[routers]) for figure in figures))
 
 
-def _sum(values: NDArray[np.float64]) -> float | None:
+def _sum_known(values: NDArray[np.float64]) -> float | None:
     return None if np.isnan(values).all() else float(np.nansum(values))
 
 
-def _ratio(stalls: float | None, flits: float | None) -> float | None:
+def _stall_ratio(stalls: float | None, flits: float | None) -> float | None:
     return None if stalls is None or not flits else stalls / flits
 
 
@@ -89,11 +89,11 @@ class LinkCount:
     count: Count
 
 
-def carrying(links: Sequence[LinkCount]) -> list[LinkCount]:
+def select_carrying_links(links: Sequence[LinkCount]) -> list[LinkCount]:
     """Links whose stalls rose, those that gained most stall cycles first."""
-    rose = [one for one in links if one.count.rose]
-    return sorted(rose, key=lambda one: (-_gained(one.count), one.link))[:MOST_LINKS]
+    rose = [link for link in links if link.count.rose]
+    return sorted(rose, key=lambda link: (-_gained_stalls(link.count), link.link))[:MOST_LINKS]
 
 
-def _gained(count: Count) -> float:
+def _gained_stalls(count: Count) -> float:
     return (count.stalls_after or 0.0) - (count.stalls_before or 0.0)

@@ -11,7 +11,7 @@ from html import escape
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation.chain import LEAST_SHARE
-from flitwatch_domain.explanation.pictures import Line, picture
+from flitwatch_domain.explanation.pictures import Line, draw_picture
 from flitwatch_domain.explanation.result import Explanation
 
 _PARTS = {"steps": "How slow", "links": "What carries it", "jobs": "Who feeds it", "since": "Since when"}
@@ -48,16 +48,16 @@ _HELD = re.compile(r'<code id="hash">([0-9a-f]{64})</code>')
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a case is made from: an explanation, the lines of its step times (none without steps), and those of its counters."""
+    """Content of an evidence page: an explanation, the lines of its step times (none without steps), and those of its counters."""
 
     made: Explanation
     steps: Sequence[Line]
     counters: Sequence[tuple[str, Line]]
 
 
-def html(evidence: Evidence, address: str | None, at: datetime) -> str:
+def render_page(evidence: Evidence, address: str | None, at: datetime) -> str:
     """The page; `address` is where it was asked from, `at` when. It loads nothing, runs no script, and ends with its own hash."""
-    body = _main(evidence, address, at)
+    body = _render_body(evidence, address, at)
     title = escape(f"Job {evidence.made['job_id']}: {evidence.made['title']}")
     page = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -81,132 +81,134 @@ def stored_hash(page: str) -> str:
     BadInput
         It holds none, or several.
     """
-    held = _HELD.findall(page)
-    if len(held) != 1:
+    hashes = _HELD.findall(page)
+    if len(hashes) != 1:
         raise BadInput(
             "it is no evidence page: it holds no hash of its own", advice="Write one: flitwatch job ID --evidence FILE."
         )
-    return str(held[0])
+    return str(hashes[0])
 
 
-def _main(evidence: Evidence, address: str | None, at: datetime) -> str:
-    made = evidence.made
-    marks = _marks(made)
+def _render_body(evidence: Evidence, address: str | None, at: datetime) -> str:
+    explanation = evidence.made
+    marks = _list_marks(explanation)
     who = " · ".join(
-        escape(str(one))
-        for one in (
-            made["name"],
-            made["user"] and f"user {made['user']}",
-            made["nodes"] and f"{made['nodes']} nodes",
-            made["cluster"],
+        escape(str(text))
+        for text in (
+            explanation["name"],
+            explanation["user"] and f"user {explanation['user']}",
+            explanation["nodes"] and f"{explanation['nodes']} nodes",
+            explanation["cluster"],
         )
-        if one
+        if text
     )
-    pictures = [picture(evidence.steps, "Step time, s", marks)] if evidence.steps else []
-    pictures += [picture([line], label, marks, height=120) for label, line in evidence.counters]
-    simulated = ' <span class="tag">simulated data</span>' if made["simulated"] else ""
+    pictures = [draw_picture(evidence.steps, "Step time, s", marks)] if evidence.steps else []
+    pictures += [draw_picture([line], label, marks, height=120) for label, line in evidence.counters]
+    simulated = ' <span class="tag">simulated data</span>' if explanation["simulated"] else ""
     parts = [
-        f"<h1>Job {escape(made['job_id'])}: {escape(made['title'])}{simulated}</h1>",
-        f'<p class="muted">{who}</p><p>{escape(made["detail"])}</p>',
-        _section("The causal chain", _chain(made)) if made["chain"] else "",
-        _section("Pictures", "".join(f"<figure>{one}</figure>" for one in pictures)) if pictures else "",
-        _section("Figures", _figures(made)),
-        _section("Method", "".join(f"<p>{escape(one)}</p>" for one in _METHOD)),
-        _section("What this does not prove", "<ul>" + "".join(f"<li>{escape(one)}</li>" for one in _LIMITS) + "</ul>"),
-        _section(
+        f"<h1>Job {escape(explanation['job_id'])}: {escape(explanation['title'])}{simulated}</h1>",
+        f'<p class="muted">{who}</p><p>{escape(explanation["detail"])}</p>',
+        _render_section("The causal chain", _render_chain(explanation)) if explanation["chain"] else "",
+        _render_section("Pictures", "".join(f"<figure>{text}</figure>" for text in pictures)) if pictures else "",
+        _render_section("Figures", _render_figures(explanation)),
+        _render_section("Method", "".join(f"<p>{escape(text)}</p>" for text in _METHOD)),
+        _render_section(
+            "What this does not prove", "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in _LIMITS) + "</ul>"
+        ),
+        _render_section(
             "Where it comes from",
             (f'<p>Address: <a href="{escape(address)}">{escape(address)}</a></p>' if address else "")
-            + f"<p>Machine {escape(made['cluster'])}; {_window(made)}.</p>"
-            + f"<p>As of {_moment(made['as_of'])}; made {_moment(at)}. All times are UTC.</p>",
+            + f"<p>Machine {escape(explanation['cluster'])}; {_describe_window(explanation)}.</p>"
+            + f"<p>As of {_format_moment(explanation['as_of'])}; made {_format_moment(at)}. All times are UTC.</p>",
         ),
     ]
-    return "<main>\n" + "\n".join(one for one in parts if one) + "\n</main>"
+    return "<main>\n" + "\n".join(text for text in parts if text) + "\n</main>"
 
 
-def _window(made: Explanation) -> str:
+def _describe_window(made: Explanation) -> str:
     if made["start"] is None:
         return "the job has not begun"
-    return f"window {_moment(made['start'])} to {_moment(made['end'] or made['as_of'])}"
+    return f"window {_format_moment(made['start'])} to {_format_moment(made['end'] or made['as_of'])}"
 
 
-def _section(title: str, content: str) -> str:
+def _render_section(title: str, content: str) -> str:
     return f"<section><h2>{title}</h2>{content}</section>"
 
 
-def _chain(made: Explanation) -> str:
-    told = ""
+def _render_chain(made: Explanation) -> str:
+    items = ""
     before = None
-    for one in made["chain"]:
-        told += f"<dt>{_PARTS[one['part']]}</dt>" if one["part"] != before else ""
-        told += f"<dd>{escape(one['text'])}</dd>"
-        before = one["part"]
-    return f"<dl>{told}</dl>"
+    for sentence in made["chain"]:
+        items += f"<dt>{_PARTS[sentence['part']]}</dt>" if sentence["part"] != before else ""
+        items += f"<dd>{escape(sentence['text'])}</dd>"
+        before = sentence["part"]
+    return f"<dl>{items}</dl>"
 
 
-def _marks(made: Explanation) -> list[tuple[float, str]]:
+def _list_marks(made: Explanation) -> list[tuple[float, str]]:
     """Moments that the pictures name: the onset, and the start of who is named."""
     slow = made["slowdown"]
     if slow is None or slow["from_start"]:
         return []
-    named = next((one for one in made["candidates"] if one["named"]), None)
+    named = next((candidate for candidate in made["candidates"] if candidate["named"]), None)
     if named is not None:
         did = "sends more" if named["change"] == "sends more" else "started"
         return [((named["changed"] or named["start"]).timestamp(), f"job {named['job_id']} {did}")]
     return [(slow["since"].timestamp(), "slower from here on")]
 
 
-def _figures(made: Explanation) -> str:
+def _render_figures(made: Explanation) -> str:
     slow, tables = made["slowdown"], ""
     if slow is not None:
         rows = [
             ("Time over usual time", f"{slow['factor']:.2f}"),
             ("Lost", f"{slow['lost_s']:.0f} s"),
             ("Earlier runs", str(slow["earlier_runs"])),
-            ("Began between", f"{_moment(slow['since_low'])} and {_moment(slow['since_high'])} (95 %)"),
+            ("Began between", f"{_format_moment(slow['since_low'])} and {_format_moment(slow['since_high'])} (95 %)"),
         ]
-        tables += _table(("Figure", "Value"), rows)
+        tables += _render_table(("Figure", "Value"), rows)
     if made["links"]:
         links = [
             (
-                f"{one['from_name']} to {one['to_name']}",
-                one["link_class"],
-                _ratio(one["stall_ratio_before"]),
-                _ratio(one["stall_ratio_after"]),
+                f"{link['from_name']} to {link['to_name']}",
+                link["link_class"],
+                _format_ratio(link["stall_ratio_before"]),
+                _format_ratio(link["stall_ratio_after"]),
             )
-            for one in made["links"]
+            for link in made["links"]
         ]
-        tables += _table(("Link", "Class", "Stall ratio before", "after"), links)
-    return tables + _jobs(made) or "<p>There are no figures: the job was not found to be slow.</p>"
+        tables += _render_table(("Link", "Class", "Stall ratio before", "after"), links)
+    return tables + _render_jobs(made) or "<p>There are no figures: the job was not found to be slow.</p>"
 
 
-def _jobs(made: Explanation) -> str:
+def _render_jobs(made: Explanation) -> str:
     """The likely jobs; a person stands only beside the job that is named, since whoever reads this takes a name for a finding."""
-    likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE]
+    likely = [candidate for candidate in made["candidates"] if candidate["score"] >= LEAST_SHARE]
     if not likely:
         return ""
     rows = [
         (
-            one["job_id"],
-            str(one["nodes"] or "unknown"),
-            _moment(one["start"]),
-            f"{one['score']:.2f}",
-            f"yes, user {one['user'] or 'unknown'}" if one["named"] else "no",
+            candidate["job_id"],
+            str(candidate["nodes"] or "unknown"),
+            _format_moment(candidate["start"]),
+            f"{candidate['score']:.2f}",
+            f"yes, user {candidate['user'] or 'unknown'}" if candidate["named"] else "no",
         )
-        for one in likely
+        for candidate in likely
     ]
     nobody = "" if made["named"] is not None else "<p>None of these jobs is named: their shares do not suffice.</p>"
-    return nobody + _table(("Job", "Nodes", "Started", "Share", "Named"), rows)
+    return nobody + _render_table(("Job", "Nodes", "Started", "Share", "Named"), rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    columns = "".join(f'<th scope="col">{escape(one)}</th>' for one in head)
+def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    columns = "".join(f'<th scope="col">{escape(label)}</th>' for label in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _moment(at: datetime) -> str:
+def _format_moment(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _ratio(value: float | None) -> str:
+def _format_ratio(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.2g}"

@@ -16,7 +16,7 @@ from flitwatch_domain.explanation.result import (
     Remedy,
     SlowedTotal,
 )
-from flitwatch_domain.explanation.words import counted, jobs, percent
+from flitwatch_domain.explanation.words import format_count, format_jobs, format_percent
 
 #: Links and jobs that are spelled out; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
@@ -24,7 +24,7 @@ MOST_LINKS, MOST_JOBS = 3, 3
 LEAST_SHARE = 0.01
 
 
-def chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentence]:
+def build_chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentence]:
     """Sentences of a finding; they name jobs by number and nobody by name. Empty where the job is not slow and slowed nobody.
 
     `part` is slowed, steps, links, jobs, since, certainty or help (one sentence a remedy).
@@ -33,32 +33,32 @@ def chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentenc
     cost: list[tuple[Part, str]] = [] if slowed is None else [("slowed", slowed_text(slowed))]
     if slow is None:
         return [{"part": part, "text": text} for part, text in cost]
-    told: list[tuple[Part, str]] = [
+    sentences: list[tuple[Part, str]] = [
         *cost,
-        ("steps", _steps(slow, over=made["end"] is not None)),
-        ("links", _links(made)),
-        ("jobs", _jobs(made)),
-        ("since", _since(slow)),
-        ("certainty", _certainty(made)),
-        *(("help", help_text(one)) for one in made["remedies"]),
+        ("steps", _describe_steps(slow, over=made["end"] is not None)),
+        ("links", _describe_links(made)),
+        ("jobs", _describe_jobs(made)),
+        ("since", _describe_onset(slow)),
+        ("certainty", _describe_certainty(made)),
+        *(("help", help_text(remedy)) for remedy in made["remedies"]),
     ]
-    return [{"part": part, "text": text} for part, text in told]
+    return [{"part": part, "text": text} for part, text in sentences]
 
 
 def minutes_and_seconds(seconds: float) -> str:
     """A length of time as 4:32 min, or 1:04:32 h."""
     whole = round(seconds)
     hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{left:02} h" if hours else f"{minutes}:{left:02} min"
+    minutes, remainder = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{remainder:02} h" if hours else f"{minutes}:{remainder:02} min"
 
 
 def slowed_text(slowed: SlowedTotal) -> str:
-    """What a job cost others, as incidents say."""
+    """Describe what a job cost others, according to incidents."""
     lost, low, high = (minutes_and_seconds(slowed[name]) for name in ("lost_s", "lost_low_s", "lost_high_s"))
     numbers = ", ".join(str(number) for number in slowed["incidents"][:MOST_JOBS])
     where = f"incident{'' if len(slowed['incidents']) == 1 else 's'} {numbers}"
-    return f"Slowed {counted(slowed['jobs'], 'job')} by {lost} in total (95 %: {low} to {high}; {where})."
+    return f"Slowed {format_count(slowed['jobs'], 'job')} by {lost} in total (95 %: {low} to {high}; {where})."
 
 
 def help_text(remedy: Remedy) -> str:
@@ -73,7 +73,7 @@ def help_text(remedy: Remedy) -> str:
     return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
 
 
-def _steps(slow: JobSlowdown, over: bool) -> str:
+def _describe_steps(slow: JobSlowdown, over: bool) -> str:
     percent = f"{round((slow['factor'] - 1) * 100)} %"
     lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None and not over else ''}"
     if slow["basis"] == "counters":
@@ -89,33 +89,33 @@ def _steps(slow: JobSlowdown, over: bool) -> str:
     return f"{which} {percent} longer than in {runs}; {lost}."
 
 
-def _links(made: Finding) -> str:
+def _describe_links(made: Finding) -> str:
     root = made.get("root")
-    return _stalled(made) if root is None else f"{_stalled(made)} {root_text(root)}"
+    return _describe_stalls(made) if root is None else f"{_describe_stalls(made)} {root_text(root)}"
 
 
 def root_text(root: Mapping[str, Any]) -> str:
-    """Where congestion begins, as one sentence."""
+    """Describe where congestion begins, in one sentence."""
     waiting = root["victims_total"]
-    behind = f"{counted(waiting, 'link')} wait{'s' if waiting == 1 else ''} behind it"
+    behind = f"{format_count(waiting, 'link')} wait{'s' if waiting == 1 else ''} behind it"
     why = root["cause"].replace("-", " ")
     if root["confidence"] is None:
         return f"By its packet samples the congestion begins at {root['src_name']} to {root['dst_name']} ({why}); {behind}."
-    used = f", {percent(root['utilisation'])} in use" if root["utilisation"] is not None else ""
+    used = f", {format_percent(root['utilisation'])} in use" if root["utilisation"] is not None else ""
     return (
         f"By counters of ports the congestion begins at {root['src_name']} to {root['dst_name']} ({why}{used},"
-        f" confidence {percent(root['confidence'])}); {behind}."
+        f" confidence {format_percent(root['confidence'])}); {behind}."
     )
 
 
-def _stalled(made: Finding) -> str:
+def _describe_stalls(made: Finding) -> str:
     own = made["routers"]
     if own is None:
         return "Which links carry it is unknown: its place on a fabric with counters over time is not known."
     if made["links"]:
         named = "; ".join(
-            f"{one['from_name']} to {one['to_name']} ({one['link_class']}, stall ratio {_ratio(one['stall_ratio_before'])} to {_ratio(one['stall_ratio_after'])})"
-            for one in made["links"][:MOST_LINKS]
+            f"{link['from_name']} to {link['to_name']} ({link['link_class']}, stall ratio {_format_ratio(link['stall_ratio_before'])} to {_format_ratio(link['stall_ratio_after'])})"
+            for link in made["links"][:MOST_LINKS]
         )
         more = len(made["links"]) - MOST_LINKS
         return f"Stalls rose most on {named}{f'; and {more} more' if more > 0 else ''}."
@@ -124,93 +124,98 @@ def _stalled(made: Finding) -> str:
     return "No link at its routers or between its groups stalls more than before."
 
 
-def _jobs(made: Finding) -> str:
-    by_flow = [one for one in made["candidates"] if (one["part"] or 0.0) >= LEAST_SHARE]
+def _describe_jobs(made: Finding) -> str:
+    by_flow = [candidate for candidate in made["candidates"] if (candidate["part"] or 0.0) >= LEAST_SHARE]
     if by_flow:
-        return " ".join(_part(one) for one in sorted(by_flow, key=lambda one: -(one["part"] or 0.0))[:MOST_JOBS])
-    likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE][:MOST_JOBS]
+        return " ".join(
+            _describe_part(candidate)
+            for candidate in sorted(by_flow, key=lambda candidate: -(candidate["part"] or 0.0))[:MOST_JOBS]
+        )
+    likely = [candidate for candidate in made["candidates"] if candidate["score"] >= LEAST_SHARE][:MOST_JOBS]
     if not likely:
         count = made["candidates_total"]
         if not count:
             return "No other job is known to have run beside it."
         return f"{'The job' if count == 1 else f'None of the {count} jobs'} beside it added {'no ' if count == 1 else ''}traffic at that time."
-    return " ".join(_job(one) for one in likely)
+    return " ".join(_describe_job(candidate) for candidate in likely)
 
 
-def _part(one: CandidateJob) -> str:
+def _describe_part(one: CandidateJob) -> str:
     """A job with its part of the waiting."""
     facts = [] if one["nodes"] is None else [f"{one['nodes']} nodes"]
-    facts.append(f"since {_clock(one['start'])}{', after the slow stretch had begun' if not one['score'] else ''}")
+    facts.append(
+        f"since {_format_clock(one['start'])}{', after the slow stretch had begun' if not one['score'] else ''}"
+    )
     if one["change"] == "sends more" and one["changed"] is not None:
-        facts.append(f"sends more since {_clock(one['changed'])}")
+        facts.append(f"sends more since {_format_clock(one['changed'])}")
     if one["end"] is not None:
-        facts.append(f"ended at {_clock(one['end'])}")
-    return f"Job {one['job_id']} ({', '.join(facts)}): {percent(one['part'] or 0.0)} of the added waiting comes with its traffic."
+        facts.append(f"ended at {_format_clock(one['end'])}")
+    return f"Job {one['job_id']} ({', '.join(facts)}): {format_percent(one['part'] or 0.0)} of the added waiting comes with its traffic."
 
 
-def _job(one: CandidateJob) -> str:
+def _describe_job(one: CandidateJob) -> str:
     nodes = "" if one["nodes"] is None else f" on {one['nodes']} nodes"
     did = f"started{nodes}" if one["change"] == "started" else f"began to send more{nodes}"
     changed = one["changed"] or one["start"]
     before, after = one["sent_before_bytes_per_s"], one["sent_after_bytes_per_s"]
     # A job that started sent nothing before.
     added = None if after is None else after - (before or 0.0)
-    sends = "" if added is None or added <= 0 else f", added {_short(added / 2**30)} GiB/s"
-    over = "" if one["end"] is None else f", ended at {_clock(one['end'])}"
+    sends = "" if added is None or added <= 0 else f", added {_format_number(added / 2**30)} GiB/s"
+    over = "" if one["end"] is None else f", ended at {_format_clock(one['end'])}"
     return (
-        f"Job {one['job_id']} {did} at {_clock(changed)}{sends}{over}, and shares {counted(one['shared_routers'], 'router')} and {counted(one['shared_groups'], 'group')}:"
-        f" {percent(one['score'])} of what changed."
+        f"Job {one['job_id']} {did} at {_format_clock(changed)}{sends}{over}, and shares {format_count(one['shared_routers'], 'router')} and {format_count(one['shared_groups'], 'group')}:"
+        f" {format_percent(one['score'])} of what changed."
     )
 
 
-def _since(slow: JobSlowdown) -> str:
+def _describe_onset(slow: JobSlowdown) -> str:
     if slow["from_start"] and slow["basis"] == "counters":
         return "It records no steps, and its counters show no onset."
     if slow["from_start"]:
         return "It was slow from its first step on, so its onset is not known."
     by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"
-    until = "" if slow["until"] is None else f" until {_clock(slow['until'])}"
+    until = "" if slow["until"] is None else f" until {_format_clock(slow['until'])}"
     return (
-        f"Since {_clock(slow['since'])}{until}; by {by} it began between {_clock(slow['since_low'])} and {_clock(slow['since_high'])}"
+        f"Since {_format_clock(slow['since'])}{until}; by {by} it began between {_format_clock(slow['since_low'])} and {_format_clock(slow['since_high'])}"
         " (95 % confidence)."
     )
 
 
-def _certainty(made: Finding) -> str:
+def _describe_certainty(made: Finding) -> str:
     flow = made["flow"]
     if made["verdict"] == "slows itself" and flow is not None:
-        return f"It slows itself: {percent(flow['own_part'] or 0.0)} of the added waiting comes with its own traffic."
+        return f"It slows itself: {format_percent(flow['own_part'] or 0.0)} of the added waiting comes with its own traffic."
     if made["verdict"] == "named" and flow is not None and flow["waiting"] is not None:
-        named = [one for one in made["candidates"] if one["named"]]
-        others = [one["part"] or 0.0 for one in made["candidates"] if not one["named"]]
-        parts = " and ".join(percent(one["part"] or 0.0) for one in named)
+        named = [candidate for candidate in made["candidates"] if candidate["named"]]
+        others = [candidate["part"] or 0.0 for candidate in made["candidates"] if not candidate["named"]]
+        parts = " and ".join(format_percent(candidate["part"] or 0.0) for candidate in named)
         many = len(named) > 1
-        next_ = f"the next job's is {percent(max(others))}" if others else "no other job ran beside it"
+        next_ = f"the next job's is {format_percent(max(others))}" if others else "no other job ran beside it"
         return (
-            f"{jobs([one['job_id'] for one in named]).capitalize()} {'are' if many else 'is'} named: {'their parts are' if many else 'its part is'} {parts}, {next_}."
-            f"{_resolution(flow)} That is traffic and time, not proof of cause."
+            f"{format_jobs([candidate['job_id'] for candidate in named]).capitalize()} {'are' if many else 'is'} named: {'their parts are' if many else 'its part is'} {parts}, {next_}."
+            f"{_describe_resolution(flow)} That is traffic and time, not proof of cause."
         )
     if made["verdict"] == "named":
-        scores = [one["score"] for one in made["candidates"]]
-        rest = f"the next job's is {percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"
-        return f"Job {made['named']} is named: its share is {percent(scores[0])}, {rest}. That is traffic and time, not proof of cause."
+        scores = [candidate["score"] for candidate in made["candidates"]]
+        rest = f"the next job's is {format_percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"
+        return f"Job {made['named']} is named: its share is {format_percent(scores[0])}, {rest}. That is traffic and time, not proof of cause."
     return f"Nobody is named: {'; '.join(made['reasons'])}."
 
 
-def _resolution(flow: FlowWaiting) -> str:
-    """What counters by the hour are worth, whose the routes are, and that the way leads to the file system; minutes and assumed routes need no word."""
+def _describe_resolution(flow: FlowWaiting) -> str:
+    """Describe the limits of hourly counters, the source of the routes, and a path to the file system; minutes and assumed routes are not mentioned."""
     hours = " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
     served = " The job waits on its way to the file system." if flow["to_file_system"] else ""
     return served + hours + (" The routes are those of the forwarding tables." if flow["routes"] == "tables" else "")
 
 
-def _clock(moment: datetime) -> str:
+def _format_clock(moment: datetime) -> str:
     return moment.strftime("%H:%M:%S UTC")
 
 
-def _ratio(value: float | None) -> str:
-    return "unknown" if value is None else _short(value)
+def _format_ratio(value: float | None) -> str:
+    return "unknown" if value is None else _format_number(value)
 
 
-def _short(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

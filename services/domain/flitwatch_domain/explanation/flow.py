@@ -1,4 +1,4 @@
-"""Whom a slow job waits for, by flow, over the worst minutes of its slow stretch; and who may be named for that."""
+"""Jobs that a slow job waits for, by flow, over the worst minutes of its slow stretch, and which of them may be named."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEAST_COUNTED = 0.5
 
 @dataclass(frozen=True)
 class Flow:
-    """What a job waits for.
+    """Waiting of a job, and the parts that jobs have in it.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class Flow:
 
     @property
     def carried(self) -> bool:
-        """Whether links on the job's way stall beyond the quiet ones."""
+        """Return whether links on the job's path stall more than in the quiet minute."""
         return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
 
     def calm(self, part: float) -> bool:
-        """Whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
+        """Return whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
         worst = max((waiting for waiting, _ in self.moments), default=0.0)
         return self.quiet <= part * (self.quiet + worst)
 
@@ -80,24 +80,24 @@ class Flow:
 
     @property
     def known(self) -> bool:
-        """Whether it says who, or that nothing stalls: else places and times have to."""
+        """Return whether the flow identifies jobs or shows that nothing stalls; otherwise places and times are used."""
         return self.reason is None and self.counted >= LEAST_COUNTED
 
 
-def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
-    """Who is named for the waiting, by job_pk: who stands out in one of the minutes or in all of them; empty where nobody does.
+def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
+    """Return the jobs named for the waiting, by job_pk: those that stand out in one of the minutes or in all of them; empty if none does.
 
     First one of those that ran `before` the job (`own`) was slow. Who came `after` may be named beside them, and never first.
     """
     if not flow.carried:
         return []
-    found = set(_stand_out(flow.part, own))
+    suspects = set(_stand_out(flow.part, own))
     worst = max((waiting for waiting, _ in flow.moments), default=0.0)
     for waiting, part in flow.moments:
         if waiting >= LEAST_OF_WORST * worst:
-            found.update(job for job in _stand_out(part, own) if flow.part.get(job, 0.0) >= LEAST_PART)
+            suspects.update(job for job in _stand_out(part, own) if flow.part.get(job, 0.0) >= LEAST_PART)
     first, then = (
-        sorted(found.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
+        sorted(suspects.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
     )
     if not first:
         return []
@@ -127,5 +127,5 @@ def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
 
 
 def slows_itself(flow: Flow) -> bool:
-    """Whether the job's own traffic is most of what it waits for."""
+    """Return whether the job's own traffic causes most of its waiting."""
     return flow.carried and flow.own >= LEAST_NAMED

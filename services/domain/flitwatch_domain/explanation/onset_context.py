@@ -1,4 +1,4 @@
-"""What was measured around a slow job: the scene in which its cause is looked for."""
+"""Measurements around a slow job, from which its cause is inferred."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRID_S, WINDOW_S, LEAST_WINDOW_S = 10, 60.0, 20.0
 
 @dataclass(frozen=True)
 class OnsetContext:
-    """What there was at the onset.
+    """Measurements at the onset of a slow stretch.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class OnsetContext:
 
     @property
     def rose(self) -> bool | None:
-        """Whether stalls rose on the job's routers or where their links lead; None where neither was counted on both sides."""
-        known = [count.rose for count in (self.own, self.onward) if count.rose is not None]
-        return any(known) if known else None
+        """Return whether stalls rose on the job's routers or where their links lead; None where neither was counted on both sides."""
+        rises = [count.rose for count in (self.own, self.onward) if count.rose is not None]
+        return any(rises) if rises else None
 
     def root_window(self, now_s: float) -> tuple[float, float] | None:
         """The minute after the onset, or what there is of it, in which the root is looked for: epoch seconds [from, to); None where that is too little."""

@@ -27,16 +27,21 @@ class Line:
     ink: str = "#1a1c1f"
 
 
-def picture(lines: Sequence[Line], title: str, marks: Sequence[tuple[float, str]], height: int = 220) -> str:
+def draw_picture(lines: Sequence[Line], title: str, marks: Sequence[tuple[float, str]], height: int = 220) -> str:
     """One axis of time and one of values for all lines, and a labelled line at each mark."""
-    known = np.concatenate(
-        [one[np.isfinite(one)] for line in lines for one in (line.value, line.low, line.high) if one is not None]
+    values = np.concatenate(
+        [
+            column[np.isfinite(column)]
+            for line in lines
+            for column in (line.value, line.low, line.high)
+            if column is not None
+        ]
     )
     at = np.concatenate([line.at_s for line in lines])
-    if not len(known):
+    if not len(values):
         return ""
     first, last = float(at.min()), max(float(at.max()), float(at.min()) + 1)
-    most = max(float(known.max()) * 1.05, 1e-9)
+    most = max(float(values.max()) * 1.05, 1e-9)
 
     def x(moment: float) -> float:
         return LEFT + (moment - first) / (last - first) * (WIDTH - LEFT - RIGHT)
@@ -45,7 +50,7 @@ def picture(lines: Sequence[Line], title: str, marks: Sequence[tuple[float, str]
         return height - BOTTOM - value / most * (height - TOP - BOTTOM)
 
     drawn = [f'<text x="{LEFT}" y="13" font-weight="600">{escape(title)}</text>']
-    for tick in _ticks(most):
+    for tick in _choose_ticks(most):
         drawn.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#e4e4df"/>')
         drawn.append(f'<text x="{LEFT - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>')
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -71,14 +76,14 @@ def picture(lines: Sequence[Line], title: str, marks: Sequence[tuple[float, str]
             drawn.append(
                 f'<text x="{x(moment) + (-5 if end else 5):.1f}" y="{TOP + 10}" fill="#1f5fd6" text-anchor="{"end" if end else "start"}">{escape(label)}</text>'
             )
-    told = ", ".join(escape(line.label) for line in lines)
+    labels = ", ".join(escape(line.label) for line in lines)
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" aria-label="{escape(title)}: {told}"'
+        f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" aria-label="{escape(title)}: {labels}"'
         f' font-family="system-ui, sans-serif" font-size="11" fill="#52565d">{"".join(drawn)}</svg>'
     )
 
 
-def _ticks(most: float) -> list[float]:
+def _choose_ticks(most: float) -> list[float]:
     size = 10.0 ** np.floor(np.log10(most / 3))
-    step = next(size * one for one in (1, 2, 5, 10) if most / (size * one) <= 4)
-    return [float(step * one) for one in range(int(most / step) + 1)]
+    step = next(size * multiple for multiple in (1, 2, 5, 10) if most / (size * multiple) <= 4)
+    return [float(step * multiple) for multiple in range(int(most / step) + 1)]

@@ -1,4 +1,4 @@
-"""What would help a slow job, with the minutes that it would save where they can be computed."""
+"""Remedies for a slow job, with the minutes that each would save if they can be computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWNER = "that depends on what the owner does"
 NO_REPLAY = "only a replay of that moment can estimate them"
 
 
-def remedies(
+def list_remedies(
     job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float, rose: bool | None
 ) -> list[Remedy]:
     """Remedies, the most certain first.
@@ -29,13 +29,13 @@ def remedies(
     own = job["job_id"]
     running = job["end_s"] is None and job["state"] == "RUNNING"
     ongoing = running and found.end_s is None
-    made: list[Remedy] = []
+    options: list[Remedy] = []
     if named is not None:
         other = named.job
         ran = other.end_s is None or other.end_s > now_s
         if ongoing and ran:
-            made.append(
-                _one(
+            options.append(
+                _make_remedy(
                     "hold",
                     other.job_id,
                     f"Suspend or hold job {other.job_id} until job {own} ends.",
@@ -45,8 +45,8 @@ def remedies(
                 )
             )
         else:
-            made.append(
-                _one(
+            options.append(
+                _make_remedy(
                     "delay",
                     other.job_id,
                     f"Had job {other.job_id} started after job {own} ended, job {own} would have kept its pace.",
@@ -55,8 +55,8 @@ def remedies(
                     NO_STEPS_TO_COME,
                 )
             )
-        made.append(
-            _one(
+        options.append(
+            _make_remedy(
                 "tell",
                 other.job_id,
                 f"Tell the owner of job {other.job_id} what it does to others.",
@@ -65,8 +65,8 @@ def remedies(
                 OWNER,
             )
         )
-        made.append(
-            _one(
+        options.append(
+            _make_remedy(
                 "move",
                 own,
                 f"Place job {own} in groups without job {other.job_id}.",
@@ -76,15 +76,17 @@ def remedies(
             )
         )
     if (ongoing or named is not None) and rose is not False:
-        made.append(_one("re-route", own, f"Route job {own} with another mode.", None, not ongoing, NO_REPLAY))
-    return made
+        options.append(
+            _make_remedy("re-route", own, f"Route job {own} with another mode.", None, not ongoing, NO_REPLAY)
+        )
+    return options
 
 
 def _saveable_minutes(found: Slowdown) -> float | None:
     return None if found.left_s is None else found.left_s * (found.factor - 1) / 60
 
 
-def _one(kind: Kind, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> Remedy:
+def _make_remedy(kind: Kind, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> Remedy:
     return {
         "kind": kind,
         "job_id": job_id,

@@ -78,7 +78,7 @@ class CarryingGroup(Stalls):
 
 
 class StoredBlame(TypedDict):
-    """What the newest stored estimate of the application says of the job's user."""
+    """Result of the application's newest stored estimate for the job's user."""
 
     estimate_id: int
     q: float | None
@@ -124,7 +124,7 @@ class CandidateJob(TypedDict):
 
 
 class FlowWaiting(TypedDict):
-    """What the job waits for, by flow: stall cycles a flit that its traffic meets beyond the quiet ones.
+    """Waiting of the job, by flow: stall cycles per flit of its traffic beyond the quiet ones.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class Finding(TypedDict):
 
 
 class SlowedTotal(TypedDict):
-    """What a job cost others: how many jobs, their seconds lost with the interval (95 %), and the incidents, the newest first."""
+    """Cost of a job to others: the number of jobs, their seconds lost with the interval (95 %), and the incidents, the newest first."""
 
     jobs: int
     lost_s: float
@@ -259,7 +259,7 @@ class SlowJob(TypedDict):
 
 
 class IncidentSummary(TypedDict):
-    """Who slows whom, where and since when, and what would help.
+    """Summary of an incident: which job slows which, where and since when, and what would help.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class IncidentSummary(TypedDict):
 
 
 class ExaminedJobs(TypedDict):
-    """How many of the jobs that run could be judged; `unknown` cannot be compared with earlier runs."""
+    """Number of running jobs that could be judged; `unknown` cannot be compared with earlier runs."""
 
     running: int
     slow: int

@@ -1,4 +1,4 @@
-"""Whether a run was slow, and since when: its steps against those of earlier runs, by detection of one elevated stretch."""
+"""Detection of a slow run and its onset: one elevated stretch of its steps compared with those of earlier runs."""
 
 from __future__ import annotations
 
@@ -101,29 +101,29 @@ class Slowdown:
 
 @dataclass(frozen=True)
 class Timeline:
-    """When each step began and ended, epoch seconds (n,), and seconds of steps that are missing before each, whose length is a guess."""
+    """Begin and end of each step, epoch seconds (n,), and the estimated seconds of missing steps before each."""
 
     begin_s: Floats
     end_s: Floats
     guessed_s: Floats
 
 
-def timeline(steps: Steps, usual_s: Floats) -> Timeline:
+def build_timeline(steps: Steps, usual_s: Floats) -> Timeline:
     """Steps laid end to end; a missing step is taken to have lasted as usual, or as long as the mean step."""
     guessed = np.zeros(len(steps.step))
     mean = float(np.nanmean(steps.time_s))
-    known = first = int(steps.step[0])
+    next_step = first = int(steps.step[0])
     for place, number in enumerate(steps.step.tolist()):
-        for missing in range(known, number):
-            held = usual_s[missing] if missing < len(usual_s) else math.nan
-            guessed[place] += held if math.isfinite(held) else mean
-        known = number + 1
-    guessed[0] += sum(value if math.isfinite(value) else mean for value in _padded(usual_s, first)[:first])
+        for missing in range(next_step, number):
+            usual = usual_s[missing] if missing < len(usual_s) else math.nan
+            guessed[place] += usual if math.isfinite(usual) else mean
+        next_step = number + 1
+    guessed[0] += sum(value if math.isfinite(value) else mean for value in _pad_values(usual_s, first)[:first])
     ends = steps.start_s + np.cumsum(steps.time_s + guessed)
     return Timeline(ends - steps.time_s, ends, np.cumsum(guessed))
 
 
-def _padded(values: Floats, size: int) -> Floats:
+def _pad_values(values: Floats, size: int) -> Floats:
     return np.concatenate((values, np.full(max(0, size - len(values)), math.nan)))
 
 
@@ -145,14 +145,14 @@ def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
 
 def within_s(taken_s: Floats) -> float:
     """Seconds about the median of some times within which the next one lies (95 %), robustly; 0 where fewer than two are known."""
-    known = taken_s[np.isfinite(taken_s)]
-    if len(known) < 2:
+    times_s = taken_s[np.isfinite(taken_s)]
+    if len(times_s) < 2:
         return 0.0
-    deviation = float(np.median(np.abs(known - np.median(known)))) * TO_DEVIATION
-    return _student(EFFICIENCY * (len(known) - 1)) * deviation * math.sqrt(1 + OF_MEDIAN / len(known))
+    deviation = float(np.median(np.abs(times_s - np.median(times_s)))) * TO_DEVIATION
+    return _student_quantile(EFFICIENCY * (len(times_s) - 1)) * deviation * math.sqrt(1 + OF_MEDIAN / len(times_s))
 
 
-def _student(freedom: float) -> float:
+def _student_quantile(freedom: float) -> float:
     """Student's quantile for 95 %, by its expansion about the normal one (Abramowitz and Stegun 26.7.5)."""
     z = Z95
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
@@ -165,27 +165,27 @@ def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma
     if not compared:
         return alone
     earlier = steps.earlier_s[:, chosen]
-    known = np.isfinite(earlier)
-    share = np.where(known, due_s, 0.0).sum(axis=1) / due_s.sum()
+    mask = np.isfinite(earlier)
+    share = np.where(mask, due_s, 0.0).sum(axis=1) / due_s.sum()
     whole = np.nansum(earlier, axis=1) / np.maximum(share, 1e-9)
     return max(alone, within_s(whole[share > 0.5]))
 
 
-def elevated(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
+def find_elevated_stretch(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
     """The stretch [first, last] of steps that lies highest above zero, and its standard score; None where none is high enough to speak of.
 
     Largest sum of `log_ratio` less half of the stretch's mean (Kadane's algorithm, repeated with the mean that it found): the boundaries
     of one elevated stretch by maximum likelihood for normal noise (Levin and Kline 1985, the epidemic alternative).
     """
-    known = np.nan_to_num(log_ratio, nan=0.0)
+    ratios = np.nan_to_num(log_ratio, nan=0.0)
     shift = math.log(LEAST_SLOWDOWN) / 2
     first, last = 0, -1
     for _ in range(4):
-        first, last = _largest_sum(known - shift)
+        first, last = _largest_sum(ratios - shift)
         if last - first + 1 < 2:
             return None
-        shift = max(float(known[first : last + 1].mean()) / 2, math.log(LEAST_SLOWDOWN) / 2)
-    mean = float(known[first : last + 1].mean())
+        shift = max(float(ratios[first : last + 1].mean()) / 2, math.log(LEAST_SLOWDOWN) / 2)
+    mean = float(ratios[first : last + 1].mean())
     z = mean * math.sqrt(last - first + 1) / sigma
     least = LEAST_SLOWDOWN if last - first + 1 >= LEAST_STEPS else TWO_STEPS
     return (first, last, z) if mean >= math.log(least) and z >= LEAST_Z else None
@@ -204,10 +204,10 @@ def _largest_sum(values: Floats) -> tuple[int, int]:
 
 def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple[int, int]:
     """Earliest and latest step at which the stretch may have begun, by its likelihood given its end and its mean."""
-    known = np.nan_to_num(log_ratio, nan=0.0)
-    mean = float(known[first : last + 1].mean())
+    ratios = np.nan_to_num(log_ratio, nan=0.0)
+    mean = float(ratios[first : last + 1].mean())
     # Log-likelihood of beginning at i, up to a constant: the sum from i to the end of (x m - m^2 / 2) / sigma^2.
-    gain = (known[: last + 1] * mean - mean * mean / 2) / sigma**2
+    gain = (ratios[: last + 1] * mean - mean * mean / 2) / sigma**2
     likelihood = np.cumsum(gain[::-1])[::-1]
     fits = np.flatnonzero(likelihood >= likelihood[first] - INTERVAL_DROP)
     # Only steps that hang together with the best: an earlier stretch is another one.
@@ -220,7 +220,7 @@ def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple
 
 
 def is_over(after: NDArray[np.bool_], after_s: Floats, ended: bool) -> bool:
-    """Whether a slow stretch is over, by the steps (n,) that follow it: which of them were near usual, and their times.
+    """Return whether a slow stretch is over, according to the steps (n,) that follow it: which of them were near usual, and their times.
 
     Several in a row must have been: one that is near usual among slow ones ends nothing, and one slow step after several begins nothing
     again. Of a run that has ended, any step is enough: no later one can show that the stretch went on.
@@ -240,21 +240,21 @@ def of_steps(steps: Steps) -> Slowdown | None:
     if len(steps.step) < LEAST_STEPS:
         return None
     usual, sigma = usual_steps(steps.earlier_s)
-    own = _padded(usual, int(steps.step[-1]) + 1)[steps.step]
+    own = _pad_values(usual, int(steps.step[-1]) + 1)[steps.step]
     basis: Basis = "earlier runs"
     if np.isfinite(own).sum() < LEAST_STEPS:
         basis, own = "own steps", np.full(len(steps.step), float(np.median(steps.time_s)))
         sigma = max(LEAST_SIGMA, float(np.median(np.abs(np.log(steps.time_s / own)))) * TO_DEVIATION)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.log(steps.time_s / own)
-    found = elevated(np.where(np.isfinite(ratio), ratio, np.nan), sigma)
-    if found is None:
+    stretch = find_elevated_stretch(np.where(np.isfinite(ratio), ratio, np.nan), sigma)
+    if stretch is None:
         return None
-    first, last, _ = found
+    first, last, _ = stretch
     low, high = onset_steps(ratio, first, last, sigma)
-    line = timeline(steps, usual)
-    known = np.isfinite(own[first : last + 1])
-    taken, due = steps.time_s[first : last + 1][known].sum(), own[first : last + 1][known].sum()
+    line = build_timeline(steps, usual)
+    mask = np.isfinite(own[first : last + 1])
+    actual_s, due = steps.time_s[first : last + 1][mask].sum(), own[first : last + 1][mask].sum()
     log_factor = float(np.nan_to_num(ratio[first : last + 1]).mean())
     near = np.nan_to_num(ratio[last + 1 :]) < log_factor / 2
     over = is_over(near, steps.time_s[last + 1 :], steps.ended)
@@ -263,8 +263,8 @@ def of_steps(steps: Steps) -> Slowdown | None:
     # A step is slow where any of it was, so the change lies within it or within the step before.
     return Slowdown(
         basis,
-        float(taken / due),
-        float(taken - due),
+        float(actual_s / due),
+        float(actual_s - due),
         float(line.begin_s[max(0, low - 1)]) - guessed,
         float(line.begin_s[first]),
         float(line.end_s[high]) + guessed,
@@ -275,7 +275,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
         len(steps.earlier_s),
         float(np.nansum(to_come)) if basis == "earlier runs" else None,
         _lost_within_s(
-            steps, steps.step[first : last + 1][known], own[first : last + 1][known], sigma, basis == "earlier runs"
+            steps, steps.step[first : last + 1][mask], own[first : last + 1][mask], sigma, basis == "earlier runs"
         ),
     )
 
@@ -289,8 +289,8 @@ class Series:
     width_s: float
 
 
-def rise(series: Series, low_s: float, high_s: float) -> float | None:
-    """When a figure rose for good within [low, high]: epoch seconds, the boundary between buckets that divides it best; None where it did not.
+def find_rise_s(series: Series, low_s: float, high_s: float) -> float | None:
+    """Find when a figure rose for good within [low, high]: epoch seconds, the boundary between buckets that divides it best; None if it did not.
 
     Least squares for one shift of the mean (Hinkley 1970), on logarithms, over the interval and half its length to either side.
     """
@@ -316,6 +316,6 @@ def rise(series: Series, low_s: float, high_s: float) -> float | None:
     return float(at[best + 1]) if shifted >= COUNTER_Z and after[best] - before[best] >= math.log(1.2) else None
 
 
-def narrowed(low_s: float, high_s: float, at_s: float) -> tuple[float, float]:
+def narrow_onset(low_s: float, high_s: float, at_s: float) -> tuple[float, float]:
     """The interval of an onset, epoch seconds, where counters rose at `at_s` within it."""
     return max(low_s, at_s - REFINED_S), min(high_s, at_s + REFINED_S)

@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from flitwatch_domain.explanation.onset_context import OnsetContext
 
 
-def clock(seconds: float) -> str:
+def format_clock(seconds: float) -> str:
     """A moment as 18:42:40 UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S UTC")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share as 42 %."""
     return f"{share * 100:.0f} %"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A number with its noun: 1 group, 2 groups."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Sequence[Candidate]) -> str:
+def make_title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Sequence[Candidate]) -> str:
     """One line: how slow, since when, and who."""
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
     factor = f"{round((found.factor - 1) * 100)} % slower"
-    over = "" if found.end_s is None else f" until {clock(found.end_s)}"
+    over = "" if found.end_s is None else f" until {format_clock(found.end_s)}"
     from_start = "from its first step" if found.first_step is not None else "than usual"
-    begin = f"{factor} {from_start if found.from_start else f'since {clock(onset_s)}'}"
+    begin = f"{factor} {from_start if found.from_start else f'since {format_clock(onset_s)}'}"
     since = f"{begin}{over}"
     if verdict == "slows itself":
         return f"{since}; its own traffic fills the links that it waits for"
@@ -43,26 +43,26 @@ def title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Se
         return f"{since}; cannot tell who caused it"
     first = named[0]
     if len(named) == 1 and not found.from_start and first.change != "none":
-        held = "" if first.job.nodes is None else f" on {first.job.nodes} nodes"
-        did = f"started{held}" if first.change == "started" else "began to send more"
+        nodes_text = "" if first.job.nodes is None else f" on {first.job.nodes} nodes"
+        did = f"started{nodes_text}" if first.change == "started" else "began to send more"
         when = f"{begin}, when job {first.job.job_id} {did}"
         return f"{when},{over}" if over else when
-    return f"{since}; {jobs([one.job.job_id for one in named])} fill{'s' if len(named) == 1 else ''} the links that it waits for"
+    return f"{since}; {format_jobs([candidate.job.job_id for candidate in named])} fill{'s' if len(named) == 1 else ''} the links that it waits for"
 
 
-def jobs(ids: Sequence[str]) -> str:
+def format_jobs(ids: Sequence[str]) -> str:
     """Some jobs: job 1, jobs 1 and 2, jobs 1, 2 and 3."""
     if len(ids) == 1:
         return f"job {ids[0]}"
     return f"jobs {', '.join(ids[:-1])} and {ids[-1]}"
 
 
-def detail(
+def make_detail(
     verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: OnsetContext | None, named: Sequence[Candidate]
 ) -> str:
-    """What the title rests on, or what is lacking."""
+    """Return what the title rests on, or which data are missing."""
     if found is None:
-        return _sentence(reasons) if reasons else "Its time is within what earlier runs took."
+        return _join_sentence(reasons) if reasons else "Its time is within what earlier runs took."
     parts = []
     flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
     if flow is not None:
@@ -72,20 +72,24 @@ def detail(
     elif scene is not None and scene.own.after is not None and scene.own.before is not None:
         parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
     if verdict == "slows itself" and flow is not None:
-        parts.append(f"{percent(flow.own)} of the added waiting comes with its own traffic.")
-    for one in named:
-        if one.part is not None:
-            parts.append(f"{percent(one.part)} of the added waiting comes with the traffic of job {one.job.job_id}.")
+        parts.append(f"{format_percent(flow.own)} of the added waiting comes with its own traffic.")
+    for candidate in named:
+        if candidate.part is not None:
+            parts.append(
+                f"{format_percent(candidate.part)} of the added waiting comes with the traffic of job {candidate.job.job_id}."
+            )
         else:
-            shared = f"{one.shared_routers} of its routers and {one.shared_groups} of its groups"
-            parts.append(f"Job {one.job.job_id} shares {shared} and brought {percent(one.score)} of what changed.")
+            shared = f"{candidate.shared_routers} of its routers and {candidate.shared_groups} of its groups"
+            parts.append(
+                f"Job {candidate.job.job_id} shares {shared} and brought {format_percent(candidate.score)} of what changed."
+            )
     if named:
         parts.append("That is traffic and time, not proof.")
     elif reasons:
-        parts.append(_sentence(reasons))
+        parts.append(_join_sentence(reasons))
     return " ".join(parts)
 
 
-def _sentence(reasons: Sequence[str]) -> str:
+def _join_sentence(reasons: Sequence[str]) -> str:
     text = "; ".join(reasons)
     return f"{text[:1].upper()}{text[1:]}."

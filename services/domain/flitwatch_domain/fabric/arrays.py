@@ -17,7 +17,7 @@ Int64 = NDArray[np.int64]
 Text = NDArray[np.object_]
 
 
-def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
+def _freeze_array(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     array = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
@@ -26,7 +26,7 @@ def _frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
 def _set_columns(owner: Any, length: int, columns: dict[str, tuple[ArrayLike | None, Any, Any]]) -> None:
     """Set each field to a read-only array of `length`; a column is (values or None, dtype, fill value for None)."""
     for name, (values, dtype, fill) in columns.items():
-        array = _frozen(np.full(length, fill, dtype=dtype) if values is None else values, dtype)
+        array = _freeze_array(np.full(length, fill, dtype=dtype) if values is None else values, dtype)
         if array.shape != (length,):
             raise BadInput(f"{type(owner).__name__}.{name} has shape {array.shape}, expected ({length},)")
         object.__setattr__(owner, name, array)
@@ -76,13 +76,13 @@ class Routers:
             "guid": (guid, object, None),
         }
         _set_columns(self, length, columns | {key: (values, np.int32, -1) for key, values in places.items()})
-        points = _frozen(np.empty((length, 0)) if coords is None else coords, np.int32)
+        points = _freeze_array(np.empty((length, 0)) if coords is None else coords, np.int32)
         if points.ndim != 2 or len(points) != length:
             raise BadInput(f"Routers.coords has shape {points.shape}, expected ({length}, dimensions)")
         object.__setattr__(self, "coords", points)
         if len(set(self.name)) != length:
-            seen: set[str] = set()
-            twice = next(name for name in self.name if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            names: set[str] = set()
+            twice = next(name for name in self.name if name in names or names.add(name))  # type: ignore[func-returns-value]
             raise BadInput(f"two routers are named {twice!r}")
 
     def __len__(self) -> int:
@@ -203,7 +203,7 @@ class Links:
         columns["bandwidth_bps"] = (bandwidth_bps, np.float64, np.nan)
         columns["multiplicity"] = (multiplicity, np.int32, 1)
         _set_columns(self, length, columns)
-        object.__setattr__(self, "classes", tuple(LinkClass(known) for known in classes))
+        object.__setattr__(self, "classes", tuple(LinkClass(class_name) for class_name in classes))
         if length and int(self.link_class.max()) >= len(self.classes):
             raise BadInput(f"a link's class has code {int(self.link_class.max())}, expected below {len(self.classes)}")
         if length and int(self.multiplicity.min()) < 1:

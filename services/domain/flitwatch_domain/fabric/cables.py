@@ -24,7 +24,7 @@ class SlowCable(NamedTuple):
 
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     """Find the cables that run at half the speed of most others of their link class or less; of each cable one direction."""
-    links, found = fabric.links, []
+    links, slow_cables = fabric.links, []
     node = np.maximum(links.src, links.dst) >= len(fabric.routers)
     for kind in np.unique(np.stack((links.link_class, node)), axis=1).T.tolist():
         of = np.flatnonzero((links.link_class == kind[0]) & (node == kind[1]) & np.isfinite(links.bandwidth_bps))
@@ -35,16 +35,16 @@ def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
         slow = of[links.bandwidth_bps[of] <= SLOW * usual]
         if len(slow) <= max(2, MOST_SLOW * len(of)):
             forward = [link for link in slow.tolist() if links.src[link] > links.dst[link]]
-            found += [SlowCable(link, float(links.bandwidth_bps[link]), usual) for link in forward]
-    return found
+            slow_cables += [SlowCable(link, float(links.bandwidth_bps[link]), usual) for link in forward]
+    return slow_cables
 
 
 def describe_slow_cables(fabric: Fabric, most: int = 20) -> list[str]:
     """Describe the slow cables, one sentence each for at most `most` of them."""
     slow, links = find_slow_cables(fabric), fabric.links
-    told = [
-        f"the cable between {fabric.vertex_name(int(links.src[one.link]))} and {fabric.vertex_name(int(links.dst[one.link]))} runs at"
-        f" {one.bandwidth_bps / 1e9:g} Gb/s; most cables of its kind run at {one.usual_bps / 1e9:g} Gb/s"
-        for one in slow[:most]
+    sentences = [
+        f"the cable between {fabric.vertex_name(int(links.src[cable.link]))} and {fabric.vertex_name(int(links.dst[cable.link]))} runs at"
+        f" {cable.bandwidth_bps / 1e9:g} Gb/s; most cables of its kind run at {cable.usual_bps / 1e9:g} Gb/s"
+        for cable in slow[:most]
     ]
-    return told + ([f"{len(slow) - most} more cables are as slow"] if len(slow) > most else [])
+    return sentences + ([f"{len(slow) - most} more cables are as slow"] if len(slow) > most else [])

@@ -84,9 +84,9 @@ class Fabric:
         for what, names in (("router", self.routers.name), ("node", self.endpoints.node), ("fabric", [self.name])):
             for text in names:
                 check_name(what, str(text))
-        _within("an endpoint's router", self.endpoints.router, routers)
-        _within("a link's source", self.links.src, vertices)
-        _within("a link's destination", self.links.dst, vertices)
+        _check_range("an endpoint's router", self.endpoints.router, routers)
+        _check_range("a link's source", self.links.src, vertices)
+        _check_range("a link's destination", self.links.dst, vertices)
         if np.any((self.links.src >= routers) & (self.links.dst >= routers)):
             raise BadInput("a link joins two endpoints without a router between them")
         loops = np.flatnonzero(self.links.src == self.links.dst)
@@ -122,11 +122,11 @@ class Fabric:
 
     def of_class(self, *classes: str) -> NDArray[np.bool_]:
         """Mask (bool[L]) of the links of the named classes; a class that does not occur matches none."""
-        codes = [code for code, known in enumerate(self.links.classes) if known in classes]
+        codes = [code for code, class_name in enumerate(self.links.classes) if class_name in classes]
         return np.isin(self.links.link_class, codes)
 
     def counted_links(self) -> Int32:
-        """Which link's counters stand at a port: int32[R, P], -1 where none; P is one above the largest port.
+        """Return the link whose counters are at each port: int32[R, P], -1 where none; P is one above the largest port.
 
         A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
         XC both processor tiles of a NIC name the NIC's link.
@@ -195,7 +195,7 @@ class Fabric:
         }
 
 
-def _within(what: str, index: Int32, limit: int) -> None:
+def _check_range(what: str, index: Int32, limit: int) -> None:
     bad = np.flatnonzero((index < 0) | (index >= limit))
     if bad.size:
         raise BadInput(f"{what} is {int(index[bad[0]])} at entry {int(bad[0])}, expected 0 to {limit - 1}")

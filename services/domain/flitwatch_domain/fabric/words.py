@@ -15,7 +15,7 @@ class FabricKind(StrEnum):
 
 
 class Technology(StrEnum):
-    """Whose routers these are; decides which counters exist."""
+    """Network technology of the routers; decides which counters exist."""
 
     CRAY_XC = "cray_xc"
     SLINGSHOT = "slingshot"
@@ -33,7 +33,7 @@ class CountedAt(StrEnum):
 
 
 class NodeRole(StrEnum):
-    """What a node does."""
+    """Role of a node."""
 
     COMPUTE = "compute"
     IO = "io"

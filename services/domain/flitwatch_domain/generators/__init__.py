@@ -1,29 +1,29 @@
 """Machines by rule: published dragonflies, trees, tori and HyperX; all marked simulated."""
 
 from flitwatch_domain.generators.dragonfly import (
+    build_dragonfly,
+    build_theta,
     cori_like,
-    dragonfly,
     edison_like,
     most_blue_routers,
     slingshot_like,
-    theta,
 )
-from flitwatch_domain.generators.hyperx import dimension_order, hyperx
-from flitwatch_domain.generators.torus import torus
-from flitwatch_domain.generators.tree import planes, quartz1, rails, xgft
+from flitwatch_domain.generators.hyperx import build_hyperx, dimension_order
+from flitwatch_domain.generators.torus import build_torus
+from flitwatch_domain.generators.tree import build_planes, build_quartz1, build_rails, build_xgft
 
 __all__ = [
+    "build_dragonfly",
+    "build_hyperx",
+    "build_planes",
+    "build_quartz1",
+    "build_rails",
+    "build_theta",
+    "build_torus",
+    "build_xgft",
     "cori_like",
     "dimension_order",
-    "dragonfly",
     "edison_like",
-    "hyperx",
     "most_blue_routers",
-    "planes",
-    "quartz1",
-    "rails",
     "slingshot_like",
-    "theta",
-    "torus",
-    "xgft",
 ]

@@ -36,22 +36,24 @@ _BLUE_PAIRS = (((1, 2), (10, 3), (5, 6), (4, 13), (11, 12)), ((5, 6), (4, 13), (
 Cables = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def theta(*, io_routers_per_group: int = 0) -> Fabric:
+def build_theta(*, io_routers_per_group: int = 0) -> Fabric:
     """ALCF Theta: 9 groups of 6 x 16 Aries routers, 3,456 nodes; router pairs and blue tiles as in its cable list."""
-    return dragonfly(9, blue_routers=24, cabinets_per_row=12, name="theta", io_routers_per_group=io_routers_per_group)
+    return build_dragonfly(
+        9, blue_routers=24, cabinets_per_row=12, name="theta", io_routers_per_group=io_routers_per_group
+    )
 
 
 def edison_like(*, io_routers_per_group: int = 0) -> Fabric:
     """NERSC Edison: 15 groups numbered 0-11 and 13-15, 1,440 routers, black cables x3, blue x2."""
     ids = [*range(12), 13, 14, 15]
-    return dragonfly(
+    return build_dragonfly(
         15, group_ids=ids, cabinets_per_row=8, name="edison-like", io_routers_per_group=io_routers_per_group
     )
 
 
 def cori_like(*, io_routers_per_group: int = 0) -> Fabric:
     """A machine of Cori's size: 34 groups, 3,264 Aries routers, 13,056 nodes; its blue wiring follows Edison's rule."""
-    return dragonfly(34, cabinets_per_row=12, name="cori-like", io_routers_per_group=io_routers_per_group)
+    return build_dragonfly(34, cabinets_per_row=12, name="cori-like", io_routers_per_group=io_routers_per_group)
 
 
 def slingshot_like(groups: int = 8, switches: int = 16, *, endpoints_per_switch: int = 16) -> Fabric:
@@ -63,7 +65,7 @@ def slingshot_like(groups: int = 8, switches: int = 16, *, endpoints_per_switch:
             f"{groups} groups of {switches} switches with {endpoints_per_switch} endpoints leave too few global ports",
             advice="Use fewer groups or endpoints, or more switches.",
         )
-    return dragonfly(
+    return build_dragonfly(
         groups,
         rows=1,
         cols=switches,
@@ -77,7 +79,7 @@ def slingshot_like(groups: int = 8, switches: int = 16, *, endpoints_per_switch:
     )
 
 
-def dragonfly(
+def build_dragonfly(
     groups: int,
     rows: int = cray.ROWS,
     cols: int = cray.COLS,
@@ -119,7 +121,7 @@ def dragonfly(
         For sizes that no machine can have (a Cray router has 30 local and 10 blue tiles).
     """
     ids = list(range(groups)) if group_ids is None else list(group_ids)
-    _check(groups, rows, cols, endpoints_per_router, ids, io_routers_per_group, blue_routers)
+    _check_sizes(groups, rows, cols, endpoints_per_router, ids, io_routers_per_group, blue_routers)
     is_cray = technology is Technology.CRAY_XC
     if is_cray:
         _check_cray(groups, rows, cols, endpoints_per_router, green_cables, black_cables, blue_routers, blue_cables)
@@ -129,15 +131,15 @@ def dragonfly(
 
     green = _all_to_all(groups, rows, cols, along_row=True, cables=green_cables)
     black = _all_to_all(groups, rows, cols, along_row=False, cables=black_cables)
-    blue, layer, lane = _blue(groups, rows, cols, blue_routers, blue_cables)
+    blue, layer, lane = _cable_blue(groups, rows, cols, blue_routers, blue_cables)
     endpoint_router = np.repeat(np.arange(groups * size), endpoints_per_router)
     endpoint = groups * size + np.arange(endpoint_router.size)
 
-    taken = np.full(groups * size, endpoints_per_router)
+    ports_used = np.full(groups * size, endpoints_per_router)
     blue_ports = _cray_blue_ports(blue, layer, lane, cols) if is_cray else None
-    green_ports, black_ports = _number_ports(green, taken, is_cray), _number_ports(black, taken, is_cray)
+    green_ports, black_ports = _number_ports(green, ports_used, is_cray), _number_ports(black, ports_used, is_cray)
     if blue_ports is None:
-        blue_ports = _number_ports(blue, taken, False)
+        blue_ports = _number_ports(blue, ports_used, False)
     slot = np.arange(endpoint_router.size) % endpoints_per_router
     port = cray.NETWORK_TILES + 2 * slot if is_cray else slot
 
@@ -152,7 +154,7 @@ def dragonfly(
         np.asarray(bandwidth_bps, float)[kinds],
         CLASSES,
     )
-    io = _spread(size, io_routers_per_group)
+    io = _spread_evenly(size, io_routers_per_group)
     role = np.where(np.isin(endpoint_router % size, io), ROLES.index(NodeRole.IO), ROLES.index(NodeRole.COMPUTE))
     if is_cray:
         names = [cray.router_cname(g, r, c, cabinets_per_row) for g, r, c in zip(group_id, *place[1:], strict=True)]
@@ -189,7 +191,7 @@ def dragonfly(
     )
 
 
-def _check(groups: int, rows: int, cols: int, endpoints: int, ids: list[int], io: int, blue_routers: int) -> None:
+def _check_sizes(groups: int, rows: int, cols: int, endpoints: int, ids: list[int], io: int, blue_routers: int) -> None:
     if min(groups, rows, cols, endpoints) < 1:
         raise BadRequest(
             f"a dragonfly of {groups} groups, {rows} x {cols} routers, {endpoints} endpoints has no router"
@@ -233,7 +235,7 @@ def _all_to_all(groups: int, rows: int, cols: int, *, along_row: bool, cables: i
     return np.repeat(lines[:, pairs[:, 0]].ravel(), cables), np.repeat(lines[:, pairs[:, 1]].ravel(), cables)
 
 
-def _blue(
+def _cable_blue(
     groups: int, rows: int, cols: int, blue_routers: int, blue_cables: int
 ) -> tuple[Cables, tuple[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]:
     """Blue cables, the layer at each end, and the cable's number within its router pair."""
@@ -280,6 +282,6 @@ def _number_ports(cables: Cables, taken: NDArray[np.int64], is_cray: bool) -> Ca
     return port[0::2], port[1::2]
 
 
-def _spread(size: int, count: int) -> NDArray[np.int64]:
+def _spread_evenly(size: int, count: int) -> NDArray[np.int64]:
     """`count` positions spread evenly over `size`."""
     return (np.arange(count) * size) // max(count, 1)

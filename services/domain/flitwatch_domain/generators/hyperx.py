@@ -13,7 +13,7 @@ from flitwatch_domain.generators.lattice import DIMENSIONS, lattice_links, latti
 from flitwatch_domain.generators.tree import MOST_CABLES
 
 
-def hyperx(sizes: Sequence[int], endpoints: int, cables: int = 1, *, bandwidth_bps: float = 100e9) -> Fabric:
+def build_hyperx(sizes: Sequence[int], endpoints: int, cables: int = 1, *, bandwidth_bps: float = 100e9) -> Fabric:
     """A HyperX of the given extents; the last dimension varies fastest.
 
     A router's ports from 0 are its endpoints, then its neighbours, dimension by dimension in their order.
@@ -48,15 +48,15 @@ def hyperx(sizes: Sequence[int], endpoints: int, cables: int = 1, *, bandwidth_b
     cables_of = []
     port = endpoints
     for d, extent in enumerate(extents):
-        for one in range(extent):
-            for other in range(one + 1, extent):
-                start = np.flatnonzero(coords[d] == one)
+        for coordinate in range(extent):
+            for other in range(coordinate + 1, extent):
+                start = np.flatnonzero(coords[d] == coordinate)
                 there = coords[:, start].copy()
                 there[d] = other
                 end = np.asarray(np.ravel_multi_index(tuple(there), extents))
                 for copy in range(cables):
                     # A router leaves itself out of the count of its neighbours.
-                    there_port = np.full(start.size, port + one * cables + copy)
+                    there_port = np.full(start.size, port + coordinate * cables + copy)
                     cables_of.append(
                         (start, end, np.full(start.size, port + (other - 1) * cables + copy), there_port, d)
                     )

@@ -11,7 +11,7 @@ from flitwatch_domain.fabric import Fabric, FabricKind, Technology
 from flitwatch_domain.generators.lattice import DIMENSIONS, lattice_links, lattice_routers
 
 
-def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: float = 10e9) -> Fabric:
+def build_torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: float = 10e9) -> Fabric:
     """A torus of the given extents; the last dimension varies fastest.
 
     A router's port 0... are its endpoints, then + and - of each dimension. A dimension of extent 2 has one cable between its two routers, one

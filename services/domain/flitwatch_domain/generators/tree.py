@@ -31,7 +31,7 @@ CLASSES = (LinkClass.HOST, LinkClass.UP, LinkClass.DOWN)
 _NAMES = ("leaf", "spine", "core")
 
 
-def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
+def build_quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
     """quartz1: 3,072 nodes, 96 leaves in 4 pods, 64 spines, 48 cores in 2 groups; 12,288 directed links.
 
     A leaf has 32 nodes and one cable to each of its pod's 16 spines; 8 spines of a pod belong to each core group and have one cable to each of
@@ -72,7 +72,7 @@ def core_groups(
     level = np.repeat([0, 1, 2], counts)
     group = np.concatenate([leaf // leaves, np.arange(pods * spines) // spines, np.full(groups * cores, -1)])
     names = [f"{_NAMES[n]}{i}" for n, count in enumerate(counts) for i in range(count)]
-    return _tree(
+    return _build_tree(
         name,
         made_by,
         names,
@@ -89,7 +89,7 @@ def core_groups(
 MOST_CABLES = 2_000_000
 
 
-def xgft(
+def build_xgft(
     h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None = None, *, bandwidth_bps: float = 100e9
 ) -> Fabric:
     """XGFT(h; m; w) with switches on levels 1 to h over prod(m) endpoints.
@@ -114,7 +114,7 @@ def xgft(
     text = ";".join([str(h), ",".join(map(str, m)), ",".join(map(str, w))] + ([",".join(map(str, p))] if p else []))
     attributes = {"h": h, "m": list(m), "w": list(w), "p": [float(value) for value in cables]}
     host_leaf = np.repeat(np.arange(counts[0]), m[0])
-    return _tree(
+    return _build_tree(
         "xgft-" + re.sub(r"[;,]", "-", text),
         f"xgft:{text}",
         names,
@@ -130,7 +130,7 @@ def xgft(
 def _xgft_cables(
     h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None, most_cables: int = MOST_CABLES
 ) -> tuple[list[int], list[tuple[Ints, Ints]], list[Fraction]]:
-    """Switches by level, (lower switch, upper switch) of each cable level by level, and cables of a pair by level; raises as `xgft`."""
+    """Switches by level, (lower switch, upper switch) of each cable level by level, and cables of a pair by level; raises as `build_xgft`."""
     cables = [Fraction(1)] * h if p is None else [Fraction(value).limit_denominator(64) for value in p]
     if h < 1 or len(m) != h or len(w) != h or len(cables) != h or min([*m, *w]) < 1 or min(cables) < 1:
         raise BadRequest(
@@ -157,12 +157,12 @@ def _xgft_cables(
         child_of = np.repeat(lower, w[level - 1])
         b = np.tile(np.arange(w[level - 1]), lower.size)
         parent = (np.repeat(subtree, w[level - 1]) * w[level - 1] + b) * roots + np.repeat(low, w[level - 1])
-        copies = _copies(cables[level - 1], np.repeat(child, w[level - 1]) + b)
+        copies = _spread_cables(cables[level - 1], np.repeat(child, w[level - 1]) + b)
         ups.append((np.repeat(starts[level - 2] + child_of, copies), np.repeat(starts[level - 1] + parent, copies)))
     return counts, ups, cables
 
 
-def planes(
+def build_planes(
     count: int,
     h: int,
     m: Sequence[int],
@@ -182,7 +182,7 @@ def planes(
     count : int
         Planes, and NICs of a node.
     h, m, w, p
-        XGFT(h; m; w) of one plane, as in `xgft`; its endpoints are the nodes.
+        XGFT(h; m; w) of one plane, as in `build_xgft`; its endpoints are the nodes.
     bandwidth_bps : float
         Of every cable, and of an accelerator within its node: it sends what its NIC can.
 
@@ -207,18 +207,21 @@ def planes(
 
     cables = [(node, in_plane(node // m[0], plane))]
     for low, high in ups:
-        pairs = [(in_plane(low, one), in_plane(high, one)) for one in range(count)]
+        pairs = [(in_plane(low, plane_number), in_plane(high, plane_number)) for plane_number in range(count)]
         cables.append((np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])))
     text = ";".join(
         [str(count), str(h), ",".join(map(str, m)), ",".join(map(str, w))]
-        + ([",".join(f"{one:g}" for one in p)] if p else [])
+        + ([",".join(f"{plane_number:g}" for plane_number in p)] if p else [])
     )
     names = [f"node{n}" for n in range(nodes)]
     names += [
-        f"{_level_name(at, h)}{one}.{n}" for at, size in enumerate(sizes) for one in range(count) for n in range(size)
+        f"{_level_name(at, h)}{plane_number}.{n}"
+        for at, size in enumerate(sizes)
+        for plane_number in range(count)
+        for n in range(size)
     ]
     groups = [np.full(nodes, -1), *(np.repeat(np.arange(count), size) for size in sizes)]
-    tree = _tree(
+    tree = _build_tree(
         "planes-" + re.sub(r"[;,]", "-", text),
         f"planes:{text}",
         names,
@@ -227,12 +230,12 @@ def planes(
         node,
         cables,
         bandwidth_bps,
-        {"planes": count, "adapters": [f"mlx5_{one}" for one in plane.tolist()]},
+        {"planes": count, "adapters": [f"mlx5_{plane_number}" for plane_number in plane.tolist()]},
     )
     return _of_nodes(tree, node)
 
 
-def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: float = 400e9) -> Fabric:
+def build_rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: float = 400e9) -> Fabric:
     """A rail-optimised fat tree of two levels: NIC r of every node of a group is at the group's leaf r, so that rails meet at the spines alone.
 
     The layout of NVIDIA's reference architecture of DGX systems, whose nodes have eight NICs on eight leaves.
@@ -264,7 +267,7 @@ def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: fl
     node = group * nodes + np.arange(host_leaf.size) % nodes
     up = np.repeat(leaf, spines), leaves + np.tile(np.arange(spines), leaves)
     text = f"{rails},{nodes},{groups},{spines}"
-    tree = _tree(
+    tree = _build_tree(
         f"rails-{text.replace(',', '-')}",
         f"rails:{text}",
         [f"leaf{g}.{r}" for g in range(groups) for r in range(rails)] + [f"spine{n}" for n in range(spines)],
@@ -273,18 +276,18 @@ def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: fl
         host_leaf,
         [up],
         bandwidth_bps,
-        {"rails": rails, "adapters": [f"mlx5_{one}" for one in rail.tolist()]},
+        {"rails": rails, "adapters": [f"mlx5_{rail_number}" for rail_number in rail.tolist()]},
     )
     return _of_nodes(tree, node)
 
 
 def _of_nodes(tree: Fabric, node: Ints) -> Fabric:
     """The same tree with endpoints that share nodes, by the number of each one's node."""
-    ends = replace(tree.endpoints, node=np.array([f"n{one}" for one in node.tolist()]))
+    ends = replace(tree.endpoints, node=np.array([f"n{number}" for number in node.tolist()]))
     return replace(tree, endpoints=ends)
 
 
-def _copies(cables: Fraction, position: Ints) -> Ints:
+def _spread_cables(cables: Fraction, position: Ints) -> Ints:
     """Cables of each pair: `cables` on average along `position`, as evenly as whole numbers allow."""
     n, d = cables.numerator, cables.denominator
     return (position + 1) * n // d - position * n // d
@@ -296,7 +299,7 @@ def _level_name(at: int, h: int) -> str:
     return "leaf" if at == 0 else f"l{at + 1}s"
 
 
-def _tree(
+def _build_tree(
     name: str,
     source: str,
     names: list[str],
@@ -312,8 +315,8 @@ def _tree(
     used = np.bincount(host_leaf, minlength=switches)
     host_port = np.arange(hosts) - np.repeat(np.cumsum(used) - used, used)[:hosts] + 1
     # A switch's down ports come before its up ports: number the upper end of every cable first.
-    upper = [_rank(high, used) for _, high in ups]
-    ports = [(_rank(low, used), high_port) for (low, _), high_port in zip(ups, upper, strict=True)]
+    upper = [_take_ports(high, used) for _, high in ups]
+    ports = [(_take_ports(low, used), high_port) for (low, _), high_port in zip(ups, upper, strict=True)]
     low = np.concatenate([pair[0] for pair in ups] + [np.empty(0, int)])
     high = np.concatenate([pair[1] for pair in ups] + [np.empty(0, int)])
     low_port = np.concatenate([pair[0] for pair in ports] + [np.empty(0, int)])
@@ -345,7 +348,7 @@ def _tree(
     )
 
 
-def _rank(ends: Ints, used: Ints) -> Ints:
+def _take_ports(ends: Ints, used: Ints) -> Ints:
     """The next free port (from 1) of each entry's switch; `used` is updated."""
     order = np.argsort(ends, kind="stable")
     counts = np.bincount(ends, minlength=used.size)

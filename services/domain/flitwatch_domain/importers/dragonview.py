@@ -93,7 +93,7 @@ def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, nam
     }
     rejected: list[Rejected] = []
     counted = _read_counters(counters, fabric, places, rejected)
-    found, held = _read_jobs(jobs, fabric, places, rejected)
+    job_records, routers_of_job = _read_jobs(jobs, fabric, places, rejected)
     return Snapshot(
         fabric=fabric,
         link=np.array(counted.link, np.int32),
@@ -104,14 +104,14 @@ def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, nam
         unmatched=tuple(counted.unmatched),
         rejected=tuple(rejected),
         sums={key: (flits, stalls) for key, (flits, stalls) in counted.sums.items()},
-        jobs=found,
-        job_routers=held,
+        jobs=job_records,
+        job_routers=routers_of_job,
         warnings=(*fabric.warnings, *counted.warnings),
     )
 
 
 class _Counted:
-    """What the counter file adds up to."""
+    """Counts and sums of the counter file."""
 
     def __init__(self, channels: bool) -> None:
         self.channels = channels
@@ -134,13 +134,13 @@ def _read_counters(path: str | Path, fabric: Fabric, places: dict[Place, int], r
     used: defaultdict[tuple[int, int], int] = defaultdict(int)
     for row in rows:
         try:
-            _take(row, counted, fabric, places, cables, used, names)
+            _add_row(row, counted, fabric, places, cables, used, names)
         except BadInput as bad:
             rejected.append(Rejected(row.where, bad.reason))
     return counted
 
 
-def _take(
+def _add_row(
     row: Row,
     counted: _Counted,
     fabric: Fabric,
@@ -218,15 +218,15 @@ def _read_jobs(
                 raise BadInput(f"the node belongs to job {other} ({line})")
         except BadInput as bad:
             rejected.append(Rejected(row.where, bad.reason))
-    held: defaultdict[str, list[int]] = defaultdict(list)
+    endpoints_of_job: defaultdict[str, list[int]] = defaultdict(list)
     for endpoint, (job_id, _) in holder.items():
         # Job 0 is how schedulers write "none".
         if job_id != "0":
-            held[job_id].append(endpoint)
+            endpoints_of_job[job_id].append(endpoint)
     jobs, routers = [], {}
-    for job_id in sorted(held, key=int):
-        nodes = held[job_id]
-        names = hostlist.compress(str(fabric.endpoints.node[endpoint]) for endpoint in nodes)
+    for job_id in sorted(endpoints_of_job, key=int):
+        nodes = endpoints_of_job[job_id]
+        names = hostlist.compress_hosts(str(fabric.endpoints.node[endpoint]) for endpoint in nodes)
         jobs.append(Job(cluster=fabric.name, job_id=job_id, state="UNKNOWN", nodes=len(nodes), node_list=names))
         routers[job_id] = np.unique(fabric.endpoints.router[nodes])
     return tuple(jobs), routers

@@ -64,7 +64,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
     switch's aggregation unit is a service endpoint.
     """
     adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
-    read = {guid: _read(device.description) for guid, device in adapters.items()}
+    read = {guid: _parse_description(device.description) for guid, device in adapters.items()}
     short = short_names({host for host, _ in read.values() if host})
     named: dict[str, AdapterName] = {}
     holders: dict[tuple[str, str], str] = {}
@@ -94,7 +94,7 @@ def role_of(node: str) -> NodeRole:
     return NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE
 
 
-def _read(description: str) -> tuple[str, str | None]:
+def _parse_description(description: str) -> tuple[str, str | None]:
     """(host, adapter) of a description; the host is empty where there is none."""
     words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=[0-9])", "HCA-", description).split()]
     words = [word for word in words if word]
@@ -105,15 +105,15 @@ def _read(description: str) -> tuple[str, str | None]:
         if _ADAPTER.fullmatch(words[0]) and not _looks_like_a_host(words[0]):
             return "", words[0]
         glued = _GLUED.fullmatch(words[0])
-        return (_host(glued.group(1)), glued.group(2)) if glued else (_host(words[0]), None)
+        return (_host_or_empty(glued.group(1)), glued.group(2)) if glued else (_host_or_empty(words[0]), None)
     if adapter is None and _ADAPTER.fullmatch(words[0]) and len(words) == 2 and not _PRODUCT.fullmatch(words[1]):
-        return _host(words[1]), words[0]
+        return _host_or_empty(words[1]), words[0]
     if any(_PRODUCT.fullmatch(word) for word in words[: 1 if adapter else None]):
         return "", adapter
     if adapter is not None:
-        return _host(words[0]), adapter
+        return _host_or_empty(words[0]), adapter
     if len(words) == 2 and _LIKELY_ADAPTER.fullmatch(words[1]):
-        return _host(words[0]), words[1]
+        return _host_or_empty(words[0]), words[1]
     return "", None
 
 
@@ -126,7 +126,7 @@ def _looks_like_a_host(word: str) -> bool:
     )
 
 
-def _host(word: str) -> str:
+def _host_or_empty(word: str) -> str:
     return "" if _NO_HOST.fullmatch(word) or _PRODUCT.fullmatch(word) else word
 
 

@@ -41,17 +41,17 @@ _OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
 _PEER_LID = re.compile(r'"\s*lid\s+([0-9]{1,5})\b')
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from ibnetdiscover's output; BadInput names the line that cannot be read or contradicts another."""
     warnings = Warnings(where)
-    devices, cables = _read(text, where, warnings)
+    devices, cables = _read_devices(text, where, warnings)
     if not any(device.is_switch for device in devices.values()):
         raise BadInput("lists no switch", where=where)
-    joined = _join(devices, cables, where, warnings)
-    return ibtree.assemble(devices, joined, ibnames.endpoint_names(devices, warnings), where, name, warnings)
+    joined = _join_cables(devices, cables, where, warnings)
+    return ibtree.assemble_fabric(devices, joined, ibnames.endpoint_names(devices, warnings), where, name, warnings)
 
 
-def _read(text: str, where: str, warnings: Warnings) -> tuple[dict[str, Device], dict[End, Cable]]:
+def _read_devices(text: str, where: str, warnings: Warnings) -> tuple[dict[str, Device], dict[End, Cable]]:
     devices: dict[str, Device] = {}
     cables: dict[End, Cable] = {}
     current: Device | None = None
@@ -92,15 +92,15 @@ def _open_section(devices: dict[str, Device], match: re.Match[str], number: int,
     if is_switch != (letter == "S"):
         raise BadInput(f'{word} is named "{letter}-{guid}"', where=here)
     check_name("device", description or "", here)
-    known = devices.get(guid)
-    if known is not None and known.defined:
-        raise BadInput(f"{letter}-{guid} is described again; first on line {known.line}", where=here)
-    device = Device(guid, is_switch, number, int(ports), description or (known.description if known else ""))
-    if known is not None:
-        if known.is_switch != is_switch:
-            raise BadInput(f"{guid} is a {word} here, but not on line {known.line}", where=here)
-        device.port_guid.update(known.port_guid)
-        device.lid.update(known.lid)
+    previous = devices.get(guid)
+    if previous is not None and previous.defined:
+        raise BadInput(f"{letter}-{guid} is described again; first on line {previous.line}", where=here)
+    device = Device(guid, is_switch, number, int(ports), description or (previous.description if previous else ""))
+    if previous is not None:
+        if previous.is_switch != is_switch:
+            raise BadInput(f"{guid} is a {word} here, but not on line {previous.line}", where=here)
+        device.port_guid.update(previous.port_guid)
+        device.lid.update(previous.lid)
     if is_switch and (own := _LID.search(rest or "")):
         device.lid[0] = int(own.group(1))
     devices[guid] = device
@@ -136,13 +136,13 @@ def _add_port(
     before = cables.get((current.guid, port))
     if before is not None and before.peer != cable.peer:
         raise BadInput(
-            f"port {port} of {_show(devices, current.guid)} is listed again with another cable; first on line {before.line}",
+            f"port {port} of {_format_device(devices, current.guid)} is listed again with another cable; first on line {before.line}",
             where=here,
         )
     cables.setdefault((current.guid, port), cable)
 
 
-def _join(
+def _join_cables(
     devices: dict[str, Device], cables: dict[End, Cable], where: str, warnings: Warnings
 ) -> list[tuple[End, End, float]]:
     """Each cable once, with its bandwidth in bits per second (NaN unknown); checks both ends against one another."""
@@ -153,8 +153,8 @@ def _join(
         back = cables.get(peer)
         if back is not None and back.peer != end:
             raise BadInput(
-                f"port {end[1]} of {_show(devices, end[0])} leads to port {peer[1]} of {_show(devices, peer[0])}, "
-                f"which leads to port {back.peer[1]} of {_show(devices, back.peer[0])} (line {back.line})",
+                f"port {end[1]} of {_format_device(devices, end[0])} leads to port {peer[1]} of {_format_device(devices, peer[0])}, "
+                f"which leads to port {back.peer[1]} of {_format_device(devices, back.peer[0])} (line {back.line})",
                 where=here,
             )
         if back is None and claimed.setdefault(peer, cable.line) != cable.line:
@@ -171,16 +171,16 @@ def _join(
             continue
         if not devices[peer[0]].defined:
             # A part of a fabric is of use, but whoever meant the whole one must hear of it.
-            text = f"{_show(devices, peer[0])} is only known as a peer: is the file whole?"
+            text = f"{_format_device(devices, peer[0])} is only known as a peer: is the file whole?"
             warnings.add("device without a section", cable.line, text)
         elif back is None:
-            text = f"only this end lists the cable to port {peer[1]} of {_show(devices, peer[0])}"
+            text = f"only this end lists the cable to port {peer[1]} of {_format_device(devices, peer[0])}"
             warnings.add("cable listed from one end only", cable.line, text)
-        joined.append((end, peer, _bandwidth(cable, back, warnings)))
+        joined.append((end, peer, _lower_bandwidth_bps(cable, back, warnings)))
     return joined
 
 
-def _bandwidth(cable: Cable, back: Cable | None, warnings: Warnings) -> float:
+def _lower_bandwidth_bps(cable: Cable, back: Cable | None, warnings: Warnings) -> float:
     rates = []
     for text, line in {(cable.speed, cable.line), (back.speed if back else None, back.line if back else 0)}:
         if text is None:
@@ -194,6 +194,6 @@ def _bandwidth(cable: Cable, back: Cable | None, warnings: Warnings) -> float:
     return min(rates, default=float("nan"))
 
 
-def _show(devices: dict[str, Device], guid: str) -> str:
+def _format_device(devices: dict[str, Device], guid: str) -> str:
     device = devices[guid]
     return f'"{device.description}"' if device.description else f"{'S' if device.is_switch else 'H'}-{guid}"

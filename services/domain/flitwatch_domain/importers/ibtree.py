@@ -46,7 +46,7 @@ _LEVEL_CABLES = 0.05
 Neighbours = dict[int, set[int]]
 
 
-def assemble(
+def assemble_fabric(
     devices: dict[str, Device],
     cables: list[tuple[End, End, float]],
     adapters: dict[str, AdapterName],
@@ -59,8 +59,8 @@ def assemble(
 
     Ethernet's switches are called by their description as it is.
     """
-    names = switch_names(devices) if technology is Technology.INFINIBAND else _described(devices)
-    order = sorted(names, key=lambda guid: natural(names[guid]))
+    names = switch_names(devices) if technology is Technology.INFINIBAND else _switch_descriptions(devices)
+    order = sorted(names, key=lambda guid: natural_key(names[guid]))
     index = {guid: number for number, guid in enumerate(order)}
     between, hosts = [], []
     for a, b, bandwidth in cables:
@@ -77,11 +77,11 @@ def assemble(
     tenants = np.zeros(len(order), int)
     for owner_switch, adapter, _, _ in hosts:
         tenants[owner_switch] += adapters[adapter[0]].role is not NodeRole.SERVICE
-    level = _levels(len(order), between, tenants)
+    level = _find_levels(len(order), between, tenants)
     kind = FabricKind.FAT_TREE if level is not None else FabricKind.GRAPH
     if level is None:
         level = np.full(len(order), -1)
-    group = _pods(between, level)
+    group = _find_pods(between, level)
 
     low = np.array([row[0] for row in between], int)
     high = np.array([row[1] for row in between], int)
@@ -101,7 +101,7 @@ def assemble(
         np.array([row[4] for row in between] + [row[3] for row in hosts], float),
         CLASSES,
     )
-    known = [adapters[row[1][0]] for row in hosts]
+    adapter_names = [adapters[row[1][0]] for row in hosts]
     lids = [devices[row[1][0]].lid.get(row[1][1], 0) for row in hosts]
     for (_, (guid, port), *_), lid in zip(hosts, lids, strict=True):
         if lid > _MOST_LID:
@@ -118,15 +118,15 @@ def assemble(
         endpoints=Endpoints(
             owner,
             port=[row[2] for row in hosts],
-            node=[adapter.node for adapter in known],
-            role=[ROLES.index(adapter.role) for adapter in known],
+            node=[adapter.node for adapter in adapter_names],
+            role=[ROLES.index(adapter.role) for adapter in adapter_names],
             guid=[devices[row[1][0]].port_guid.get(row[1][1], row[1][0]) for row in hosts],
         ),
         links=links,
         counted_at=CountedAt.SENDER,
         source=where,
         attributes={
-            "adapters": [adapter.adapter for adapter in known],
+            "adapters": [adapter.adapter for adapter in adapter_names],
             "adapter_guids": [row[1][0] for row in hosts],
             "adapter_ports": [row[1][1] for row in hosts],
             "adapter_count": len(adapters),
@@ -142,11 +142,11 @@ def assemble(
     )
 
 
-def _described(devices: dict[str, Device]) -> dict[str, str]:
+def _switch_descriptions(devices: dict[str, Device]) -> dict[str, str]:
     return {guid: device.description for guid, device in devices.items() if device.is_switch}
 
 
-def _levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:
+def _find_levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:
     """Level of each switch, or None where the switches form no tree."""
     if not tenants.any():
         return None
@@ -155,24 +155,24 @@ def _levels(count: int, between: list[tuple[int, int, int, int, float]], tenants
         neighbours[a].add(b)
         neighbours[b].add(a)
     leaves = set(np.flatnonzero(tenants >= _SURE_LEAF * tenants.max()).tolist())
-    distance = _distances(neighbours, leaves, count)
+    distance = _measure_distances(neighbours, leaves, count)
     beyond = set(np.flatnonzero(distance >= _BEYOND_CORES).tolist())
     # Without a host among them they may be the cores of a tree of five levels.
     if tenants[list(beyond)].any():
         leaves |= beyond
-        distance = _distances(neighbours, leaves, count)
+        distance = _measure_distances(neighbours, leaves, count)
     sure = [neighbours[leaf] for leaf in leaves]
     for switch in np.flatnonzero((distance == 2) | (distance < 0)).tolist():
         up = neighbours[switch]
         if not up or any(len(up & other) >= _SAME_NEIGHBOURS * len(up) for other in sure):
             leaves.add(switch)
-    level = _distances(neighbours, leaves, count)
+    level = _measure_distances(neighbours, leaves, count)
     level[level < 0] = 0
     within = sum(level[a] == level[b] for a, b, *_ in between)
     return level if within <= _LEVEL_CABLES * len(between) else None
 
 
-def _distances(neighbours: Neighbours, start: set[int], count: int) -> np.ndarray:
+def _measure_distances(neighbours: Neighbours, start: set[int], count: int) -> np.ndarray:
     """Cables from the nearest switch of `start`; -1 out of reach."""
     distance = np.full(count, -1)
     waiting = deque(sorted(start))
@@ -186,7 +186,7 @@ def _distances(neighbours: Neighbours, start: set[int], count: int) -> np.ndarra
     return distance
 
 
-def _pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) -> np.ndarray:
+def _find_pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) -> np.ndarray:
     """Pod of each switch: connected parts below the top level, numbered by their first switch; -1 for the top.
 
     With one or two levels all switches are pod 0.
@@ -214,6 +214,6 @@ def _pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) ->
     return np.array([numbers[first] if under else -1 for first, under in zip(roots.tolist(), below, strict=True)])
 
 
-def natural(text: str) -> list[tuple[int, str]]:
+def natural_key(text: str) -> list[tuple[int, str]]:
     """A sorting key that puts `leaf2` before `leaf10`."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]{1,18})", text)]

@@ -30,7 +30,7 @@ Place = tuple[int, int, int]
 
 @dataclass
 class _Cables:
-    """What the file says, with the line that said it."""
+    """Content of the cable list, with the line of each entry."""
 
     place: dict[str, tuple[Place, int]] = field(default_factory=dict)
     #: tile -> (colour, peer tile or None where unused, line)
@@ -38,9 +38,9 @@ class _Cables:
     nics: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from a cable list; BadInput names the line that cannot be read or contradicts another."""
-    cables = _read(text, where)
+    cables = _read_cables(text, where)
     if not cables.place:
         raise BadInput("lists no tile", where=where)
     warnings = Warnings(where)
@@ -92,7 +92,7 @@ def parse(text: str, where: str, name: str) -> Fabric:
     )
 
 
-def _read(text: str, where: str) -> _Cables:
+def _read_cables(text: str, where: str) -> _Cables:
     cables = _Cables()
     for number, line in numbered_lines(text):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -106,44 +106,48 @@ def _read(text: str, where: str) -> _Cables:
             )
         router, digits, g, r, c, colour, peer, peer_digits, pg, pr, pc, word = match.groups()
         here = f"{where}:{number}"
-        tile = (router, _tile(digits, here))
-        _settle(cables, router, (int(g), int(r), int(c)), number, where)
+        tile = (router, _tile_number(digits, here))
+        _set_place(cables, router, (int(g), int(r), int(c)), number, where)
         target: Tile | None = None
         if peer is not None:
-            target = (peer, _tile(peer_digits, here))
-            _settle(cables, peer, (int(pg), int(pr), int(pc)), number, where)
-        _note(cables, tile, colour, target, word, number, where)
+            target = (peer, _tile_number(peer_digits, here))
+            _set_place(cables, peer, (int(pg), int(pr), int(pc)), number, where)
+        _note_tile(cables, tile, colour, target, word, number, where)
     return cables
 
 
-def _note(
+def _note_tile(
     cables: _Cables, tile: Tile, colour: str, target: Tile | None, word: str | None, number: int, where: str
 ) -> None:
     here = f"{where}:{number}"
     if word is not None and word not in ("unused", "processor"):
         raise BadInput(f"unknown target {word!r}", where=here, advice="Expected a tile, 'processor' or 'unused'.")
     if (colour == "ptile") != (tile[1] >= cray.NETWORK_TILES) or (word == "processor" and colour != "ptile"):
-        raise BadInput(f"tile {_show(tile)} cannot be {colour}", where=here, advice="Tiles 50-57 are processor tiles.")
+        raise BadInput(
+            f"tile {_format_tile(tile)} cannot be {colour}", where=here, advice="Tiles 50-57 are processor tiles."
+        )
     if colour != "ptile" and colour not in _COLOURS:
         raise BadInput(f"unknown link colour {colour!r}", where=here, advice="Expected green, black, blue or ptile.")
     if colour == "ptile" and target is not None:
-        raise BadInput(f"processor tile {_show(tile)} is cabled to another router", where=here)
+        raise BadInput(f"processor tile {_format_tile(tile)} is cabled to another router", where=here)
     before = cables.tiles.get(tile)
     if before is not None and before[:2] != (colour, target):
-        raise BadInput(f"tile {_show(tile)} is listed again with another cable; first on line {before[2]}", where=here)
+        raise BadInput(
+            f"tile {_format_tile(tile)} is listed again with another cable; first on line {before[2]}", where=here
+        )
     if target is not None and target[0] == tile[0]:
-        raise BadInput(f"tile {_show(tile)} is cabled to its own router", where=here)
+        raise BadInput(f"tile {_format_tile(tile)} is cabled to its own router", where=here)
     if before is None:
         cables.tiles[tile] = (colour, target, number)
     if word == "processor":
         cables.nics.setdefault((tile[0], cray.nic_of_tile(tile[1])), number)
 
 
-def _settle(cables: _Cables, router: str, place: Place, number: int, where: str) -> None:
-    known = cables.place.setdefault(router, (place, number))
-    if known[0] != place:
+def _set_place(cables: _Cables, router: str, place: Place, number: int, where: str) -> None:
+    entry = cables.place.setdefault(router, (place, number))
+    if entry[0] != place:
         raise BadInput(
-            f"router {router} stands at {_colons(place)}, but at {_colons(known[0])} on line {known[1]}",
+            f"router {router} stands at {_format_place(place)}, but at {_format_place(entry[0])} on line {entry[1]}",
             where=f"{where}:{number}",
         )
 
@@ -153,7 +157,7 @@ def _check_places(cables: _Cables, where: str) -> None:
     for router, (place, number) in cables.place.items():
         other = owner.setdefault(place, router)
         if other != router:
-            raise BadInput(f"{router} and {other} both stand at {_colons(place)}", where=f"{where}:{number}")
+            raise BadInput(f"{router} and {other} both stand at {_format_place(place)}", where=f"{where}:{number}")
 
 
 def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple[Tile, Tile, str]]:
@@ -167,20 +171,26 @@ def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple
         back = cables.tiles.get(peer)
         if back is None:
             warnings.add(
-                "cable listed from one end only", number, f"no line for {_show(peer)}, the other end of {_show(tile)}"
+                "cable listed from one end only",
+                number,
+                f"no line for {_format_tile(peer)}, the other end of {_format_tile(tile)}",
             )
             missing.append((peer, tile, colour))
         elif back[1] != tile:
-            says = "is unused" if back[1] is None else f"leads to {_show(back[1])}"
-            raise BadInput(f"{_show(tile)} leads to {_show(peer)}, but that {says} (line {back[2]})", where=here)
+            says = "is unused" if back[1] is None else f"leads to {_format_tile(back[1])}"
+            raise BadInput(
+                f"{_format_tile(tile)} leads to {_format_tile(peer)}, but that {says} (line {back[2]})", where=here
+            )
         elif back[0] != colour:
-            raise BadInput(f"{_show(tile)} is {colour}, but its other end is {back[0]} (line {back[2]})", where=here)
+            raise BadInput(
+                f"{_format_tile(tile)} is {colour}, but its other end is {back[0]} (line {back[2]})", where=here
+            )
     _check_whole(cables, missing, where)
     targets = Counter(tile for tile, _, _ in missing)
     for tile, peer, _ in missing:
         if targets[tile] > 1:
             number = cables.tiles[peer][2]
-            raise BadInput(f"{targets[tile]} cables lead to {_show(tile)}", where=f"{where}:{number}")
+            raise BadInput(f"{targets[tile]} cables lead to {_format_tile(tile)}", where=f"{where}:{number}")
     return missing
 
 
@@ -207,7 +217,9 @@ def _check_colour(colour: str, a: Place, b: Place, here: str) -> None:
     }
     holds, rule = rules[colour]
     if not holds:
-        raise BadInput(f"a {colour} cable joins {_colons(a)} and {_colons(b)}; {colour} cables run {rule}", where=here)
+        raise BadInput(
+            f"a {colour} cable joins {_format_place(a)} and {_format_place(b)}; {colour} cables run {rule}", where=here
+        )
 
 
 def _cabinets_per_row(cables: _Cables, where: str, warnings: Warnings) -> int:
@@ -230,21 +242,21 @@ def _cabinets_per_row(cables: _Cables, where: str, warnings: Warnings) -> int:
             warnings.add(
                 "place differs from the cname",
                 number,
-                f"{router} stands at {_colons(place)}, by its name at {_colons(expected)}",
+                f"{router} stands at {_format_place(place)}, by its name at {_format_place(expected)}",
             )
     return cabinets
 
 
-def _tile(digits: str, here: str) -> int:
+def _tile_number(digits: str, here: str) -> int:
     try:
         return cray.tile_number(int(digits[0]), int(digits[1]))
     except BadInput as bad:
         raise BadInput(bad.reason, where=here, advice=bad.advice) from bad
 
 
-def _show(tile: Tile) -> str:
+def _format_tile(tile: Tile) -> str:
     return f"{tile[0]}l{cray.tile_name(tile[1])}"
 
 
-def _colons(place: Place) -> str:
+def _format_place(place: Place) -> str:
     return "({}:{}:{})".format(*place)

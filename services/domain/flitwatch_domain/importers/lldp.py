@@ -20,7 +20,7 @@ from flitwatch_domain.fabric import Endpoints, Fabric, Routers, Technology
 from flitwatch_domain.fabric.model import check_name
 from flitwatch_domain.importers.ibdevices import Device, End
 from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
-from flitwatch_domain.importers.ibtree import assemble, natural
+from flitwatch_domain.importers.ibtree import assemble_fabric, natural_key
 from flitwatch_domain.importers.text import Warnings
 
 #: Ports of the network that manages switches, by the names of SONiC, Cumulus, EOS, SR Linux, NX-OS, Junos and IOS.
@@ -39,7 +39,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """Who is at the other end of a cable.
+    """Device at the other end of a cable.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def plain_mac(text: str) -> str:
 
 
 def is_management(port: str) -> bool:
-    """Whether a port of a switch is for those who manage it, by its name."""
+    """Return whether a switch's port is a management port, according to its name."""
     return bool(_MANAGEMENT.fullmatch(port))
 
 
@@ -102,11 +102,11 @@ class _Wiring:
         self._devices: dict[str, Device] = {}
         self._adapters: dict[str, tuple[str, str | None]] = {}
         self._numbers: dict[str, dict[str, int]] = {}
-        self._switches = sorted(switches, key=lambda switch: natural(switch.name))
+        self._switches = sorted(switches, key=lambda switch: natural_key(switch.name))
         for number, switch in enumerate(self._switches, 1):
-            self._add(switch, number)
+            self._add_switch(switch, number)
 
-    def _add(self, switch: Switch, number: int) -> None:
+    def _add_switch(self, switch: Switch, number: int) -> None:
         check_name("switch", switch.name, self._where)
         key = plain_mac(switch.chassis) or switch.name
         if not switch.name or switch.name in self._key_of or key in self._read:
@@ -121,37 +121,45 @@ class _Wiring:
         self._devices[key] = Device(key, True, number, description=switch.name)
 
     def fabric(self, name: str) -> Fabric:
-        found = [
+        adjacencies = [
             (key, number, neighbour)
             for number, (key, switch) in enumerate(self._read.items(), 1)
             for neighbour in self._of_ports(switch, number)
         ]
-        if not found:
+        if not adjacencies:
             raise BadInput(
                 "no switch has a neighbour",
                 where=self._where,
                 advice="Does LLDP run on the switches, and on their ports?",
             )
         # Ports are numbered once all names are known.
-        wired = [(key, neighbour, self._other(key, neighbour, number)) for key, number, neighbour in found]
+        wired = [
+            (key, neighbour, self._find_other_end(key, neighbour, number)) for key, number, neighbour in adjacencies
+        ]
         for key, switch in self._read.items():
-            seen = [(mine, theirs) for mine, _, theirs in wired]
+            ends = [(mine, theirs) for mine, _, theirs in wired]
             names = {*switch.ports, *(n.port for mine, n, _ in wired if mine == key)}
-            self._number(key, names | {port for _, (other, port) in seen if other == key})
+            self._number(key, names | {port for _, (other, port) in ends if other == key})
         others: dict[str, set[str]] = defaultdict(set)
         for _, _, (key, port) in wired:
             if key not in self._read:
                 others[key].add(port)
         for key, names in others.items():
             self._number(key, names)
-        cables = list(self._cables(wired))
-        made = assemble(
-            self._devices, cables, self._named(), self._where, name, self._warnings, technology=Technology.ETHERNET
+        cables = list(self._join_cables(wired))
+        graph = assemble_fabric(
+            self._devices,
+            cables,
+            self._name_adapters(),
+            self._where,
+            name,
+            self._warnings,
+            technology=Technology.ETHERNET,
         )
-        return self._described(made)
+        return self._add_port_names(graph)
 
     def _number(self, key: str, names: Iterable[str]) -> None:
-        ordered = sorted(names, key=natural)
+        ordered = sorted(names, key=natural_key)
         if len(ordered) > _LARGEST_PORTS:
             raise BadInput(f"{self._devices[key].description} has {len(ordered):,} ports", where=self._where)
         self._numbers[key] = {port: number for number, port in enumerate(ordered, 1)}
@@ -166,8 +174,11 @@ class _Wiring:
             self._warnings.add("switch alone", number, f"{switch.name} has no LLDP neighbours")
         chosen = []
         for port, neighbours in by_port.items():
-            best = max(neighbours, key=lambda one: (self._known(one) is not None, bool(one.name), one.forwards))
-            names = {one.name or one.chassis for one in neighbours if one.name}
+            best = max(
+                neighbours,
+                key=lambda candidate: (self._find_key(candidate) is not None, bool(candidate.name), candidate.forwards),
+            )
+            names = {candidate.name or candidate.chassis for candidate in neighbours if candidate.name}
             if len(names) > 1:
                 text = (
                     f"{switch.name} {port} has {len(names)} neighbours, {', '.join(sorted(names))}: {best.name} is used"
@@ -176,23 +187,23 @@ class _Wiring:
             chosen.append(best)
         return chosen
 
-    def _known(self, neighbour: Neighbour) -> str | None:
+    def _find_key(self, neighbour: Neighbour) -> str | None:
         """The key of a neighbour that was read itself."""
         mac = plain_mac(neighbour.chassis)
         if mac in self._read:
             return mac
         return self._key_of.get(neighbour.name) if neighbour.name else None
 
-    def _other(self, own: str, neighbour: Neighbour, number: int) -> tuple[str, str]:
+    def _find_other_end(self, own: str, neighbour: Neighbour, number: int) -> tuple[str, str]:
         """The other end of a cable: the device's key and its port's name."""
-        known = self._known(neighbour)
-        if known is not None:
-            return known, _port_of(self._read[known].ports, neighbour)
+        read_key = self._find_key(neighbour)
+        if read_key is not None:
+            return read_key, _port_of(self._read[read_key].ports, neighbour)
         mac = plain_mac(neighbour.chassis)
         if neighbour.forwards and not neighbour.by_mac:
             key = mac or neighbour.name or f"{own} {neighbour.port}"
             if key not in self._devices:
-                self._devices[key] = Device(key, True, number, description=self._unread(neighbour, key))
+                self._devices[key] = Device(key, True, number, description=self._name_unread(neighbour, key))
                 self._warnings.add(
                     "switch not read",
                     number,
@@ -215,14 +226,14 @@ class _Wiring:
         self._adapters[key] = (called, adapter or None)
         return key, ""
 
-    def _unread(self, neighbour: Neighbour, key: str) -> str:
+    def _name_unread(self, neighbour: Neighbour, key: str) -> str:
         """A name that no other switch has."""
-        taken = {device.description for device in self._devices.values() if device.is_switch}
-        wanted = neighbour.name or f"switch-{key}"
-        check_name("switch", wanted, self._where)
-        return wanted if wanted not in taken else f"{wanted} ({key})"
+        names = {device.description for device in self._devices.values() if device.is_switch}
+        name = neighbour.name or f"switch-{key}"
+        check_name("switch", name, self._where)
+        return name if name not in names else f"{name} ({key})"
 
-    def _cables(self, wired: Iterable[tuple[str, Neighbour, tuple[str, str]]]) -> Iterable[tuple[End, End, float]]:
+    def _join_cables(self, wired: Iterable[tuple[str, Neighbour, tuple[str, str]]]) -> Iterable[tuple[End, End, float]]:
         used: dict[End, End] = {}
         for key, neighbour, (other, port) in wired:
             a = (key, self._numbers[key][neighbour.port])
@@ -231,21 +242,21 @@ class _Wiring:
                 continue
             number = self._devices[key].line
             if a in used or b in used:
-                taken = a if a in used else b
+                conflict = a if a in used else b
                 self._warnings.add(
                     "ends that conflict",
                     number,
-                    f"{self._end(a)} and {self._end(b)}: {self._end(taken)} is cabled to {self._end(used[taken])} already",
+                    f"{self._end(a)} and {self._end(b)}: {self._end(conflict)} is cabled to {self._end(used[conflict])} already",
                 )
                 continue
             if a[0] == b[0]:
                 self._warnings.add("loopback cable", number, f"{self._end(a)} is cabled to its own switch: left out")
                 continue
             used[a], used[b] = b, a
-            rates = [self._rate(key, neighbour.port), self._rate(other, port)]
+            rates = [self._port_rate_bps(key, neighbour.port), self._port_rate_bps(other, port)]
             yield a, b, min((rate for rate in rates if rate == rate), default=float("nan"))
 
-    def _rate(self, key: str, port: str) -> float:
+    def _port_rate_bps(self, key: str, port: str) -> float:
         switch = self._read.get(key)
         return switch.ports[port].bandwidth_bps if switch and port in switch.ports else float("nan")
 
@@ -254,44 +265,52 @@ class _Wiring:
         device = self._devices[end[0]].description or self._adapters[end[0]][0]
         return f"{device} {names[end[1]]}".strip()
 
-    def _named(self) -> dict[str, AdapterName]:
+    def _name_adapters(self) -> dict[str, AdapterName]:
         short = short_names({node for node, _ in self._adapters.values()})
         return {
             key: AdapterName(short.get(node, node), adapter, role_of(node))
             for key, (node, adapter) in self._adapters.items()
         }
 
-    def _described(self, made: Fabric) -> Fabric:
+    def _add_port_names(self, made: Fabric) -> Fabric:
         """With the names of ports, and without what InfiniBand alone has."""
         keys: list[str] = [str(key) for key in made.routers.guid]
         names = []
         for key in keys:
             by_number = {number: port for port, number in self._numbers.get(key, {}).items()}
             names.append(["", *(by_number[number] for number in sorted(by_number))])
-        kept = {key: made.attributes[key] for key in ("adapters", "adapter_count")}
+        attributes = {key: made.attributes[key] for key in ("adapters", "adapter_count")}
         routers, ends = made.routers, made.endpoints
         return replace(
             made,
-            routers=Routers(routers.name, guid=_macs(keys), group=routers.group, level=routers.level),
+            routers=Routers(routers.name, guid=_mac_array(keys), group=routers.group, level=routers.level),
             endpoints=Endpoints(
-                ends.router, port=ends.port, node=ends.node, role=ends.role, guid=_macs(str(key) for key in ends.guid)
+                ends.router,
+                port=ends.port,
+                node=ends.node,
+                role=ends.role,
+                guid=_mac_array(str(key) for key in ends.guid),
             ),
-            attributes={**kept, "port_names": names, "roles": "by name: storage servers do I/O, all others compute"},
+            attributes={
+                **attributes,
+                "port_names": names,
+                "roles": "by name: storage servers do I/O, all others compute",
+            },
         )
 
 
-def _macs(keys: Iterable[str]) -> NDArray[np.object_]:
+def _mac_array(keys: Iterable[str]) -> NDArray[np.object_]:
     return np.array([key if _MAC.fullmatch(key) else None for key in keys], object)
 
 
 def _port_of(ports: Mapping[str, Port], neighbour: Neighbour) -> str:
     """The name of a read switch's port that its neighbour calls by its name, its alias or its description."""
-    said = [text for text in (neighbour.port_id, neighbour.port_description) if text]
-    for text in said:
+    texts = [text for text in (neighbour.port_id, neighbour.port_description) if text]
+    for text in texts:
         if text in ports:
             return text
     aliases = {port.alias: name for name, port in ports.items() if port.alias}
-    for text in said:
+    for text in texts:
         if text in aliases:
             return aliases[text]
-    return said[0] if said else f"to {neighbour.port}"
+    return texts[0] if texts else f"to {neighbour.port}"

@@ -25,19 +25,19 @@ _FORWARDING = ("bridge", "router", "mac_bridge")
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text may hold LLDP neighbours."""
+    """Return whether a text may contain LLDP neighbours."""
     return text.lstrip()[:1] in ("{", "[") and any(mark in text for mark in _MARKS)
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """The fabric of a file; raises BadInput where it is none of the forms."""
     return fabric_of(list(switches_of(text, where, name)), where, name)
 
 
 def parse_files(files: Mapping[str, str], where: str, name: str) -> Fabric:
     """The fabric of several files by the names of their switches."""
-    found = [switch for own, text in files.items() for switch in switches_of(text, f"{where}/{own}", own)]
-    return fabric_of(found, where, name)
+    switches = [switch for own, text in files.items() for switch in switches_of(text, f"{where}/{own}", own)]
+    return fabric_of(switches, where, name)
 
 
 def switches_of(text: str, where: str, name: str) -> Iterator[Switch]:
@@ -46,24 +46,24 @@ def switches_of(text: str, where: str, name: str) -> Iterator[Switch]:
         document = json.loads(text)
     except (ValueError, RecursionError) as bad:
         raise BadInput(f"is no JSON: {bad}", where=where) from bad
-    if (switch := _switch(document, name)) is not None:
+    if (switch := _parse_switch(document, name)) is not None:
         yield switch
         return
-    found = [
+    switches = [
         switch
         for own, inner in (document.items() if isinstance(document, dict) else ())
-        if (switch := _switch(inner, str(own))) is not None
+        if (switch := _parse_switch(inner, str(own))) is not None
     ]
-    if not found:
+    if not switches:
         raise BadInput(
             "holds no LLDP neighbours",
             where=where,
             advice="Give what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints, OpenConfig's /lldp, or an object with one of them by switch.",
         )
-    yield from found
+    yield from switches
 
 
-def _switch(document: object, name: str) -> Switch | None:
+def _parse_switch(document: object, name: str) -> Switch | None:
     if sonic.is_dump(document):
         return sonic.switch_of(sonic.tables_of(document), name)
     if not isinstance(document, dict):
@@ -79,9 +79,9 @@ def _switch(document: object, name: str) -> Switch | None:
 
 
 def _lldpd_switch(tree: object, local: object, name: str) -> Switch:
-    own, chassis = _chassis(_one(_field(local, "chassis")))
+    own, chassis = _parse_chassis(_first_object(_get_field(local, "chassis")))
     neighbours = []
-    for entry in _many(_field(_one(tree), "interface")):
+    for entry in _list_objects(_get_field(_first_object(tree), "interface")):
         # Plain json: {"swp1": {...}}; json0: {"name": "swp1", ...}.
         named = [(entry["name"], entry)] if isinstance(entry.get("name"), str) else list(entry.items())
         neighbours += [_lldpd_neighbour(str(port), about) for port, about in named if isinstance(about, dict)]
@@ -89,91 +89,97 @@ def _lldpd_switch(tree: object, local: object, name: str) -> Switch:
 
 
 def _lldpd_neighbour(port: str, about: Mapping[str, Any]) -> Neighbour:
-    chassis, far = _one(about.get("chassis")), _one(about.get("port"))
-    name, mac = _chassis(chassis)
-    described = chassis if "id" in chassis else _one(next(iter(chassis.values()), {}))
-    enabled = [_text(one.get("type")) for one in _many(described.get("capability")) if one.get("enabled") is True]
-    identity = _one(far.get("id"))
+    chassis, far = _first_object(about.get("chassis")), _first_object(about.get("port"))
+    name, mac = _parse_chassis(chassis)
+    described = chassis if "id" in chassis else _first_object(next(iter(chassis.values()), {}))
+    enabled = [
+        _unwrap_text(capability.get("type"))
+        for capability in _list_objects(described.get("capability"))
+        if capability.get("enabled") is True
+    ]
+    identity = _first_object(far.get("id"))
     return Neighbour(
         port,
         name,
         mac,
-        _text(identity.get("value")),
-        _text(far.get("descr")),
-        by_mac=_text(identity.get("type")) == "mac",
+        _unwrap_text(identity.get("value")),
+        _unwrap_text(far.get("descr")),
+        by_mac=_unwrap_text(identity.get("type")) == "mac",
         forwards=any(kind.lower() in _FORWARDING for kind in enabled),
     )
 
 
-def _chassis(chassis: Mapping[str, Any]) -> tuple[str, str]:
+def _parse_chassis(chassis: Mapping[str, Any]) -> tuple[str, str]:
     """Name and identity: the name is the key around them, a field of json0, or absent."""
     if "id" in chassis:
-        return _text(chassis.get("name")), _text(_one(chassis.get("id")).get("value"))
+        return _unwrap_text(chassis.get("name")), _unwrap_text(_first_object(chassis.get("id")).get("value"))
     name = next(iter(chassis), "")
-    return str(name), _text(_one(_one(chassis.get(name)).get("id")).get("value"))
+    return str(name), _unwrap_text(_first_object(_first_object(chassis.get(name)).get("id")).get("value"))
 
 
 def openconfig_switch(tree: Mapping[str, Any], interfaces: object, name: str) -> Switch:
     """The switch of OpenConfig's `lldp` and, for speeds, `interfaces`."""
-    state = {**_one(tree.get("config")), **_one(tree.get("state"))}
+    state = {**_first_object(tree.get("config")), **_first_object(tree.get("state"))}
     ports = {}
-    for one in _many(_field(interfaces, "interface")):
-        ethernet = _one(one.get("openconfig-if-ethernet:ethernet", one.get("ethernet")))
-        speeds = {**_one(ethernet.get("config")), **_one(ethernet.get("state"))}
-        if ethernet and isinstance(one.get("name"), str):
-            ports[one["name"]] = Port("", openconfig_rate(speeds.get("port-speed")))
+    for interface in _list_objects(_get_field(interfaces, "interface")):
+        ethernet = _first_object(interface.get("openconfig-if-ethernet:ethernet", interface.get("ethernet")))
+        speeds = {**_first_object(ethernet.get("config")), **_first_object(ethernet.get("state"))}
+        if ethernet and isinstance(interface.get("name"), str):
+            ports[interface["name"]] = Port("", openconfig_rate(speeds.get("port-speed")))
     neighbours = [
-        openconfig_neighbour(one["name"], near)
-        for one in _many(_field(tree.get("interfaces"), "interface"))
-        if isinstance(one.get("name"), str)
-        for near in _many(_field(one.get("neighbors"), "neighbor"))
+        openconfig_neighbour(interface["name"], near)
+        for interface in _list_objects(_get_field(tree.get("interfaces"), "interface"))
+        if isinstance(interface.get("name"), str)
+        for near in _list_objects(_get_field(interface.get("neighbors"), "neighbor"))
     ]
-    return Switch(_text(state.get("system-name")) or name, _text(state.get("chassis-id")), ports, neighbours)
+    return Switch(
+        _unwrap_text(state.get("system-name")) or name, _unwrap_text(state.get("chassis-id")), ports, neighbours
+    )
 
 
 def openconfig_neighbour(port: str, near: Mapping[str, Any]) -> Neighbour:
     """A neighbour of openconfig-lldp.yang: its state, and its capabilities."""
-    state = _one(near.get("state"))
+    state = _first_object(near.get("state"))
     enabled = [
-        _text(one.get("name", _one(one.get("state")).get("name")))
-        for one in _many(_field(near.get("capabilities"), "capability"))
-        if _one(one.get("state")).get("enabled") is True
+        _unwrap_text(capability.get("name", _first_object(capability.get("state")).get("name")))
+        for capability in _list_objects(_get_field(near.get("capabilities"), "capability"))
+        if _first_object(capability.get("state")).get("enabled") is True
     ]
     return Neighbour(
         port,
-        _text(state.get("system-name")),
-        _text(state.get("chassis-id")),
-        _text(state.get("port-id")),
-        _text(state.get("port-description")),
-        by_mac=_text(state.get("port-id-type")).endswith("MAC_ADDRESS"),
+        _unwrap_text(state.get("system-name")),
+        _unwrap_text(state.get("chassis-id")),
+        _unwrap_text(state.get("port-id")),
+        _unwrap_text(state.get("port-description")),
+        by_mac=_unwrap_text(state.get("port-id-type")).endswith("MAC_ADDRESS"),
         forwards=any(kind.rpartition(":")[2].lower() in _FORWARDING for kind in enabled),
     )
 
 
 def openconfig_rate(speed: object) -> float:
     """Bits a second of an identity as `SPEED_400GB`; NaN unknown."""
-    match = _SPEED.fullmatch(_text(speed).rpartition(":")[2])
+    match = _SPEED.fullmatch(_unwrap_text(speed).rpartition(":")[2])
     return int(match.group(1)) * _UNITS.get(match.group(2), 1.0) if match else float("nan")
 
 
-def _field(value: object, key: str) -> object:
+def _get_field(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else None
 
 
-def _one(value: object) -> Mapping[str, Any]:
+def _first_object(value: object) -> Mapping[str, Any]:
     """An object, or the first of a list of them; empty where there is none."""
     if isinstance(value, list):
         value = value[0] if value else None
     return value if isinstance(value, dict) else {}
 
 
-def _many(value: object) -> list[Mapping[str, Any]]:
+def _list_objects(value: object) -> list[Mapping[str, Any]]:
     """Objects of a list, or the one that stands for itself."""
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
-def _text(value: object) -> str:
+def _unwrap_text(value: object) -> str:
     """A text, or what json0 wraps it in."""
     if isinstance(value, list | dict):
-        value = _one(value).get("value")
+        value = _first_object(value).get("value")
     return value.strip() if isinstance(value, str) else ""

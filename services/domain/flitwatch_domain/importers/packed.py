@@ -36,14 +36,14 @@ _LOOK_BYTES = 64
 
 
 def form_of(beginning: bytes) -> str | None:
-    """What a file's first bytes show it to be, where that is no plain text: `compressed by gzip`, `UTF-16`."""
+    """Return the form that a file's first bytes show if it is not plain text: `compressed by gzip`, `UTF-16`."""
     packed = next(
         (name for magic, name, _ in _PACKED if beginning.startswith(magic)),
         "zip" if beginning.startswith(_ZIP) else None,
     )
     if packed:
         return f"compressed by {packed}"
-    return "UTF-16" if _wide(beginning[:_LOOK_BYTES]) else None
+    return "UTF-16" if _detect_utf16(beginning[:_LOOK_BYTES]) else None
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
             raise BadInput("is a ZIP archive", where=str(path), advice="Unpack it with unzip first.")
         unpack = next((open_it for magic, _, open_it in _PACKED if beginning.startswith(magic)), None)
         plain = checked if unpack is None else io.BufferedReader(_Checked(unpack(checked), str(path)))
-        encoding = _wide(plain.peek(_LOOK_BYTES)[:_LOOK_BYTES])
+        encoding = _detect_utf16(plain.peek(_LOOK_BYTES)[:_LOOK_BYTES])
         yield plain if encoding is None else io.BufferedReader(_Checked(_AsUtf8(plain, encoding), str(path)))
 
 
@@ -85,7 +85,7 @@ def open_text(path: str | Path) -> Iterator[io.TextIOWrapper]:
             ) from bad
 
 
-def _wide(beginning: bytes) -> str | None:
+def _detect_utf16(beginning: bytes) -> str | None:
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     pairs = beginning[: len(beginning) // 2 * 2]
@@ -126,8 +126,8 @@ class _Zstd:
             frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
             self._ready = frame.decompress(block)
             self._packed, self._frame = (frame.unused_data, None) if frame.eof else (b"", frame)
-        taken, self._ready = self._ready[:size], self._ready[size:]
-        return taken
+        chunk, self._ready = self._ready[:size], self._ready[size:]
+        return chunk
 
 
 class _Source(Protocol):
@@ -174,5 +174,5 @@ class _AsUtf8:
             self._ready = self._decoder.decode(block, final=not block).encode("utf-8", errors="replace")
             if not block:
                 break
-        taken, self._ready = self._ready[:size], self._ready[size:]
-        return taken
+        chunk, self._ready = self._ready[:size], self._ready[size:]
+        return chunk

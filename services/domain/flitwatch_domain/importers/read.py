@@ -14,18 +14,18 @@ from flitwatch_domain.importers.text import numbered_lines, read_text
 FORMATS = ("auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm")
 
 
-def _slingshot(text: str, where: str, name: str) -> Fabric:
+def _parse_slingshot(text: str, where: str, name: str) -> Fabric:
     """The fabric manager's links or its template."""
-    parse = slingshot_template.parse if slingshot_template.looks_like(text) else slingshot.parse
+    parse = slingshot_template.parse_fabric if slingshot_template.looks_like(text) else slingshot.parse_fabric
     return parse(text, where, name)
 
 
 _PARSERS = {
-    "cray": interconnect.parse,
-    "ibnetdiscover": ibnetdiscover.parse,
-    "lldp": neighbours.parse,
-    "slingshot": _slingshot,
-    "ufm": ufm.parse,
+    "cray": interconnect.parse_fabric,
+    "ibnetdiscover": ibnetdiscover.parse_fabric,
+    "lldp": neighbours.parse_fabric,
+    "slingshot": _parse_slingshot,
+    "ufm": ufm.parse_fabric,
 }
 
 
@@ -50,12 +50,12 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     if format not in FORMATS:
         raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")
     if Path(path).is_dir() and format in ("auto", "lldp"):
-        found = _of_folder(Path(path), name or default_name(path))
+        fabric = _of_folder(Path(path), name or default_name(path))
     else:
         text = read_text(path)
-        chosen = detect(text, str(path)) if format == "auto" else format
-        found = _PARSERS[chosen](text, str(path), name or default_name(path))
-    return replace(found, warnings=(*found.warnings, *cables.describe_slow_cables(found)))
+        chosen = detect_format(text, str(path)) if format == "auto" else format
+        fabric = _PARSERS[chosen](text, str(path), name or default_name(path))
+    return replace(fabric, warnings=(*fabric.warnings, *cables.describe_slow_cables(fabric)))
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
@@ -66,7 +66,7 @@ def _of_folder(folder: Path, name: str) -> Fabric:
     return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
 
 
-def detect(text: str, where: str) -> str:
+def detect_format(text: str, where: str) -> str:
     """The format of a topology's text: one of `FORMATS`."""
     if slingshot.DOCUMENTS.match(text) or slingshot_template.looks_like(text):
         return "slingshot"
@@ -74,7 +74,7 @@ def detect(text: str, where: str) -> str:
         return "ufm"
     if neighbours.looks_like(text):
         return "lldp"
-    for seen, (_, raw) in enumerate(numbered_lines(text)):
+    for position, (_, raw) in enumerate(numbered_lines(text)):
         line = ibnetdiscover.TERMINAL.sub("", raw)
         if ibnetdiscover.PORTS_LINE.match(line):
             raise BadInput(
@@ -88,7 +88,7 @@ def detect(text: str, where: str) -> str:
             return "ibnetdiscover"
         if slingshot.LINE.match(line):
             return "slingshot"
-        if seen > 10_000:
+        if position > 10_000:
             break
     raise BadInput(
         "is neither a Cray interconnect file nor ibnetdiscover output nor Slingshot's template nor a list of its or UFM's links, nor LLDP neighbours",

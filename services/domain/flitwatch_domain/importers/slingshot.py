@@ -42,13 +42,13 @@ _GREEN, _BLUE, _TERMINAL, _LINK = range(4)
 End = tuple[str, int]
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
 
     Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be told from the number; this is not the number
     of the switch's chip.
     """
-    cables = list(cables_of(_names(text, where)))
+    cables = list(cables_of(_list_link_ends(text, where)))
     if not cables:
         raise BadInput("lists no link", where=where)
     warnings = Warnings(where)
@@ -56,8 +56,8 @@ def parse(text: str, where: str, name: str) -> Fabric:
     number = {switch: router for router, switch in enumerate(switches)}
     between = [(number[a[0]], number[b[0]]) for a, b in cables if _is_switch(b)]
     src, dst = (np.array([pair[side] for pair in between], np.int64) for side in (0, 1))
-    group = groups(len(switches), src, dst)
-    if group is None and (group := _cabinets(switches, src, dst)) is not None:
+    group = find_groups(len(switches), src, dst)
+    if group is None and (group := _group_by_cabinet(switches, src, dst)) is not None:
         warnings.add(
             "groups",
             1,
@@ -91,11 +91,11 @@ def fabric_of(
     local = _LINK if group is None else np.where(group[src] == group[dst], _GREEN, _BLUE)
     vertex = len(switches) + np.arange(len(ends))
     kinds = np.concatenate([np.broadcast_to(local, len(between)), np.full(len(ends), _TERMINAL)])
-    one, other = np.concatenate([src, owner]), np.concatenate([dst, vertex])
+    start, other = np.concatenate([src, owner]), np.concatenate([dst, vertex])
     one_port, other_port = np.concatenate([out, port]), np.concatenate([into, np.zeros(len(ends), np.int64)])
     links = Links(
-        src=np.concatenate([one, other]),
-        dst=np.concatenate([other, one]),
+        src=np.concatenate([start, other]),
+        dst=np.concatenate([other, start]),
         src_port=np.concatenate([one_port, other_port]),
         dst_port=np.concatenate([other_port, one_port]),
         link_class=np.concatenate([kinds, kinds]),
@@ -106,7 +106,7 @@ def fabric_of(
         name=name,
         kind=FabricKind.GRAPH if group is None else FabricKind.DRAGONFLY,
         technology=Technology.SLINGSHOT,
-        routers=Routers(switches, **({} if group is None else _places(group))),
+        routers=Routers(switches, **({} if group is None else _place_switches(group))),
         endpoints=Endpoints(owner, port=port, node=[nic[0] for nic in ends]),
         links=links,
         counted_at=CountedAt.SENDER,
@@ -137,7 +137,7 @@ def _port_number(jack: int, port: int) -> int | None:
 
 
 class Location(NamedTuple):
-    """What a component name says of a switch's port: our number, or the link of the switch's chip, such as a0l50."""
+    """Location of a switch's port according to a component name: our number, or the link of the switch's chip, such as a0l50."""
 
     switch: str
     port: int | None = None
@@ -162,7 +162,7 @@ def switch_of(name: str) -> str | None:
     return match.group(1) if match else None
 
 
-def groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def find_groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Group of each switch, numbered in the order of switches, from the cables between them; None where no division fits.
 
     Two switches are of one group where they are joined and have most of their neighbours in common. That is believed only where each group is
@@ -183,7 +183,7 @@ def groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDA
     return group
 
 
-def _cabinets(switches: list[str], src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _group_by_cabinet(switches: list[str], src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Switches by cabinet, where all of a cabinet are joined to one another; else None."""
     _, group = np.unique([_in_order(name)[0] for name in switches], return_inverse=True)
     joined = np.eye(len(switches), dtype=bool)
@@ -191,11 +191,11 @@ def _cabinets(switches: list[str], src: NDArray[np.int64], dst: NDArray[np.int64
     return group if joined[group[:, None] == group[None, :]].all() else None
 
 
-def _places(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _place_switches(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Row and column within a group, in the order of names."""
     column = np.zeros_like(group)
-    for one in np.unique(group):
-        column[group == one] = np.arange((group == one).sum())
+    for number in np.unique(group):
+        column[group == number] = np.arange((group == number).sum())
     row = np.zeros_like(group)
     return {"group": group, "row": row, "col": column, "coords": np.column_stack([group, row, column])}
 
@@ -203,38 +203,38 @@ def _places(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
 def cables_of(names: Iterable[tuple[str, str, str]]) -> Iterator[tuple[End, End]]:
     """Each cable once, the switch's end first, of where it stands and the names of its ends."""
     used: dict[End, tuple[End, str]] = {}
-    for here, one, other in names:
-        a, b = _end(one, here), _end(other, here)
+    for here, name, other in names:
+        a, b = _parse_end(name, here), _parse_end(other, here)
         if not _is_switch(a):
-            a, b, one, other = b, a, other, one
+            a, b, name, other = b, a, other, name
         if not _is_switch(a) or a[0] == b[0]:
-            raise BadInput(f"{one}-{other} joins {'a switch to itself' if a[0] == b[0] else 'two NICs'}", where=here)
-        known = [used.get(end) for end in (a, b)]
-        if known[0] is not None and known[0][0] == b:
+            raise BadInput(f"{name}-{other} joins {'a switch to itself' if a[0] == b[0] else 'two NICs'}", where=here)
+        previous = [used.get(end) for end in (a, b)]
+        if previous[0] is not None and previous[0][0] == b:
             continue
-        for before, text_of in ((known[0], one), (known[1], other)):
+        for before, text_of in ((previous[0], name), (previous[1], other)):
             if before is not None:
                 raise BadInput(f"{text_of} is an end of another cable in {before[1]}", where=here)
         used[a], used[b] = (b, here), (a, here)
         yield a, b
 
 
-def _names(text: str, where: str) -> Iterator[tuple[str, str, str]]:
-    """Where a link stands, and the names of its ends."""
+def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
+    """Yield where a link is and the names of its ends."""
     if DOCUMENTS.match(text):
         try:
             documents = json.loads(text)
         except (ValueError, RecursionError) as bad:
             raise BadInput(f"is no JSON: {bad}", where=where) from bad
-        found = documents.get("documentLinks")
-        if not isinstance(found, list):
+        entries = documents.get("documentLinks")
+        if not isinstance(entries, list):
             raise BadInput("has no documentLinks", where=where, advice="Give the answer of GET /fabric/links.")
         total = documents.get("totalCount")
-        if isinstance(total, int) and total > len(found):
+        if isinstance(total, int) and total > len(entries):
             raise BadInput(
-                f"holds {len(found)} of {total} links", where=where, advice="Ask for all of them in one answer."
+                f"holds {len(entries)} of {total} links", where=where, advice="Ask for all of them in one answer."
             )
-        lines: Iterator[tuple[str, str]] = ((f"{where}: link {n}", str(link)) for n, link in enumerate(found, 1))
+        lines: Iterator[tuple[str, str]] = ((f"{where}: link {n}", str(link)) for n, link in enumerate(entries, 1))
     else:
         lines = ((f"{where}:{number}", line) for number, line in numbered_lines(text))
     for here, line in lines:
@@ -250,7 +250,7 @@ def _names(text: str, where: str) -> Iterator[tuple[str, str, str]]:
         yield here, match.group(1), match.group(2)
 
 
-def _end(text: str, here: str) -> End:
+def _parse_end(text: str, here: str) -> End:
     match = _END.match(text)
     if match is None:
         raise BadInput(f"{text[:60]!r} names no port of a switch and no NIC", where=here)

@@ -40,11 +40,11 @@ class _Switch:
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is a template."""
+    """Return whether a text is a template."""
     return text.lstrip()[:1] == "{" and _OWN.search(text, 0, _BEGINNING) is not None
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from a template; BadInput names what is missing or contradicts itself.
 
     Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 where the template says none.
@@ -55,39 +55,39 @@ def parse(text: str, where: str, name: str) -> Fabric:
         raise BadInput(f"is no JSON: {bad}", where=where) from bad
     if not isinstance(document, dict):
         raise BadInput("is no JSON object", where=where, advice=_ADVICE)
-    switches = list(_switches(_listed(document, "switches", where), where))
+    switches = list(_read_switches(_get_list(document, "switches", where), where))
     if not switches:
         raise BadInput("lists no switch", where=where)
-    switches.sort(key=lambda one: (one.group, one.number))
-    _check(switches, where)
-    known = {one.name for one in switches}
-    jack_of = {one.name + link: jack for one in switches for link, jack in one.jacks.items()}
-    cables = list(slingshot.cables_of(_links(document, switches, jack_of, where)))
+    switches.sort(key=lambda switch: (switch.group, switch.number))
+    _check_switches(switches, where)
+    names = {switch.name for switch in switches}
+    jack_of = {switch.name + link: jack for switch in switches for link, jack in switch.jacks.items()}
+    cables = list(slingshot.cables_of(_list_links(document, switches, jack_of, where)))
     if not cables:
         raise BadInput("lists no link", where=where)
-    strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - known)
+    strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - names)
     if strange:
         raise BadInput(f"a link leads to {strange[0]}, which is no switch of the template", where=where)
     chip = _chip_ports(switches)
     return slingshot.fabric_of(
         name,
         where,
-        [one.name for one in switches],
-        np.array([one.group for one in switches], np.int64),
+        [switch.name for switch in switches],
+        np.array([switch.group for switch in switches], np.int64),
         cables,
         Warnings(where),
         {"chip_ports": chip} if chip else None,
     )
 
 
-def _listed(document: dict[str, Any], key: str, where: str) -> list[Any]:
-    found = document.get(key)
-    if not isinstance(found, list):
+def _get_list(document: dict[str, Any], key: str, where: str) -> list[Any]:
+    entries = document.get(key)
+    if not isinstance(entries, list):
         raise BadInput(f"has no list of {key}", where=where, advice=_ADVICE)
-    return found
+    return entries
 
 
-def _switches(listed: list[Any], where: str) -> Iterator[_Switch]:
+def _read_switches(listed: list[Any], where: str) -> Iterator[_Switch]:
     for at, entry in enumerate(listed):
         here = f"{where}: switch {at}"
         if not isinstance(entry, dict):
@@ -95,21 +95,21 @@ def _switches(listed: list[Any], where: str) -> Iterator[_Switch]:
         name = slingshot.switch_of(str(entry.get("IP", "")))
         if name is None:
             raise BadInput(f"IP {str(entry.get('IP'))[:60]!r} is no switch's name, as x3000c0r41b0", where=here)
-        switch = _Switch(name, _number(entry, "grpId", here), _number(entry, "swcNum", here))
+        switch = _Switch(name, _get_number(entry, "grpId", here), _get_number(entry, "swcNum", here))
         for kind in _PORTS:
-            for port in _listed(entry, kind, here):
-                _take(switch, port, kind == "edgePorts", here)
+            for port in _get_list(entry, kind, here):
+                _add_port(switch, port, kind == "edgePorts", here)
         yield switch
 
 
-def _number(entry: dict[str, Any], key: str, here: str) -> int:
-    found = entry.get(key)
-    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 1 << 15:
-        raise BadInput(f"{key} is {str(found)[:40]}, expected a number from 0", where=here)
-    return found
+def _get_number(entry: dict[str, Any], key: str, here: str) -> int:
+    value = entry.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 15:
+        raise BadInput(f"{key} is {str(value)[:40]}, expected a number from 0", where=here)
+    return value
 
 
-def _take(switch: _Switch, port: Any, edge: bool, here: str) -> None:
+def _add_port(switch: _Switch, port: Any, edge: bool, here: str) -> None:
     """Note a port; early templates have the number alone, which names no jack."""
     meta = port.get("meta") if isinstance(port, dict) else None
     if not isinstance(meta, dict) or not isinstance(jack := meta.get("conn_port"), str):
@@ -127,31 +127,31 @@ def _take(switch: _Switch, port: Any, edge: bool, here: str) -> None:
         switch.edges.append((jack, leads))
 
 
-def _check(switches: list[_Switch], where: str) -> None:
+def _check_switches(switches: list[_Switch], where: str) -> None:
     names: set[str] = set()
     before = None
-    for one in switches:
-        if one.name in names:
-            raise BadInput(f"switch {one.name} stands twice", where=where)
-        if before is not None and (before.group, before.number) == (one.group, one.number):
+    for switch in switches:
+        if switch.name in names:
+            raise BadInput(f"switch {switch.name} stands twice", where=where)
+        if before is not None and (before.group, before.number) == (switch.group, switch.number):
             raise BadInput(
-                f"{before.name} and {one.name} are both switch {one.number} of group {one.group}", where=where
+                f"{before.name} and {switch.name} are both switch {switch.number} of group {switch.group}", where=where
             )
-        names.add(one.name)
-        before = one
+        names.add(switch.name)
+        before = switch
 
 
-def _links(
+def _list_links(
     document: dict[str, Any], switches: list[_Switch], jack_of: dict[str, str], where: str
 ) -> Iterator[tuple[str, str, str]]:
-    """Where a link stands and the names of its ends by their jacks; then those to NICs."""
-    for at, entry in enumerate(_listed(document, "links", where)):
+    """Yield where a link is and the names of its ends by their jacks; then those to NICs."""
+    for at, entry in enumerate(_get_list(document, "links", where)):
         here = f"{where}: link {at}"
         ends = [entry.get(key) if isinstance(entry, dict) else None for key in ("endpoint1", "endpoint2")]
         if not all(isinstance(end, str) for end in ends):
             raise BadInput("has no endpoint1 and endpoint2", where=here, advice=_ADVICE)
-        one, other = (jack_of.get(_by_link(str(end)), str(end)) for end in ends)
-        yield here, one, other
+        first, other = (jack_of.get(_by_link(str(end)), str(end)) for end in ends)
+        yield here, first, other
     for switch in switches:
         for jack, nic in switch.edges:
             yield f"{where}: edge port {jack}", jack, nic
@@ -165,9 +165,9 @@ def _by_link(name: str) -> str:
 
 def _chip_ports(switches: list[_Switch]) -> list[list[int]]:
     """Of each switch, the number of the chip's link of each port; empty where the template has none."""
-    found = []
+    chip_links = []
     for switch in switches:
         places = {slingshot.location_of(jack): int(link.rpartition("l")[2]) for link, jack in switch.jacks.items()}
         links = {place.port: link for place, link in places.items() if place is not None and place.port is not None}
-        found.append([links.get(port, -1) for port in range(max(links, default=-1) + 1)])
-    return found if any(found) else []
+        chip_links.append([links.get(port, -1) for port in range(max(links, default=-1) + 1)])
+    return chip_links if any(chip_links) else []

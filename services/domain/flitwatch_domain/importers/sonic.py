@@ -27,14 +27,14 @@ _BY_MAC = "3"
 
 def tables_of(document: object) -> Tables:
     """Hashes by key; other values, and what is no dump, are left out. A list holds several databases."""
-    found: Tables = {}
+    tables: Tables = {}
     for database in document if isinstance(document, list) else [document]:
         for key, value in database.items() if isinstance(database, dict) else ():
             if isinstance(value, dict) and isinstance(value.get("value"), dict):
                 value = value["value"]
             if isinstance(value, dict):
-                found[key] = {name: str(text) for name, text in value.items() if isinstance(text, str | int | float)}
-    return found
+                tables[key] = {name: str(text) for name, text in value.items() if isinstance(text, str | int | float)}
+    return tables
 
 
 def rows_of(tables: Tables, table: str, between: str = ":") -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -46,27 +46,27 @@ def rows_of(tables: Tables, table: str, between: str = ":") -> Iterator[tuple[st
 
 
 def name_of(tables: Tables) -> str:
-    """What the switch calls itself by LLDP, else its host's name; empty: neither is there."""
-    said = tables.get(CHASSIS, {}).get("lldp_loc_sys_name", "")
-    return said or tables.get(f"{METADATA}|localhost", {}).get("hostname", "")
+    """Return the switch's own name in LLDP, else its host's name; empty if it has neither."""
+    lldp_name = tables.get(CHASSIS, {}).get("lldp_loc_sys_name", "")
+    return lldp_name or tables.get(f"{METADATA}|localhost", {}).get("hostname", "")
 
 
 def switch_of(tables: Tables, name: str) -> Switch:
     """The switch of these tables; `name` is its name where they say none."""
     ports = {
-        key: Port(fields.get("alias", ""), _rate(fields.get("speed", "")))
+        key: Port(fields.get("alias", ""), _speed_to_bps(fields.get("speed", "")))
         for table, between in ((PORTS, ":"), (CONFIGURED_PORTS, "|"))
         for key, fields in rows_of(tables, table, between)
         # Beside the ports stand PortConfigDone and PortInitDone.
         if "lanes" in fields and ("alias" in fields or "speed" in fields)
     }
     metadata = tables.get(f"{METADATA}|localhost", {})
-    neighbours = [_neighbour(port, fields) for port, fields in rows_of(tables, NEIGHBOURS)]
+    neighbours = [_to_neighbour(port, fields) for port, fields in rows_of(tables, NEIGHBOURS)]
     chassis = tables.get(CHASSIS, {}).get("lldp_loc_chassis_id", "") or metadata.get("mac", "")
     return Switch(name_of(tables) or name, chassis, ports, neighbours)
 
 
-def _neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
+def _to_neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
     enabled = fields.get("lldp_rem_sys_cap_enabled", "").split()
     bits = numerals.whole_or_hexadecimal(f"0x{enabled[0][:2]}") or 0 if enabled else 0
     return Neighbour(
@@ -80,13 +80,13 @@ def _neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
     )
 
 
-def _rate(speed: str) -> float:
+def _speed_to_bps(speed: str) -> float:
     """SONiC's speeds are megabits a second."""
-    return (numerals.whole(speed) or float("nan")) * 1e6
+    return (numerals.parse_whole(speed) or float("nan")) * 1e6
 
 
 def is_dump(value: Any) -> bool:
-    """Whether a document is a dump of a database that says something of ports."""
+    """Return whether a document is a database dump with data about ports."""
     return any(
         key.startswith((f"{NEIGHBOURS}:", CHASSIS, f"{PORTS}:", f"{METADATA}|", "COUNTERS_PORT_NAME_MAP"))
         for part in (value if isinstance(value, list) else [value])

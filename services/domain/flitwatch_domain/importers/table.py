@@ -58,7 +58,7 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
     """
     lines = enumerate(io.StringIO(read_text(path), newline=None), start=1)
     try:
-        header = [cell.strip().lstrip("\ufeff").lower() for cell in _cells(next(lines, (1, ""))[1])]
+        header = [cell.strip().lstrip("\ufeff").lower() for cell in _split_cells(next(lines, (1, ""))[1])]
     except csv.Error as bad:
         raise BadInput(str(bad), where=f"{path}:1") from bad
     absent = [column for column in required if column not in header]
@@ -71,20 +71,22 @@ def read_table(path: str | Path, required: Sequence[str], rejected: list[Rejecte
     twice = next((name for at, name in enumerate(header) if name and name in header[:at]), None)
     if twice is not None:
         raise BadInput(f"has column {twice} twice", where=f"{path}:1", advice="Leave one of them out.")
-    return header, _rows(lines, header, str(path), rejected)
+    return header, _read_rows(lines, header, str(path), rejected)
 
 
-def _cells(line: str) -> list[str]:
+def _split_cells(line: str) -> list[str]:
     # Line by line: these tables have no cell of several lines, and a quote that is not closed must not swallow the rows after it.
     return next(csv.reader([line], strict=True), [])
 
 
-def _rows(lines: Iterator[tuple[int, str]], header: list[str], path: str, rejected: list[Rejected]) -> Iterator[Row]:
+def _read_rows(
+    lines: Iterator[tuple[int, str]], header: list[str], path: str, rejected: list[Rejected]
+) -> Iterator[Row]:
     width, columns = len(header), {name: at for at, name in enumerate(header)}
     for number, line in lines:
         where = f"{path}:{number}"
         try:
-            cells = _cells(line)
+            cells = _split_cells(line)
         except csv.Error as bad:
             reason = "a quote is not closed" if "unexpected end" in str(bad) else str(bad)
             rejected.append(Rejected(where, reason))

@@ -30,26 +30,29 @@ _LARGEST_PORT, _LARGEST_LID = 255, 0xBFFF
 Record = Mapping[str, Any]
 
 
-def parse(text: str, where: str, name: str) -> Fabric:
+def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from `GET /ufmRest/resources/links`, alone or with ports and systems as `{"links": [], "ports": [], "systems": []}`.
 
     BadInput names the record that cannot be read or contradicts another.
     """
-    links, ports, systems = _parts(text, where)
-    known, kinds, warnings = _by_name(ports), _kinds(systems), Warnings(where)
-    nodes = {_guid(port.get("peer_guid")): _guid(port.get("peer_node_guid")) for port in ports}
+    links, ports, systems = _split_parts(text, where)
+    port_by_name, kinds, warnings = _by_name(ports), _find_kinds(systems), Warnings(where)
+    nodes = {_normalise_guid(port.get("peer_guid")): _normalise_guid(port.get("peer_node_guid")) for port in ports}
     devices: dict[str, Device] = {}
     cables: list[tuple[End, End, float]] = []
     used: dict[End, tuple[End, int]] = {}
     for number, link in enumerate(links, 1):
         here = f"{where}: link {number}"
-        a, b = (_end(devices, link, side, known, kinds, nodes, number, here) for side in ("source", "destination"))
+        a, b = (
+            _resolve_end(devices, link, side, port_by_name, kinds, nodes, number, here)
+            for side in ("source", "destination")
+        )
         before = [used.get(end) for end in (a, b)]
         if before[0] is not None and before[0][0] == b:
             continue
-        for end, taken in zip((a, b), before, strict=True):
-            if taken is not None:
-                raise BadInput(f"port {end[1]} of {end[0]} is an end of link {taken[1]} too", where=here)
+        for end, claim in zip((a, b), before, strict=True):
+            if claim is not None:
+                raise BadInput(f"port {end[1]} of {end[0]} is an end of link {claim[1]} too", where=here)
         used[a], used[b] = (b, number), (a, number)
         if a[0] == b[0]:
             warnings.add(
@@ -60,23 +63,25 @@ def parse(text: str, where: str, name: str) -> Fabric:
             (
                 a,
                 b,
-                _bandwidth([known.get(_port_name(link, side)) for side in ("source", "destination")], number, warnings),
+                _lower_bandwidth_bps(
+                    [port_by_name.get(_port_name(link, side)) for side in ("source", "destination")], number, warnings
+                ),
             )
         )
     if not any(device.is_switch for device in devices.values()):
         raise BadInput("lists no switch", where=where)
-    models = _models(systems)
+    models = _models_by_guid(systems)
     for guid, device in devices.items():
         device.model = models.get(guid, "")
-    return ibtree.assemble(devices, cables, ibnames.endpoint_names(devices, warnings), where, name, warnings)
+    return ibtree.assemble_fabric(devices, cables, ibnames.endpoint_names(devices, warnings), where, name, warnings)
 
 
-def _parts(text: str, where: str) -> list[list[Record]]:
+def _split_parts(text: str, where: str) -> list[list[Record]]:
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as bad:
         raise BadInput(f"is no JSON: {bad}", where=where) from bad
-    document = found if isinstance(found, dict) else {"links": found}
+    document = content if isinstance(content, dict) else {"links": content}
     parts = [document.get(part, []) for part in PARTS]
     for part, records in zip(PARTS, parts, strict=True):
         if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
@@ -95,30 +100,30 @@ def _by_name(ports: Iterable[Record]) -> dict[str, Record]:
     return {str(port.get("name", "")).lower(): port for port in ports}
 
 
-def _models(systems: Iterable[Record]) -> dict[str, str]:
+def _models_by_guid(systems: Iterable[Record]) -> dict[str, str]:
     """The model of a switch, such as MSB7700, by its GUID: the system's, or that of its ports (`<GUID>_<number>`)."""
-    found: dict[str, str] = {}
+    models: dict[str, str] = {}
     for system in systems:
         names = [port.get("name") if isinstance(port, dict) else port for port in system.get("ports") or []]
         for name in (system.get("guid"), system.get("system_guid"), *names):
-            found[_guid(str(name).partition("_")[0])] = str(system.get("model") or "")[:100]
-    return found
+            models[_normalise_guid(str(name).partition("_")[0])] = str(system.get("model") or "")[:100]
+    return models
 
 
-def _kinds(systems: Iterable[Record]) -> dict[str, bool]:
-    """Whether it is a switch, by GUID of a system and by name of each of its ports."""
-    found: dict[str, bool] = {}
+def _find_kinds(systems: Iterable[Record]) -> dict[str, bool]:
+    """Return whether each device is a switch, by GUID of a system and by name of each of its ports."""
+    kinds: dict[str, bool] = {}
     for system in systems:
         kind = str(system.get("type", ""))
         if not kind:
             continue
         names = [port.get("name") if isinstance(port, dict) else port for port in system.get("ports") or []]
         for name in (system.get("guid"), system.get("system_guid"), *names):
-            found[str(name).lower()] = kind == "switch"
-    return found
+            kinds[str(name).lower()] = kind == "switch"
+    return kinds
 
 
-def _end(
+def _resolve_end(
     devices: dict[str, Device],
     link: Record,
     side: str,
@@ -129,8 +134,8 @@ def _end(
     here: str,
 ) -> End:
     """The device and port that one side of a link names."""
-    guid = _guid(link.get(f"{side}_guid"))
-    port = _number(link.get(f"{side}_port"), _LARGEST_PORT)
+    guid = _normalise_guid(link.get(f"{side}_guid"))
+    port = _whole_or_zero(link.get(f"{side}_port"), _LARGEST_PORT)
     if not guid or not port:
         raise BadInput(
             f"its {side} has no GUID or no port",
@@ -152,7 +157,7 @@ def _end(
     device = devices.setdefault(key, Device(key, is_switch, number, description=description))
     if device.is_switch != is_switch:
         raise BadInput(f"{key} is a switch in one link and an adapter in another", where=here)
-    lid = _number(about.get("lid"), _LARGEST_LID)
+    lid = _whole_or_zero(about.get("lid"), _LARGEST_LID)
     if lid:
         device.lid[0 if is_switch else port] = lid
     if not is_switch:
@@ -179,13 +184,13 @@ def _is_switch(
 
 def _port_name(link: Record, side: str) -> str:
     """A port's name, `<GUID>_<number>`, as the records of ports have it."""
-    said = link.get(f"{side}_port_name")
-    if isinstance(said, str) and _NAME.fullmatch(said):
-        return said.lower()
-    return f"{_guid(link.get(f'{side}_guid'))}_{link.get(f'{side}_port')}"
+    name = link.get(f"{side}_port_name")
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return name.lower()
+    return f"{_normalise_guid(link.get(f'{side}_guid'))}_{link.get(f'{side}_port')}"
 
 
-def _bandwidth(ends: Iterable[Record | None], number: int, warnings: Warnings) -> float:
+def _lower_bandwidth_bps(ends: Iterable[Record | None], number: int, warnings: Warnings) -> float:
     """In bits per second, the lower of what both ends say; NaN unknown."""
     rates = []
     for end in ends:
@@ -199,11 +204,11 @@ def _bandwidth(ends: Iterable[Record | None], number: int, warnings: Warnings) -
     return min(rates, default=float("nan"))
 
 
-def _guid(text: object) -> str:
+def _normalise_guid(text: object) -> str:
     match = _GUID.fullmatch(text.strip()) if isinstance(text, str) else None
     return match.group(1).lower().zfill(16) if match else ""
 
 
-def _number(value: object, most: int) -> int:
+def _whole_or_zero(value: object, most: int) -> int:
     """A whole number up to `most`; 0 where there is none."""
-    return numerals.whole(str(value), most=most) or 0
+    return numerals.parse_whole(str(value), most=most) or 0

@@ -29,26 +29,28 @@ class _Loader(yaml.SafeLoader):
         """The document, if its aliases stand for a bounded number of values."""
         node = super().get_single_node()
         if node is not None:
-            self._count(node, {})
+            self._count_values(node, {})
         return node
 
-    def _count(self, node: yaml.Node, counted: dict[yaml.Node, int | None]) -> int:
+    def _count_values(self, node: yaml.Node, counted: dict[yaml.Node, int | None]) -> int:
         if node in counted:
-            held = counted[node]
-            if held is None:
+            count = counted[node]
+            if count is None:
                 raise yaml.constructor.ConstructorError(
                     None, None, "an alias stands for what it is in", node.start_mark
                 )
-            return held
+            return count
         counted[node] = None
         total = 1
         if isinstance(node, yaml.SequenceNode):
-            total += sum(self._count(item, counted) for item in node.value)
+            total += sum(self._count_values(item, counted) for item in node.value)
         elif isinstance(node, yaml.MappingNode):
-            total += sum(self._count(key, counted) + self._count(value, counted) for key, value in node.value)
+            total += sum(
+                self._count_values(key, counted) + self._count_values(value, counted) for key, value in node.value
+            )
         if total > MOST_VALUES:
-            said = f"its aliases stand for more than {MOST_VALUES:,} values"
-            raise yaml.constructor.ConstructorError(None, None, said, node.start_mark)
+            reason = f"its aliases stand for more than {MOST_VALUES:,} values"
+            raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
         counted[node] = total
         return total
 
@@ -68,8 +70,8 @@ class _Loader(yaml.SafeLoader):
                 continue
             key = key_node.value if key_node.tag == _EQUALS else self.construct_object(key_node)
             if key in lines:
-                said = f"the key {key_node.value[:80]!r} stands in line {lines[key]} already"
-                raise yaml.constructor.ConstructorError(None, None, said, key_node.start_mark)
+                reason = f"the key {key_node.value[:80]!r} stands in line {lines[key]} already"
+                raise yaml.constructor.ConstructorError(None, None, reason, key_node.start_mark)
             lines[key] = key_node.start_mark.line + 1
 
 
@@ -84,9 +86,9 @@ def parse_yaml(text: str, where: str) -> Any:
         # A safe loader: plain data only.
         return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as bad:
-        mark, said = getattr(bad, "problem_mark", None), getattr(bad, "problem", None)
-        said = said or str(bad).partition("\n")[0]
-        raise BadInput(f"is no YAML: {said}", where=f"{where}:{mark.line + 1}" if mark else where) from None
+        mark, reason = getattr(bad, "problem_mark", None), getattr(bad, "problem", None)
+        reason = reason or str(bad).partition("\n")[0]
+        raise BadInput(f"is no YAML: {reason}", where=f"{where}:{mark.line + 1}" if mark else where) from None
     except RecursionError:
         raise BadInput("is nested too deeply", where=where) from None
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:

@@ -1,4 +1,4 @@
-"""What measured times of a collective beside perturbation say: notched boxes and a fitted line, each with its 95 % interval (Hoefler 2009, section 2)."""
+"""Statistics of a collective's times alongside perturbation: notched boxes and a fitted line, each with its 95 % interval (Hoefler 2009, section 2)."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def fitted_line(ratios: Sequence[float], values: Sequence[float]) -> FittedLine 
         return None
     slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(ratios, values, strict=True)) / sxx
     intercept = mean_y - slope * mean_x
-    left = sum((y - intercept - slope * x) ** 2 for x, y in zip(ratios, values, strict=True))
-    deviation, t = math.sqrt(left / (n - 2)), t_quantile(_SHARE, n - 2)
+    residual = sum((y - intercept - slope * x) ** 2 for x, y in zip(ratios, values, strict=True))
+    deviation, t = math.sqrt(residual / (n - 2)), t_quantile(_SHARE, n - 2)
     half = t * deviation / math.sqrt(sxx)
     band = []
     for x in sorted(set(ratios)):

@@ -92,7 +92,7 @@ def quartile_dispersion(values: Sequence[float]) -> float:
     return float((third - first) / (third + first)) if third + first else 0.0
 
 
-def compare(before: NicObservation, after: NicObservation, counter: str) -> float:
+def compare_counters(before: NicObservation, after: NicObservation, counter: str) -> float:
     """Ratio after / before of `latency_cycles`, `stalls_per_flit`, `flits_per_s` or, with a warning, of raw `request_flits`.
 
     Raises
@@ -122,7 +122,9 @@ def compare(before: NicObservation, after: NicObservation, counter: str) -> floa
     return high / low if low else float("nan")
 
 
-def noise(times_s: Sequence[float], observations: Sequence[NicObservation], size_bytes: int) -> dict[str, float]:
+def estimate_noise(
+    times_s: Sequence[float], observations: Sequence[NicObservation], size_bytes: int
+) -> dict[str, float]:
     """Dispersion of measured times beside that of the times which the NIC counters predict.
 
     The measured dispersion also holds what is not the network's (guideline 3): the network's share is the predicted one.
@@ -134,13 +136,16 @@ def noise(times_s: Sequence[float], observations: Sequence[NicObservation], size
     """
     if len(times_s) != len(observations) or len(times_s) < 4:
         raise BadRequest("noise needs at least four times with their observations")
-    if len({one.allocation for one in observations}) != 1:
+    if len({observation.allocation for observation in observations}) != 1:
         raise BadRequest("the observations come from different allocations", advice="Compare within one job.")
-    predicted = [message_time_s(size_bytes, one.latency_cycles, one.stalls_per_flit) for one in observations]
+    predicted = [
+        message_time_s(size_bytes, observation.latency_cycles, observation.stalls_per_flit)
+        for observation in observations
+    ]
     return {
         "measured_qcd": quartile_dispersion(times_s),
         "network_qcd": quartile_dispersion(predicted),
-        "latency_qcd": quartile_dispersion([one.latency_cycles for one in observations]),
-        "mean_latency_cycles": float(np.mean([one.latency_cycles for one in observations])),
-        "mean_stalls_per_flit": float(np.mean([one.stalls_per_flit for one in observations])),
+        "latency_qcd": quartile_dispersion([observation.latency_cycles for observation in observations]),
+        "mean_latency_cycles": float(np.mean([observation.latency_cycles for observation in observations])),
+        "mean_stalls_per_flit": float(np.mean([observation.stalls_per_flit for observation in observations])),
     }

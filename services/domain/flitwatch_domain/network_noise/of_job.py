@@ -22,7 +22,7 @@ COLUMNS = ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum", "tx_pa
 
 @dataclass(frozen=True)
 class Measures:
-    """What a technology's network cards count of latency and of waiting.
+    """Counters of latency and of waiting on a technology's network cards.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class JobNoise:
-    """What network cards say of a job's network; None: cannot tell, and `unknown` says why.
+    """Noise of a job's network, according to network cards; None: cannot tell, and `unknown` says why.
 
     Attributes
     ----------
@@ -134,13 +134,13 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
         return _cannot_tell(0, cards, 0, "Network cards of this technology have no counters that are known here.")
     above, below = (nics.counts[name] for name in measures.waits)
     used = list(measures.waits)
-    waits_ratio = _ratio(above, below)
+    waits_ratio = _safe_ratio(above, below)
     latency_ratio = None
     if measures.latency is not None:
-        latency_ratio = _ratio(*(nics.counts[name] for name in measures.latency))
+        latency_ratio = _safe_ratio(*(nics.counts[name] for name in measures.latency))
         used += measures.latency
-    seen = np.isfinite(waits_ratio) | (np.isfinite(latency_ratio) if latency_ratio is not None else False)
-    windows, counted = int(seen.any(1).sum()), int(seen.any(0).sum())
+    mask = np.isfinite(waits_ratio) | (np.isfinite(latency_ratio) if latency_ratio is not None else False)
+    windows, counted = int(mask.any(1).sum()), int(mask.any(0).sum())
     if not counted:
         return _cannot_tell(
             0, cards, 0, f"None of its network cards' counters ({', '.join(used)}) holds traffic while it ran."
@@ -152,7 +152,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     if counted < LEAST_COUNTED * cards:
         return _cannot_tell(windows, cards, counted, f"Only {counted} of its {cards} network cards were counted.")
     unknown = {}
-    waits = _figure(above, below, waits_ratio)
+    waits = _make_figure(above, below, waits_ratio)
     if waits is None:
         unknown["waits"] = f"{measures.waits[0]} was not counted for these cards."
     latency = None
@@ -161,7 +161,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     else:
         assert latency_ratio is not None
         over, under = (nics.counts[name] for name in measures.latency)
-        latency = _figure(over, under, latency_ratio)
+        latency = _make_figure(over, under, latency_ratio)
         if latency is None:
             unknown["latency_us"] = f"{measures.latency[0]} was not counted for these cards."
     dispersion = noise = worst = None
@@ -191,18 +191,18 @@ def _cannot_tell(windows: int, cards: int, counted: int, why: str) -> JobNoise:
     return JobNoise(windows, cards, counted, unknown=dict.fromkeys(figures, why))
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def _safe_ratio(above: Floats, below: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(below > 0, above / below, np.nan)
 
 
-def _figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
+def _make_figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
     """Of the job as a whole: sums over the cards by window."""
     both = np.isfinite(ratio)
     windows = both.any(1)
     if windows.sum() < LEAST_WINDOWS:
         return None
-    over, under = (np.where(both, one, 0.0)[windows].sum(1) for one in (above, below))
+    over, under = (np.where(both, counts, 0.0)[windows].sum(1) for counts in (above, below))
     by_window = over / under
     return Figure(
         float(over.sum() / under.sum()), float(np.percentile(by_window, 25)), quartile_dispersion(by_window.tolist())
@@ -212,15 +212,15 @@ def _figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
 def _beyond_quiet(nics: NicCounts, waits: Floats, latency_us: Floats) -> tuple[float, float]:
     """Seconds of sending beyond each card's quiet level: mean over the counted cards, and the most of one."""
     both = np.isfinite(waits) & np.isfinite(latency_us)
-    kept = both.sum(0) >= LEAST_WINDOWS
-    if not kept.any():
+    cards = both.sum(0) >= LEAST_WINDOWS
+    if not cards.any():
         return 0.0, 0.0
-    both = both[:, kept]
-    packets, flits = (np.where(both, nics.counts[name][:, kept], 0.0) for name in ("rq_packets", "rq_flits"))
-    latency = np.where(both, latency_us[:, kept], np.nan) * 1e-6 * NIC_HZ
-    stalls = np.where(both, waits[:, kept], np.nan)
+    both = both[:, cards]
+    packets, flits = (np.where(both, nics.counts[name][:, cards], 0.0) for name in ("rq_packets", "rq_flits"))
+    latency = np.where(both, latency_us[:, cards], np.nan) * 1e-6 * NIC_HZ
+    stalls = np.where(both, waits[:, cards], np.nan)
     quiet_latency, quiet_stalls = (
-        np.broadcast_to(np.nanpercentile(one, 25, axis=0), both.shape) for one in (latency, stalls)
+        np.broadcast_to(np.nanpercentile(quantity, 25, axis=0), both.shape) for quantity in (latency, stalls)
     )
     extra = transmission_time_s(packets, flits, latency, stalls) - transmission_time_s(
         packets, flits, quiet_latency, quiet_stalls
@@ -239,10 +239,10 @@ def _message_times(nics: NicCounts) -> list[float]:
         np.where(whole, counts[name], 0.0).sum(1)
         for name in ("rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum")
     )
-    sent = (flits > 0) & (packets > 0)
+    mask = (flits > 0) & (packets > 0)
     return [
         message_time_s(MESSAGE_BYTES, cycles, ratio)
         for cycles, ratio in zip(
-            (latency[sent] / packets[sent] * 1e-6 * NIC_HZ).tolist(), (stalls[sent] / flits[sent]).tolist(), strict=True
+            (latency[mask] / packets[mask] * 1e-6 * NIC_HZ).tolist(), (stalls[mask] / flits[mask]).tolist(), strict=True
         )
     ]

@@ -1,4 +1,4 @@
-"""Where a routing mode that network cards favour may be advised: over several groups, from cards that were read there (De Sensi 2019, section 4.1)."""
+"""Conditions for advising a routing mode that network cards favour: over several groups, from cards that were read there (De Sensi 2019, section 4.1)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
     return None
 
 
-def advised(favoured: str, why: str, observed_groups: int | None, groups: int | None) -> ModeAdvice:
+def advise_mode(favoured: str, why: str, observed_groups: int | None, groups: int | None) -> ModeAdvice:
     """The mode that network cards favour, where that says something of the job; else none, with the reason."""
     against = held_back(observed_groups, groups)
     return ModeAdvice(favoured, why) if against is None else ModeAdvice(None, against)

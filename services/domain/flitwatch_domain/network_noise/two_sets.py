@@ -32,7 +32,7 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Observed:
-    """What a run's network cards counted, and how long it took by its own clock; None: not known."""
+    """Counts of a run's network cards, and its duration by its own clock; None: not known."""
 
     counts: NicObservation
     time_s: float | None
@@ -40,7 +40,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Guideline:
-    """Whether a guideline holds for the comparison, and what that rests on; None: it could not be looked at."""
+    """Result of a guideline for the comparison, and what that rests on; None: it could not be checked."""
 
     number: int
     holds: bool | None
@@ -100,36 +100,43 @@ def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_
     pairs = [(sides[0][where], sides[1][where]) for where in both]
     shared = (sum(len(a) for a, _ in pairs), sum(len(b) for _, b in pairs))
     enough = min(shared) >= LEAST_OBSERVATIONS
-    figures = tuple(_figure(key, pairs if enough else [], message_bytes) for key in FIGURES)
+    figures = tuple(_compare_figure(key, pairs if enough else [], message_bytes) for key in FIGURES)
     verdict: Verdict = figures[-1].verdict
     return Comparison(
         verdict,
-        _why(figures[-1], enough, shared),
+        _explain_verdict(figures[-1], enough, shared),
         (len(first), len(second)),
         shared,
-        (_first(len(both), shared, (len(first), len(second))), _second(first, second), _third(first, second)),
+        (
+            _check_allocations(len(both), shared, (len(first), len(second))),
+            _check_intervals(first, second),
+            _check_times(first, second),
+        ),
         figures,
-        (_dispersion(first, message_bytes), _dispersion(second, message_bytes)),
+        (_measure_dispersion(first, message_bytes), _measure_dispersion(second, message_bytes)),
     )
 
 
 def _by_allocation(side: Sequence[Observed]) -> dict[tuple[str, ...], list[Observed]]:
-    found: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
-    for one in side:
-        found[one.counts.allocation].append(one)
-    return found
+    by_allocation: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+    for observation in side:
+        by_allocation[observation.counts.allocation].append(observation)
+    return by_allocation
 
 
-def _value(key: str, one: Observed, message_bytes: int) -> float:
+def _get_value(key: str, one: Observed, message_bytes: int) -> float:
     if key == "message_s":
         return message_time_s(message_bytes, one.counts.latency_cycles, one.counts.stalls_per_flit)
     return float(getattr(one.counts, key))
 
 
-def _figure(key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], message_bytes: int) -> ComparedFigure:
+def _compare_figure(
+    key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], message_bytes: int
+) -> ComparedFigure:
     nothing = ComparedFigure(key, FIGURES[key], None, None, None, None, None, "cannot tell")
     values = [
-        tuple(np.array([_value(key, one, message_bytes) for one in side], float) for side in pair) for pair in pairs
+        tuple(np.array([_get_value(key, observation, message_bytes) for observation in side], float) for side in pair)
+        for pair in pairs
     ]
     values = [pair for pair in values if all(np.isfinite(side).all() and (side > 0).all() for side in pair)]
     if not values or min(sum(len(pair[side]) for pair in values) for side in (0, 1)) < LEAST_OBSERVATIONS:
@@ -137,7 +144,7 @@ def _figure(key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], me
     weight = np.array([len(a) * len(b) / (len(a) + len(b)) for a, b in values])
     weight /= weight.sum()
     means = [float(np.exp(weight @ [np.log(pair[side]).mean() for pair in values])) for side in (0, 1)]
-    change, half = _change(values)
+    change, half = _estimate_change(values)
     low, high = (float(np.exp(change + off)) for off in (-half, half))
     verdict: Verdict = (
         "higher" if change - half > _ROUNDING else "lower" if change + half < -_ROUNDING else "cannot tell"
@@ -145,7 +152,7 @@ def _figure(key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], me
     return ComparedFigure(key, FIGURES[key], means[0], means[1], float(np.exp(change)), low, high, verdict)
 
 
-def _change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float]:
+def _estimate_change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float]:
     """Logarithm of the second set over the first, and half of its 95 % interval.
 
     Least squares with a level for each allocation: a paired t-interval where each allocation was observed once by each set, one without equal variances
@@ -164,7 +171,7 @@ def _change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float]:
     return float(solve[-1] @ y), float(half)
 
 
-def _why(message: ComparedFigure, enough: bool, shared: tuple[int, int]) -> str:
+def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, int]) -> str:
     if not enough:
         return (
             f"needs {LEAST_OBSERVATIONS} observations of each set within allocations that both have, has {shared[0]} and {shared[1]}:"
@@ -177,37 +184,39 @@ def _why(message: ComparedFigure, enough: bool, shared: tuple[int, int]) -> str:
     return f"a message of the second set takes {span} as one of the first, by latency and stalls{doubt}"
 
 
-def _first(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
+def _check_allocations(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
     of = f"{shared[0]} of {counted[0]} and {shared[1]} of {counted[1]} observations lie in {allocations} allocations that both sets have"
     return Guideline(
         1, min(shared) >= LEAST_OBSERVATIONS, f"Compare within one allocation: {of}; the others are left out."
     )
 
 
-def _second(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
-    lengths = [sum(one.counts.interval_s for one in side) / max(len(side), 1) for side in (first, second)]
+def _check_intervals(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+    lengths = [
+        sum(observation.counts.interval_s for observation in side) / max(len(side), 1) for side in (first, second)
+    ]
     if min(lengths) <= 0:
         return Guideline(2, None, "Compare no raw counts of intervals of other length: a set is empty.")
     text = f"the second set's intervals are {lengths[1] / lengths[0]:.2f} times as long; only quotients are compared"
     return Guideline(2, True, f"Compare no raw counts of intervals of other length: {text}.")
 
 
-def _third(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
-    timed = sum(one.time_s is not None for side in (first, second) for one in side)
+def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+    timed = sum(observation.time_s is not None for side in (first, second) for observation in side)
     if not timed:
         return Guideline(3, None, "Measured times also hold what is not the network's: none of these runs was timed.")
     text = "their dispersion stands beside that which the counters predict"
     return Guideline(3, True, f"Measured times also hold what is not the network's: {text}.")
 
 
-def _dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:
+def _measure_dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:
     """Of one set within its largest allocation."""
     own = max(_by_allocation(side).values(), key=len, default=[])
     if len(own) < LEAST_OBSERVATIONS:
         return Dispersion(None, None, None)
-    times = [one.time_s for one in own if one.time_s is not None]
-    predicted = np.array([_value("message_s", one, message_bytes) for one in own])
-    latency = np.array([one.counts.latency_cycles for one in own])
+    times = [observation.time_s for observation in own if observation.time_s is not None]
+    predicted = np.array([_get_value("message_s", observation, message_bytes) for observation in own])
+    latency = np.array([observation.counts.latency_cycles for observation in own])
     return Dispersion(
         quartile_dispersion(times) if len(times) >= LEAST_OBSERVATIONS else None,
         quartile_dispersion(predicted.tolist()) if np.isfinite(predicted).all() else None,

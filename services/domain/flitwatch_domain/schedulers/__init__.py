@@ -3,7 +3,7 @@
 All of them place jobs on a tree. `switch_tree` makes one of any fabric but a torus; `formats` prints it.
 """
 
-from flitwatch_domain.schedulers.formats import FORMATS, text
+from flitwatch_domain.schedulers.formats import FORMATS, format_tree
 from flitwatch_domain.schedulers.switch_tree import Switch, SwitchTree, switch_tree
 
-__all__ = ["FORMATS", "Switch", "SwitchTree", "switch_tree", "text"]
+__all__ = ["FORMATS", "Switch", "SwitchTree", "format_tree", "switch_tree"]

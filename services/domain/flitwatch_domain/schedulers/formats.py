@@ -13,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from flitwatch_domain.hostlist import compress
+from flitwatch_domain.hostlist import compress_hosts
 from flitwatch_domain.schedulers.switch_tree import Switch, SwitchTree
 
 
-def text(tree: SwitchTree, name: str) -> str:
+def format_tree(tree: SwitchTree, name: str) -> str:
     """The file of a format of `FORMATS`, with a line's end."""
     return FORMATS[name](tree)
 
@@ -25,15 +25,15 @@ def text(tree: SwitchTree, name: str) -> str:
 def _slurm_tree(tree: SwitchTree) -> str:
     """topology.conf of topology/tree."""
     setting = "TopologyPlugin=topology/tree" + (" and TopologyParam=Dragonfly" if tree.dragonfly else "")
-    lines = [f"# {_made(tree)} slurm.conf needs {setting}."]
+    lines = [f"# {_describe_origin(tree)} slurm.conf needs {setting}."]
     switches = _slurm_switches(tree)
     for switch in switches:
         if len(switch.routers) > 1:
             lines.append(f"# {switch.name} stands for {len(switch.routers)} switches that reach the same nodes.")
         below = (
-            f"Nodes={compress(switch.nodes)}"
+            f"Nodes={compress_hosts(switch.nodes)}"
             if switch.nodes
-            else f"Switches={compress(switches[child].name for child in switch.children)}"
+            else f"Switches={compress_hosts(switches[child].name for child in switch.children)}"
         )
         lines.append(f"SwitchName={switch.name} {below}")
     return "\n".join(lines) + "\n"
@@ -53,13 +53,13 @@ def _slurm_switches(tree: SwitchTree) -> Sequence[Switch]:
         if switch.children and all(tree.switches[child].nodes for child in switch.children) and index not in tree.roots
     }
     folded = {child for index in whole for child in tree.switches[index].children}
-    kept = [index for index in range(len(tree.switches)) if index not in folded]
-    place = {index: number for number, index in enumerate(kept)}
+    indices = [index for index in range(len(tree.switches)) if index not in folded]
+    place = {index: number for number, index in enumerate(indices)}
     return [
         replace(switch, nodes=whole[index], children=())
         if index in whole
         else replace(switch, children=tuple(place[child] for child in switch.children))
-        for index, switch in ((index, tree.switches[index]) for index in kept)
+        for index, switch in ((index, tree.switches[index]) for index in indices)
     ]
 
 
@@ -69,25 +69,25 @@ def _slurm_leaves(tree: SwitchTree) -> list[Switch]:
 
 def _slurm_block(tree: SwitchTree) -> str:
     """topology.conf of topology/block: a block is what Slurm takes for a leaf, and the least of them is the size that is planned with."""
-    lines = [f"# {_made(tree)} slurm.conf needs TopologyPlugin=topology/block."]
-    lines += [f"BlockName={switch.name} Nodes={compress(switch.nodes)}" for switch in _slurm_leaves(tree)]
+    lines = [f"# {_describe_origin(tree)} slurm.conf needs TopologyPlugin=topology/block."]
+    lines += [f"BlockName={switch.name} Nodes={compress_hosts(switch.nodes)}" for switch in _slurm_leaves(tree)]
     return "\n".join([*lines, f"BlockSizes={_block_size(tree)}"]) + "\n"
 
 
 def _slurm_yaml(tree: SwitchTree) -> str:
     """topology.yaml of Slurm 25.05 with both: the tree for all partitions, the blocks for those that name them."""
-    known = _slurm_switches(tree)
+    slurm_switches = _slurm_switches(tree)
     switches = [
         {"switch": switch.name}
         | (
-            {"nodes": compress(switch.nodes)}
+            {"nodes": compress_hosts(switch.nodes)}
             if switch.nodes
-            else {"children": compress(known[child].name for child in switch.children)}
+            else {"children": compress_hosts(slurm_switches[child].name for child in switch.children)}
         )
-        for switch in known
+        for switch in slurm_switches
     ]
-    blocks = [{"block": switch.name, "nodes": compress(switch.nodes)} for switch in _slurm_leaves(tree)]
-    made = [
+    blocks = [{"block": switch.name, "nodes": compress_hosts(switch.nodes)} for switch in _slurm_leaves(tree)]
+    topologies = [
         {"topology": "tree", "cluster_default": True, "tree": {"switches": switches}},
         {
             "topology": "block",
@@ -95,10 +95,10 @@ def _slurm_yaml(tree: SwitchTree) -> str:
             "block": {"block_sizes": [_block_size(tree)], "blocks": blocks},
         },
     ]
-    return f"# {_made(tree)}\n---\n" + yaml.safe_dump(made, sort_keys=False, width=1_000_000)
+    return f"# {_describe_origin(tree)}\n---\n" + yaml.safe_dump(topologies, sort_keys=False, width=1_000_000)
 
 
-def _flux(tree: SwitchTree) -> str:
+def _format_flux(tree: SwitchTree) -> str:
     """Vertices cluster, switch and node, joined by containment; the ranks of brokers are unknown here (-1)."""
     vertices: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
@@ -137,10 +137,10 @@ def _flux(tree: SwitchTree) -> str:
     return json.dumps({"graph": {"nodes": vertices, "edges": edges}}) + "\n"
 
 
-def _pbs(tree: SwitchTree) -> str:
+def _format_pbs(tree: SwitchTree) -> str:
     """Commands for qmgr: a resource with the switches above each node, by which the server groups nodes."""
     lines = [
-        f"# {_made(tree)} Feed it to qmgr.",
+        f"# {_describe_origin(tree)} Feed it to qmgr.",
         "create resource switch type=string_array,flag=h",
         "set server node_group_key = switch",
         "set server node_group_enable = True",
@@ -166,7 +166,7 @@ def _block_size(tree: SwitchTree) -> int:
     return min(len(switch.nodes) for switch in _slurm_leaves(tree))
 
 
-def _made(tree: SwitchTree) -> str:
+def _describe_origin(tree: SwitchTree) -> str:
     return f"Made by flitwatch topology export from the {'simulated ' if tree.simulated else ''}fabric {tree.fabric}."
 
 
@@ -175,6 +175,6 @@ FORMATS: dict[str, Callable[[SwitchTree], str]] = {
     "slurm-tree": _slurm_tree,
     "slurm-block": _slurm_block,
     "slurm-yaml": _slurm_yaml,
-    "flux": _flux,
-    "pbs": _pbs,
+    "flux": _format_flux,
+    "pbs": _format_pbs,
 }

@@ -91,7 +91,7 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
             f"{fabric.name} is a torus, and schedulers' switch trees cannot hold one",
             advice="Slurm places jobs on a torus by topology/3d_torus, which needs no file.",
         )
-    attached, left_out, nameless = _attached(fabric)
+    attached, left_out, nameless = _find_compute_nodes(fabric)
     parts = _Parts(len(fabric.routers))
     for routers in attached.values():
         parts.join(routers)
@@ -115,25 +115,27 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
     )
 
 
-def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int, tuple[str, ...]]:
+def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tuple[str, ...]]:
     """Routers of each compute node, in natural order of the nodes' first endpoints; how many other nodes there are, and those without a name."""
     ends, compute = fabric.endpoints, ROLES.index(NodeRole.COMPUTE)
-    found: dict[str, list[int]] = {}
+    routers_of_node: dict[str, list[int]] = {}
     others = {str(node) for node, role in zip(ends.node, ends.role, strict=True) if role != compute}
     for node, router, role in zip(ends.node, ends.router.tolist(), ends.role.tolist(), strict=True):
         if role == compute:
-            found.setdefault(str(node), []).append(router)
-    if not found:
+            routers_of_node.setdefault(str(node), []).append(router)
+    if not routers_of_node:
         raise BadInput(f"{fabric.name} has no compute node", advice="Import the fabric with its nodes.")
-    nameless = tuple(node for node in found if _NODE_NAME.fullmatch(node) is None or _NOT_A_HOST.fullmatch(node))
-    named = {node: routers for node, routers in found.items() if node not in nameless}
+    nameless = tuple(
+        node for node in routers_of_node if _NODE_NAME.fullmatch(node) is None or _NOT_A_HOST.fullmatch(node)
+    )
+    named = {node: routers for node, routers in routers_of_node.items() if node not in nameless}
     # One node without a host's name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
     if not named:
         raise BadInput(
             f"{nameless[0][:80]!r} is no host's name as a scheduler has it",
             advice="Give the nodes of the fabric the scheduler's names, and import it again.",
         )
-    return named, len(others - found.keys()) + len(nameless), nameless
+    return named, len(others - routers_of_node.keys()) + len(nameless), nameless
 
 
 class _Parts:
@@ -175,7 +177,7 @@ class _Builder:
             members.setdefault(self.parts.of(router), []).append(router)
         for part in sorted(self.nodes):
             names = tuple(str(self.fabric.routers.name[router]) for router in members[part])
-            self.top[part] = self._add(names[0], tuple(self.nodes[part]), (), names)
+            self.top[part] = self._add_switch(names[0], tuple(self.nodes[part]), (), names)
 
     def add_groups(self) -> None:
         """A switch for each group of several leaves."""
@@ -184,7 +186,7 @@ class _Builder:
             by_group.setdefault(int(self.fabric.routers.group[part]), []).append(part)
         for group, parts in sorted(by_group.items()):
             if group >= 0 and len(parts) > 1:
-                self._above(parts, f"group{group}", ())
+                self._add_parent(parts, f"group{group}", ())
 
     def join_through(self, level: int | None) -> None:
         """A switch for all parts that routers up to `level` join, where that joins several; None: by any router."""
@@ -205,24 +207,28 @@ class _Builder:
                 continue
             spines = [r for r in np.flatnonzero(levels == level).tolist() if wider.of(r) == whole] if level else []
             names = tuple(str(self.fabric.routers.name[router]) for router in spines)
-            self._above(parts, names[0] if len(names) == 1 else f"level{level}" if level else self.fabric.name, names)
+            self._add_parent(
+                parts, names[0] if len(names) == 1 else f"level{level}" if level else self.fabric.name, names
+            )
 
-    def _above(self, parts: list[int], name: str, routers: tuple[str, ...]) -> None:
+    def _add_parent(self, parts: list[int], name: str, routers: tuple[str, ...]) -> None:
         children = tuple(sorted({self.top[part] for part in parts}))
-        number = self._add(name, (), children, routers)
+        number = self._add_switch(name, (), children, routers)
         for part in parts:
             self.top[part] = number
 
-    def _add(self, name: str, nodes: tuple[str, ...], children: tuple[int, ...], routers: tuple[str, ...]) -> int:
-        self.switches.append(Switch(self._unique(name), nodes, children, routers))
+    def _add_switch(
+        self, name: str, nodes: tuple[str, ...], children: tuple[int, ...], routers: tuple[str, ...]
+    ) -> int:
+        self.switches.append(Switch(self._unique_name(name), nodes, children, routers))
         return len(self.switches) - 1
 
-    def _unique(self, name: str) -> str:
+    def _unique_name(self, name: str) -> str:
         """`name` in the characters that every format takes, with a number where it is taken."""
         plain = _OTHER.sub("-", name).strip("-.")[: _LONGEST_SWITCH - 6] or "switch"
-        found, count = plain, 1
-        while found in self._names:
+        candidate, count = plain, 1
+        while candidate in self._names:
             count += 1
-            found = f"{plain}-{count}"
-        self._names.add(found)
-        return found
+            candidate = f"{plain}-{count}"
+        self._names.add(candidate)
+        return candidate

@@ -16,7 +16,7 @@ class ApplicationKind(NamedTuple):
     reductions: int = 0
 
     def compute_ns(self, bytes_per_rank: float) -> float:
-        """How long a rank computes in a step, in nanoseconds."""
+        """Return how long a rank computes in a step, in nanoseconds."""
         return self.compute * bytes_per_rank / NIC_BYTES_PER_NS
 
 

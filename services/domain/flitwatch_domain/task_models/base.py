@@ -1,4 +1,4 @@
-"""What every task's arguments share: no unknown fields, no conversions, no text that cannot be stored, no number without bounds."""
+"""Common rules of every task's arguments: no unknown fields, no conversions, no text that cannot be stored, no number without bounds."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Arguments(BaseModel):
         try:
             return cls.model_validate(args)
         except ValidationError as problem:
-            raise refusal(problem) from None
+            raise make_refusal(problem) from None
 
     def given(self) -> dict[str, Any]:
-        """What was given and is not null, as plain data."""
+        """Return the arguments that were given and are not null, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
 
     def files(self) -> tuple[int, ...]:
@@ -46,24 +46,27 @@ class Arguments(BaseModel):
 
 
 def words_of(message: str) -> str:
-    """What pydantic says of a fault, without its own label."""
+    """Return pydantic's message about a fault, without its own label."""
     return message.removeprefix("Value error, ")
 
 
-def _fault(one: Any) -> str:
+def _describe_fault(one: Any) -> str:
     # The only message of pydantic's that quotes what was given, however long.
     if one["type"] == "union_tag_invalid":
         return f"unknown; use one of {one['ctx']['expected_tags']}"
     return words_of(one["msg"])
 
 
-def refusal(problem: ValidationError) -> BadInput:
+def make_refusal(problem: ValidationError) -> BadInput:
     """The first faults of arguments in words; what was given is not repeated."""
-    faults = [f"{'.'.join(map(str, one['loc'])) or 'the arguments'}: {_fault(one)}" for one in problem.errors()[:3]]
+    faults = [
+        f"{'.'.join(map(str, fault['loc'])) or 'the arguments'}: {_describe_fault(fault)}"
+        for fault in problem.errors()[:3]
+    ]
     return BadInput("; ".join(faults), advice="docs/contracts/tasks.md has the arguments of every task.")
 
 
-def matching(pattern: str, what: str, longest: int = 200) -> Any:
+def make_text_type(pattern: str, what: str, longest: int = 200) -> Any:
     """A text that matches a pattern as a whole; `what` says what it is, and what could be written."""
     compiled = re.compile(pattern, re.ASCII)
 

@@ -1,4 +1,4 @@
-"""What a task needs, estimated from its arguments before anything is stored, and what each role may ask for.
+"""Cost of a task, estimated from its arguments before anything is stored, and the limits of each role.
 
 The worker limits memory, time and files of what runs (`flitwatch_db.tasks.process`); this keeps out what would only be ended there.
 """
@@ -80,11 +80,11 @@ def check_cost(role: str, name: str, args: dict[str, Any]) -> None:
     if limits is None:
         return
     needs = needs_of(name, args)
-    for one in fields(Limits):
-        need, limit = needs.get(one.name, 0.0), getattr(limits, one.name)
+    for limit_field in fields(Limits):
+        need, limit = needs.get(limit_field.name, 0.0), getattr(limits, limit_field.name)
         if need > limit:
             raise TooCostly(
-                f"this needs {_number(need)} {one.name}, your limit is {limit:,}",
+                f"this needs {_format_number(need)} {limit_field.name}, your limit is {limit:,}",
                 advice="Ask for a smaller machine, fewer runs or fewer messages, or ask an operator.",
             )
 
@@ -95,26 +95,26 @@ def needs_of(name: str, args: dict[str, Any]) -> Needs:
         case "sim.study":
             return needs_of_study(str(args["study"]), args.get("parameters", {}))
         case "sim.collective":
-            return _collective(args)
+            return _collective_needs(args)
         case "sim.packet":
-            return _packet(args)
+            return _packet_needs(args)
         case "sim.whatif":
-            return _past(args, len(args.get("placements", "xx")) * len(args.get("routings", "xx")))
+            return _past_needs(args, len(args.get("placements", "xx")) * len(args.get("routings", "xx")))
         case "routing.advice" if args.get("check"):
-            return _past(args["check"], 2)
+            return _past_needs(args["check"], 2)
         case "routing.loop" | "routing.reconstruct" | "routing.optimise":
-            return _loop(args)
+            return _loop_needs(args)
         case _:
             return {}
 
 
-def _collective(args: dict[str, Any]) -> Needs:
+def _collective_needs(args: dict[str, Any]) -> Needs:
     nodes, runs = nodes_of(args["topology"]), float(args.get("runs", 1_000))
     work = messages_of(args.get("pattern", "binomial-bcast"), nodes) * runs
     return {"nodes": nodes, "runs": runs, "threads": float(args.get("threads", 1)), "work": work}
 
 
-def _packet(args: dict[str, Any]) -> Needs:
+def _packet_needs(args: dict[str, Any]) -> Needs:
     nodes, size = nodes_of(args["topology"]), float(args.get("packet_bytes", 2_048))
     jobs = args.get("jobs") or [
         {"pattern": args.get("traffic"), "ranks": args.get("ranks"), "bytes": args.get("bytes")}
@@ -123,10 +123,10 @@ def _packet(args: dict[str, Any]) -> Needs:
     threads = float(args.get("threads") or 1)
     needs = {"nodes": nodes, "threads": threads, "simulations": 1.0, "messages": 0.0, "packets": 0.0}
     ranks_in_all, longest_s = 0.0, 0.0
-    for one in jobs:
-        ranks = min(float(one.get("ranks") or nodes), nodes)
-        volume = float(one.get("bytes") or 0) * scale
-        needs["messages"] += messages_of(str(one["pattern"]).partition(":")[0], ranks, volume)
+    for job in jobs:
+        ranks = min(float(job.get("ranks") or nodes), nodes)
+        volume = float(job.get("bytes") or 0) * scale
+        needs["messages"] += messages_of(str(job["pattern"]).partition(":")[0], ranks, volume)
         needs["packets"] += max(ranks, 1) * max(volume / size, 1)
         ranks_in_all, longest_s = ranks_in_all + ranks, max(longest_s, exchange_s(volume))
     kind, _, load = str(args.get("background", "none")).partition(":")
@@ -136,7 +136,7 @@ def _packet(args: dict[str, Any]) -> Needs:
     return needs
 
 
-def _past(args: dict[str, Any], variants: int) -> Needs:
+def _past_needs(args: dict[str, Any], variants: int) -> Needs:
     """A moment of the past, which the database knows: of its job's ranks at least two send."""
     runs = float(variants * args.get("seeds", 5))
     volume, size = float(args.get("bytes", 100_000)), float(args.get("packet_bytes", 2_048))
@@ -144,7 +144,7 @@ def _past(args: dict[str, Any], variants: int) -> Needs:
     return {"simulations": runs, "messages": messages, "packets": runs * 2 * max(volume / size, 1)}
 
 
-def _loop(args: dict[str, Any]) -> Needs:
+def _loop_needs(args: dict[str, Any]) -> Needs:
     nodes, epochs = nodes_of(args.get("topology", "quartz1")), float(args.get("epochs", 1))
     volume = float(args.get("megabytes", 10.0)) * 1e6
     # Traffic is simulated under the routes before and after.
@@ -157,5 +157,5 @@ def _loop(args: dict[str, Any]) -> Needs:
     return {"nodes": nodes, "simulations": simulations, "messages": messages, "packets": packets, "seconds": seconds}
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:,.0f}" if value < 1e15 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""How many messages a pattern has, how long it lasts at least, and what goes on beside it: estimates from sizes alone."""
+"""Estimates from sizes alone: the messages of a pattern, its shortest duration, and the traffic alongside it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def messages_of(pattern: str, ranks: float, bytes_per_rank: float = 0.0) -> floa
 
 
 def exchange_s(bytes_per_rank: float) -> float:
-    """How long an exchange lasts at least, in simulated seconds."""
+    """Return the shortest duration of an exchange, in simulated seconds."""
     return bytes_per_rank / NODE_BYTES_PER_S + LEAST_S
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from flitwatch_domain.task_models.base import matching
+from flitwatch_domain.task_models.base import make_text_type
 from flitwatch_domain.topology_spec import (
     DRAGONFLY_PATTERN,
     HYPERX_PATTERN,
@@ -15,7 +15,7 @@ from flitwatch_domain.topology_spec import (
 )
 
 #: Of the flow-level simulator.
-FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
+FlowTopology: TypeAlias = make_text_type(  # type: ignore[valid-type]
     rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
     "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
@@ -23,7 +23,7 @@ FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
 #: Of the packet-level simulator.
 PacketTopology: TypeAlias = FlowTopology
 #: Of the optimiser of routes and the studies on packets.
-RoutesTopology: TypeAlias = matching(  # type: ignore[valid-type]
+RoutesTopology: TypeAlias = make_text_type(  # type: ignore[valid-type]
     rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
     "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
@@ -50,7 +50,7 @@ PacketRouting = Literal[
 #: What the NICs do about congestion: nothing, Slingshot's back-pressure by pair of endpoints, or RoCE's DCQCN.
 CongestionControl = Literal["none", "pairs", "dcqcn"]
 
-FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
+FlowPattern: TypeAlias = make_text_type(  # type: ignore[valid-type]
     r"binomial-bcast|binomial-reduce|recursive-doubling-allreduce|dissemination-barrier|ring|pairwise-alltoall|halo-2d|halo-3d|halo-27|sweep-3d|transpose"
     r"|bit-reversal|(shift|permutation)(:[0-9]{1,9})?",
     "pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27,"
@@ -70,11 +70,11 @@ LoopPattern = Literal[
     "ring-allreduce", "shift", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d", "tree-allreduce",
 ]  # fmt: skip
 _LOAD = r"(:[0-9]{1,5}(\.[0-9]{1,9})?)?"
-PacketTraffic: TypeAlias = matching(  # type: ignore[valid-type]
+PacketTraffic: TypeAlias = make_text_type(  # type: ignore[valid-type]
     "|".join((*MessagePattern.__args__, f"uniform{_LOAD}")),  # type: ignore[attr-defined]
     f"traffic; use uniform[:GIB_PER_S], {', '.join(MessagePattern.__args__)}: a task reads no file",  # type: ignore[attr-defined]
 )
-Background: TypeAlias = matching(  # type: ignore[valid-type]
+Background: TypeAlias = make_text_type(  # type: ignore[valid-type]
     f"none|(uniform|bursty){_LOAD}", "background; use none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S]"
 )
 Placement = Literal[

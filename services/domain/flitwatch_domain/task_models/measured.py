@@ -32,7 +32,7 @@ class BlameArguments(EstimateArguments):
 
 
 def set_name(text: str) -> str:
-    """What a set of runs from files may be called: it is shown wherever an application's name is, and those below scope names see no folders.
+    """Check the name of a set of runs from files: it is shown wherever an application's name is, and users below scope names see no folders.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class MeasuredBlameArguments(Arguments):
     seed: int = Field(default=1, ge=0, le=2**31 - 1)
 
     @model_validator(mode="after")
-    def _two(self) -> Self:
+    def _check_two_files(self) -> Self:
         if self.runs == self.exposure:
             raise ValueError("runs and exposure are the same file: upload both")
         return self
@@ -84,7 +84,7 @@ class DryRunArguments(Arguments):
     to_s: float = Field(ge=0, le=2**32)
 
     @model_validator(mode="after")
-    def _span(self) -> Self:
+    def _check_span(self) -> Self:
         if not 0 <= self.to_s - self.from_s <= LONGEST_S:
             raise ValueError("the span is at most 31 days, and ends after it begins")
         return self

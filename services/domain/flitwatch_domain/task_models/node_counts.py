@@ -1,4 +1,4 @@
-"""How many nodes a machine has that a request names."""
+"""Number of nodes of a machine that a request names."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ def nodes_of(topology: str) -> float:
         return float(NAMED_NODES.get(kind, 0))
     try:
         if kind == "torus":
-            return _product(rest)
+            return _multiply_numbers(rest)
         if kind == "xgft":
-            return _product(rest.split(";")[1])
+            return _multiply_numbers(rest.split(";")[1])
         if kind == "hyperx":
             sizes, ends, *_ = rest.split(";")
-            return _product(sizes) * float(ends)
+            return _multiply_numbers(sizes) * float(ends)
         if kind == "rails":
-            return _product(",".join(rest.split(",")[:3]))
+            return _multiply_numbers(",".join(rest.split(",")[:3]))
         if kind == "planes":
-            return _product(rest.split(";")[2])
+            return _multiply_numbers(rest.split(";")[2])
         if kind == "dragonfly":
-            return _product(",".join(rest.split(",")[:3])) * 4
+            return _multiply_numbers(",".join(rest.split(",")[:3])) * 4
     except (IndexError, ValueError):
         return 0.0
     return 0.0
 
 
-def _product(numbers: str) -> float:
-    return float(math.prod(float(one) for one in numbers.split(",")))
+def _multiply_numbers(numbers: str) -> float:
+    return float(math.prod(float(number) for number in numbers.split(",")))

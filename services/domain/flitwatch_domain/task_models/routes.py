@@ -44,7 +44,7 @@ class Optimise(Loop):
 
 
 class Observation(Arguments):
-    """What a job's NICs counted over an interval; `allocation`: its nodes in rank order."""
+    """Counts of a job's NICs over an interval; `allocation`: its nodes in rank order."""
 
     allocation: list[Node] = Field(min_length=1, max_length=10_000)
     interval_s: Amount
@@ -93,13 +93,13 @@ class Advice(Arguments):
     simulated: bool = False
 
     @model_validator(mode="after")
-    def _comparable(self) -> Self:
-        given = self.intervals if self.observations is None else self.observations
-        if given is None or (self.observations is not None and self.intervals is not None):
+    def _check_comparable(self) -> Self:
+        samples = self.intervals if self.observations is None else self.observations
+        if samples is None or (self.observations is not None and self.intervals is not None):
             raise ValueError("give either observations or intervals")
         if self.intervals is not None and self.job is None:
             raise ValueError("intervals need the job whose counters are read")
-        if "ADAPTIVE_0" not in given or len(given) < 2:
+        if "ADAPTIVE_0" not in samples or len(samples) < 2:
             raise ValueError("the choice needs observations under ADAPTIVE_0 and under another mode")
         if self.check is not None and (self.fabric is None or self.job is None):
             raise ValueError("a check needs fabric and job: it simulates a moment of that job's past")

@@ -44,7 +44,7 @@ class Count(Arguments):
     delay_s: float = Field(default=0.1, ge=0, le=60)
 
     @model_validator(mode="after")
-    def _short(self) -> Self:
+    def _check_length(self) -> Self:
         if self.to * self.delay_s > LONGEST_COUNT_S:
             raise ValueError(
                 f"that takes {self.to * self.delay_s:g} s, more than {LONGEST_COUNT_S:g}; count less far, or faster"
@@ -139,7 +139,7 @@ class Packet(Arguments):
         return self
 
     @model_validator(mode="after")
-    def _divides(self) -> Self:
+    def _check_threads(self) -> Self:
         if self.threads is not None and (
             self.engine != "eager" or self.congestion_control != "none" or self.traffic_classes
         ):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from flitwatch_domain.task_models.base import Arguments, Seed, refusal
+from flitwatch_domain.task_models.base import Arguments, Seed, make_refusal
 from flitwatch_domain.task_models.machines import FlowPattern, FlowRouting, FlowTopology, RoutesTopology, Semantics
 from flitwatch_domain.task_models.simulations import PacketBytes, Threads
 
@@ -25,7 +25,7 @@ class NoParameters(Arguments):
 
 
 class SeededStudy(Arguments):
-    """What every study with random draws has."""
+    """Common arguments of every study with random draws."""
 
     seed: Seed = 1
     threads: Threads = 1
@@ -405,4 +405,4 @@ def read_study(args: Any) -> Study:
     try:
         return _READER.validate_python(args)
     except ValidationError as problem:
-        raise refusal(problem) from None
+        raise make_refusal(problem) from None

@@ -1,4 +1,4 @@
-"""What each published study needs: sizes times repetitions times messages, from the parameters and the studies' own defaults."""
+"""Cost of each published study: sizes times repetitions times messages, from the parameters and the studies' own defaults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Exchange(NamedTuple):
 
     def times(self, iterations: float) -> Exchange:
         """The same one after the other."""
-        return Exchange(self.ranks, *(iterations * one for one in self[1:]))
+        return Exchange(self.ranks, *(iterations * value for value in self[1:]))
 
 
 #: Nodes of the machines of Hoefler's figures 11 and 13, and sides of the tori of figure 16 (`flitwatch_simulation.studies`).
@@ -45,65 +45,65 @@ def needs_of_study(study: str, parameters: Parameters) -> Needs:
     name = study.removeprefix("hoefler-")
     threads = {"threads": float(parameters.get("threads") or 1)}
     if name in ("fig11", "fig13", "fig15", "fig16"):
-        return threads | _sweep(name, parameters)
+        return threads | _sweep_needs(name, parameters)
     if name == "ebb":
-        return threads | _bisection(parameters)
+        return threads | _bisection_needs(parameters)
     if study.startswith("wang-"):
-        return threads | _wang(study, parameters)
+        return threads | _wang_needs(study, parameters)
     if study in ("desensi-fig8-collectives", "desensi-fig10", "desensi-calibration"):
-        return threads | _exchanges(study, parameters)
+        return threads | _exchange_needs(study, parameters)
     if study.startswith("desensi-"):
         return threads | _ping_pongs(study, parameters)
     if study.startswith("taffet-"):
-        return threads | _taffet(study, parameters)
+        return threads | _taffet_needs(study, parameters)
     return threads
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _sweep(name: str, parameters: Parameters) -> Needs:
+def _sweep_needs(name: str, parameters: Parameters) -> Needs:
     """Collectives at flow level: a machine and a ratio a point."""
     ratios = len(parameters["ratios"]) if parameters.get("ratios") else _RATIOS
     sizes: list[float]
     match name:
         case "fig11":
             own = [float(nodes) for nodes in _FIG11] if parameters.get("stand_ins", True) else []
-            sizes = [*own, *(nodes_of(one["spec"]) for one in parameters.get("fabrics", []))]
+            sizes = [*own, *(nodes_of(machine["spec"]) for machine in parameters.get("fabrics", []))]
         case "fig13":
-            given = parameters.get("topologies")
+            choices = parameters.get("topologies")
             sizes, ratios = (
-                [float(n) for n in _FIG13] if given is None else [nodes_of(one) for one in _listed(given)],
+                [float(n) for n in _FIG13] if choices is None else [nodes_of(machine) for machine in _as_list(choices)],
                 1,
             )
         case "fig15":
-            given = parameters.get("topologies")
-            sizes = [10_000.0, 8_000.0] if given is None else [nodes_of(one) for one in given.values()]
+            choices = parameters.get("topologies")
+            sizes = [10_000.0, 8_000.0] if choices is None else [nodes_of(machine) for machine in choices.values()]
         case _:
             sides = (parameters.get("k_2d") or _FIG16_2D, parameters.get("k_3d") or _FIG16_3D)
-            sizes, ratios = [float(side) ** (2 + n) for n, given in enumerate(sides) for side in given], 1
+            sizes, ratios = [float(side) ** (2 + n) for n, choices in enumerate(sides) for side in choices], 1
     runs = float(parameters.get("runs", 1_000))
-    rules = len(_listed(parameters["semantics"])) if parameters.get("semantics") else 2
+    rules = len(_as_list(parameters["semantics"])) if parameters.get("semantics") else 2
     pattern = parameters.get("pattern", "binomial-bcast")
     work = sum(messages_of(pattern, nodes) for nodes in sizes) * ratios * rules * runs
     return {"nodes": max(sizes, default=0.0), "runs": runs, "work": work}
 
 
-def _bisection(parameters: Parameters) -> Needs:
+def _bisection_needs(parameters: Parameters) -> Needs:
     """Random bisections: half of the nodes send to the other half."""
-    given, runs = parameters.get("topology"), float(parameters.get("runs", 1_000))
-    sizes = [float(nodes) for nodes in _FIG11] if given is None else [nodes_of(given)]
+    topology, runs = parameters.get("topology"), float(parameters.get("runs", 1_000))
+    sizes = [float(nodes) for nodes in _FIG11] if topology is None else [nodes_of(topology)]
     return {"nodes": max(sizes), "runs": runs, "work": runs * sum(sizes) / 2}
 
 
-def _wang(study: str, parameters: Parameters) -> Needs:
+def _wang_needs(study: str, parameters: Parameters) -> Needs:
     nodes, size = nodes_of(parameters.get("topology", "theta")), float(parameters.get("packet_bytes", 2_048))
     factor, load = float(parameters.get("load", 1.0)), float(parameters.get("load_gib_per_s", 1.0))
-    wanted, draws = parameters.get("applications"), int(parameters.get("runs", 5))
+    applications, draws = parameters.get("applications"), int(parameters.get("runs", 5))
     exchanges = int(parameters.get("exchanges", 1))
     needs = {"nodes": nodes, "simulations": 0.0, "messages": 0.0, "packets": 0.0}
-    for application in _WANG if wanted is None else wanted:
+    for application in _WANG if applications is None else applications:
         usual, volume, loads = _WANG[application]
         ranks = float(parameters.get("ranks") or usual)
         # Figures 3 and 8 to 10: five placements and two routings, alone and beside two kinds of traffic; figure 7: two of each over the loads.
@@ -121,14 +121,14 @@ def _wang(study: str, parameters: Parameters) -> Needs:
     return needs
 
 
-def _repeats(parameters: Parameters, usual: int) -> float:
+def _count_repeats(parameters: Parameters, usual: int) -> float:
     return float(parameters.get("repeats") or parameters.get("runs") or usual)
 
 
 def _ping_pongs(study: str, parameters: Parameters) -> Needs:
     """Ping-pongs beside background on a quarter of the machine."""
     largest = float(parameters.get("largest_bytes", 1 << 20))
-    repeats = _repeats(parameters, 8)
+    repeats = _count_repeats(parameters, 8)
     sizes: Iterable[float]
     match study:
         case "desensi-fig3":
@@ -143,25 +143,25 @@ def _ping_pongs(study: str, parameters: Parameters) -> Needs:
             sizes = parameters.get("sizes") or (128, 1_024, 16_384, 262_144, 1 << 20)
             repeats = float(parameters.get("allocations") or parameters.get("runs") or 40)
     # There and back.
-    return _beside(parameters, [Exchange(2, 1.0, size, 2 * exchange_s(size)) for size in sizes], repeats)
+    return _background_needs(parameters, [Exchange(2, 1.0, size, 2 * exchange_s(size)) for size in sizes], repeats)
 
 
-def _exchanges(study: str, parameters: Parameters) -> Needs:
+def _exchange_needs(study: str, parameters: Parameters) -> Needs:
     """Exchanges of a job on two allocations, each size under each way to route, beside background on a quarter of the machine."""
     # Figures 8 and 10 go through an exchange several times, under three ways to route; a pair of the calibration is two ways, once.
     modes, iterations = 3, float(parameters.get("iterations", 4))
     usual_sizes: tuple[int, ...]
     match study:
         case "desensi-fig10":
-            wanted, usual_sizes, usual_repeats = parameters.get("applications"), (8_192, 32_768), 4
-            kinds = [APPLICATIONS[one] for one in (APPLICATIONS if wanted is None else wanted)]
+            choices, usual_sizes, usual_repeats = parameters.get("applications"), (8_192, 32_768), 4
+            kinds = [APPLICATIONS[name] for name in (APPLICATIONS if choices is None else choices)]
         case "desensi-calibration":
-            wanted, usual_sizes, usual_repeats = parameters.get("patterns"), (4_096, 32_768), 3
-            kinds = [ApplicationKind(one) for one in (_FITTED if wanted is None else wanted)]
+            choices, usual_sizes, usual_repeats = parameters.get("patterns"), (4_096, 32_768), 3
+            kinds = [ApplicationKind(name) for name in (_FITTED if choices is None else choices)]
             modes, iterations = 2, 1.0
         case _:
-            wanted, usual_sizes, usual_repeats = parameters.get("patterns"), (1_024, 16_384, 131_072), 4
-            kinds = [ApplicationKind(one) for one in (_COLLECTIVES if wanted is None else wanted)]
+            choices, usual_sizes, usual_repeats = parameters.get("patterns"), (1_024, 16_384, 131_072), 4
+            kinds = [ApplicationKind(name) for name in (_COLLECTIVES if choices is None else choices)]
     ranks, sizes = float(parameters.get("ranks") or (32 if modes == 2 else 64)), parameters.get("sizes") or usual_sizes
     rounds = math.ceil(math.log2(max(ranks, 2)))
     cases = []
@@ -172,10 +172,10 @@ def _exchanges(study: str, parameters: Parameters) -> Needs:
             messages = rounds if barrier else messages_of(kind.pattern, ranks, size) / ranks + kind.reductions * rounds
             lasts_s = exchange_s(size) + kind.compute_ns(size) * 1e-9
             cases.append(Exchange(ranks, messages, float(size), lasts_s).times(iterations))
-    return _beside(parameters, cases * 2 * modes, _repeats(parameters, usual_repeats))
+    return _background_needs(parameters, cases * 2 * modes, _count_repeats(parameters, usual_repeats))
 
 
-def _beside(parameters: Parameters, cases: list[Exchange], repeats: float) -> Needs:
+def _background_needs(parameters: Parameters, cases: list[Exchange], repeats: float) -> Needs:
     """Exchanges on De Sensi's machine, each so often beside background traffic."""
     nodes = nodes_of(parameters.get("topology", _DESENSI_TOPOLOGY))
     load = float(parameters.get("load_gib_per_s", 1.0))
@@ -187,7 +187,7 @@ def _beside(parameters: Parameters, cases: list[Exchange], repeats: float) -> Ne
     return {"nodes": nodes, "simulations": len(cases) * repeats, "messages": most, "packets": packets * repeats}
 
 
-def _taffet(study: str, parameters: Parameters) -> Needs:
+def _taffet_needs(study: str, parameters: Parameters) -> Needs:
     if study == "taffet-table2.1":
         nodes = float(parameters.get("leaves", 16)) * float(parameters.get("nodes", 32))
         # Six neighbours of a rank, and a path through every spine; of 27 points some ranks have more.

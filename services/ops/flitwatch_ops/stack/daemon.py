@@ -1,4 +1,4 @@
-"""What servers share that outlive their starter: a lock, a process id that is believed only with proof, a patient end."""
+"""Shared parts of servers that outlive their starter: a lock, a process id that is trusted only with proof, and a patient stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flitwatch_ops.home import open_log
 
 
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold a file lock; the kernel lets go of it when the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as lock:
@@ -32,8 +32,8 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def listens(port: int) -> bool:
-    """Whether somebody accepts connections on a port of 127.0.0.1."""
+def is_listening(port: int) -> bool:
+    """Return whether a port of 127.0.0.1 accepts connections."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex(("127.0.0.1", port)) == 0

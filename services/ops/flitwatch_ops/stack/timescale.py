@@ -15,8 +15,8 @@ from pathlib import Path
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_ops.embedded import Embedded
-from flitwatch_ops.home import cache
-from flitwatch_ops.stack.daemon import exclusive
+from flitwatch_ops.home import cache_folder
+from flitwatch_ops.stack.daemon import hold_lock
 
 SUITE = "trixie"
 POSTGRESQL = "17"
@@ -56,7 +56,7 @@ exec "{root}/usr/lib64/ld-linux-x86-64.so.2" --library-path "{root}/usr/lib/x86_
 """
 
 
-def programs() -> Path:
+def fetch_programs() -> Path:
     """The folder of the server's programs, fetched and unpacked the first time.
 
     Raises
@@ -66,22 +66,22 @@ def programs() -> Path:
     Unavailable
         The packages could not be fetched; the message quotes debootstrap.
     """
-    place = cache() / "timescale"
+    place = cache_folder() / "timescale"
     root = place / f"{SUITE}-{PACKAGE}"
     folder = root / "usr" / "lib" / "postgresql" / POSTGRESQL / "bin"
-    with exclusive(place / "fetch.lock"):
+    with hold_lock(place / "fetch.lock"):
         if not root.is_dir():
             fresh = place / "new"
             shutil.rmtree(fresh, ignore_errors=True)
-            _unpack(_fetch(fresh / "packages"), fresh / "root")
+            _unpack_packages(_fetch_packages(fresh / "packages"), fresh / "root")
             (fresh / "root").rename(root)
             shutil.rmtree(fresh, ignore_errors=True)
         # The wrappers name the folder, which may have moved with the checkout.
-        _wrap(root, folder)
+        _wrap_programs(root, folder)
     return folder
 
 
-def _fetch(folder: Path) -> list[Path]:
+def _fetch_packages(folder: Path) -> list[Path]:
     for program in ("debootstrap", "dpkg-deb"):
         if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
             package = "dpkg" if program == "dpkg-deb" else program
@@ -97,17 +97,17 @@ def _fetch(folder: Path) -> list[Path]:
         check=False,
         env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"},
     )
-    found = sorted((folder / "var" / "cache" / "apt" / "archives").glob("*.deb"))
-    if done.returncode or not any(deb.name.startswith(f"{PACKAGE}_") for deb in found):
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E:", "W:"))]
+    packages = sorted((folder / "var" / "cache" / "apt" / "archives").glob("*.deb"))
+    if done.returncode or not any(deb.name.startswith(f"{PACKAGE}_") for deb in packages):
+        error_lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith(("E:", "W:"))]
         raise Unavailable(
-            f"debootstrap could not fetch {PACKAGE}: {(said or ['no reason given'])[-1]}",
+            f"debootstrap could not fetch {PACKAGE}: {(error_lines or ['no reason given'])[-1]}",
             advice="Check that the Debian mirror is reachable; outside Debian install the package debian-archive-keyring.",
         )
-    return found
+    return packages
 
 
-def _unpack(packages: list[Path], root: Path) -> None:
+def _unpack_packages(packages: list[Path], root: Path) -> None:
     root.mkdir(parents=True)
     for package in packages:
         if package.name.startswith(_WANTED) and not package.name.startswith(_UNWANTED):
@@ -116,7 +116,7 @@ def _unpack(packages: list[Path], root: Path) -> None:
         shutil.rmtree(root / part, ignore_errors=True)
 
 
-def _wrap(root: Path, folder: Path) -> None:
+def _wrap_programs(root: Path, folder: Path) -> None:
     for name in ("postgres", "initdb", "pg_ctl"):
         program = folder / name
         if not (folder / f"{name}.real").exists():
@@ -170,7 +170,7 @@ class Timescale:
             They could not be fetched, or the server did not start.
         """
         if self.server.binaries is None:
-            self.server.binaries = programs()
+            self.server.binaries = fetch_programs()
         return self.server.start()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Who says where and when a job should start: nobody, what REST serves with some of its parts, or an oracle.
+"""Advisers that decide where and when a job starts: none, the advice served over REST with some of its parts, or an oracle.
 
 The served advisers are given what a site records, and nothing else: counters by group, and jobs with user, application, nodes, place and times.
 """
@@ -13,20 +13,20 @@ from typing import Any, Protocol, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.advice.decide import PlacementQuestion, advise
+from flitwatch_api.advice.decide import PlacementQuestion, give_advice
 from flitwatch_api.advice.parts import Parts
 from flitwatch_api.advice.schemas import Advice
-from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, drivers
+from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, pick_drivers
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.errors import BadRequest, NotEnoughData
-from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
+from flitwatch_domain.neighbourhood import Jobs, Windows, compute_neighbourhood, large_job_nodes, measure_circumstances
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.routing_modes import held_back
 from flitwatch_domain.outlook import HOUR_S, Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.work import deviation
-from flitwatch_ml.work.blame import fitted
+from flitwatch_ml.work.blame import fit_blame
 from flitwatch_research.advice_value.modes import ALTERNATE
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, choose_mode
 from flitwatch_twin.calendar import DAY_S, WEEK_S
@@ -103,7 +103,7 @@ class Adviser(Protocol):
         ...
 
     def routed(self, question: Question, now_s: float) -> str | None:
-        """How a job that starts on the one candidate of the question is to be routed, or ALTERNATE; None: as usual."""
+        """Return the routing mode for a job that starts on the question's one candidate, or ALTERNATE; None: the usual mode."""
         ...
 
 
@@ -185,39 +185,39 @@ class Served:
     def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
         """Keep the last minutes, and hourly means."""
         self._minutes.append((until_s, congestion))
-        self._minutes = [one for one in self._minutes if one[0] > until_s - NOW_S]
+        self._minutes = [minute for minute in self._minutes if minute[0] > until_s - NOW_S]
         hour = int((EPOCH_S + now_s) // HOUR_S)
         if self._hour is None or self._hour[0] != hour:
             self._close_hour()
             self._hour = (hour, 0, {kind: np.zeros(self.groups) for kind in congestion})
-        total = {kind: held + congestion[kind] for kind, held in self._hour[2].items()}
+        total = {kind: sums + congestion[kind] for kind, sums in self._hour[2].items()}
         self._hour = (hour, self._hour[1] + 1, total)
 
     def _close_hour(self) -> None:
         if self._hour is None:
             return
         hour, count, total = self._hour
-        for kind, held in total.items():
-            means = (held / count).tolist()
+        for kind, sums in total.items():
+            means = (sums / count).tolist()
             for group, mean in enumerate(means):
                 self._hours[kind][0, group, hour * HOUR_S] = mean
                 self._outlooks[kind].add((0, group), hour * HOUR_S, mean)
-        basis = self._current()
+        basis = self._get_basis()
         # A run's congestion is known once its last hour is counted.
-        for seen, end_s in self._pending:
-            row = self._run(seen, end_s)
+        for job, end_s in self._pending:
+            row = self._make_past_run(job, end_s)
             self._seen.append(row)
-            basis.runs.setdefault(seen.application, []).append(row)
+            basis.runs.setdefault(job.application, []).append(row)
         self._pending = []
         basis.memo.clear()
 
-    def _current(self) -> Basis:
+    def _get_basis(self) -> Basis:
         if self._basis is None:
             nodes: dict[str, list[tuple[int, int]]] = {str(group): [(0, group)] for group in range(self.groups)}
             self._basis = Basis(EPOCH_S, 1, "", nodes=nodes)
         return self._basis
 
-    def _run(self, seen: ObservedJob, end_s: float) -> PastRun:
+    def _make_past_run(self, seen: ObservedJob, end_s: float) -> PastRun:
         row: PastRun = {
             "application": seen.application,
             "nodes": seen.nodes,
@@ -273,17 +273,17 @@ class Served:
     def answer(self, question: Question, now_s: float) -> Answer:
         """As `POST /advice` answers."""
         if (self.parts.blame or self.parts.drivers) and now_s >= self._next_estimate_s:
-            self._estimate(now_s)
+            self._update_estimates(now_s)
             self._next_estimate_s += WEEK_S
-        advice = self._advice(question, now_s)
+        advice = self._compute_advice(question, now_s)
         preferred = advice.preferred if self.places else None
         again_s = now_s + advice.retry_after_s if self.delays and advice.retry_after_s is not None else None
         return Answer(preferred, again_s)
 
-    def _advice(self, question: Question, now_s: float) -> Advice:
+    def _compute_advice(self, question: Question, now_s: float) -> Advice:
         candidates = [[str(group) for group in groups] for groups in question.candidates]
-        asked = PlacementQuestion(question.user, question.application, question.nodes, candidates)
-        return advise(self._renewed(now_s), asked, str, 0.0, parts=self.parts)
+        placement = PlacementQuestion(question.user, question.application, question.nodes, candidates)
+        return give_advice(self._renew_basis(now_s), placement, str, 0.0, parts=self.parts)
 
     def routed(self, question: Question, now_s: float) -> str | None:
         """As `POST /advice` answers about the job's own nodes.
@@ -297,15 +297,15 @@ class Served:
         if usable and now_s >= self._alternated_s.get(question.application, -np.inf) + WEEK_S:
             self._alternated_s[question.application] = now_s
             return ALTERNATE
-        return self._advice(question, now_s).routing_mode
+        return self._compute_advice(question, now_s).routing_mode
 
-    def _renewed(self, now_s: float) -> Basis:
+    def _renew_basis(self, now_s: float) -> Basis:
         """The basis as it would be read now."""
-        basis = self._current()
+        basis = self._get_basis()
         if self._renewed_s == now_s:
             return basis
         self._renewed_s = now_s
-        usual = self._congestion("")
+        usual = self._read_congestion("")
         kinds = {driver.kind for driver in self._drivers.values()} if self.parts.drivers else set()
         self._basis = Basis(
             EPOCH_S + now_s,
@@ -319,14 +319,14 @@ class Served:
             memo=basis.memo,
             ahead=usual.ahead,
             usual=usual.usual,
-            kinds={kind: self._congestion(kind) for kind in kinds},
+            kinds={kind: self._read_congestion(kind) for kind in kinds},
             drivers=self._drivers,
-            residents=self._residents(now_s) if self.parts.running else {},
+            residents=self._list_residents(now_s) if self.parts.running else {},
             intensity={**self._intensity} if self.parts.pattern else {},
         )
         return self._basis
 
-    def _congestion(self, kind: str) -> Congestion:
+    def _read_congestion(self, kind: str) -> Congestion:
         if not self._minutes:
             return Congestion()
         mean = np.mean([shown[kind] for _, shown in self._minutes], axis=0).tolist()
@@ -339,29 +339,29 @@ class Served:
             outlook.usual_ratio() if self.parts.running else {},
         )
 
-    def _residents(self, now_s: float) -> dict[tuple[int, int], list[Resident]]:
-        """Who holds nodes of each group, with what is left of their run times; past times are read anew each day."""
+    def _list_residents(self, now_s: float) -> dict[tuple[int, int], list[Resident]]:
+        """List the users that hold nodes of each group, with the remaining run times; past run times are read again each day."""
         if self._times is None or now_s >= self._next_times_s:
-            done = [(seen, end_s) for seen, end_s in self._past if end_s > seen.start_s]
+            done = [(job, end_s) for job, end_s in self._past if end_s > job.start_s]
             self._times = PastTimes(
-                [seen.user for seen, _ in done],
-                [seen.application for seen, _ in done],
-                np.array([seen.nodes for seen, _ in done], float),
-                np.array([end_s - seen.start_s for seen, end_s in done]),
+                [job.user for job, _ in done],
+                [job.application for job, _ in done],
+                np.array([job.nodes for job, _ in done], float),
+                np.array([end_s - job.start_s for job, end_s in done]),
             )
             self._next_times_s = now_s + DAY_S
-        found: dict[tuple[int, int], list[Resident]] = defaultdict(list)
-        for seen in self._running.values():
-            left_s = self._times.left_s(seen.user, seen.application, seen.nodes, now_s - seen.start_s)
-            for group in np.flatnonzero(seen.groups).tolist():
-                found[0, group].append(Resident(seen.user, int(seen.groups[group]), left_s))
-        return found
+        residents: dict[tuple[int, int], list[Resident]] = defaultdict(list)
+        for job in self._running.values():
+            left_s = self._times.left_s(job.user, job.application, job.nodes, now_s - job.start_s)
+            for group in np.flatnonzero(job.groups).tolist():
+                residents[0, group].append(Resident(job.user, int(job.groups[group]), left_s))
+        return residents
 
     def _running_blamed(self) -> dict[str, list[RunningBlamed]]:
         """Blamed users with jobs that run now, and in which groups."""
         places: dict[str, set[int]] = defaultdict(set)
-        for seen in self._running.values():
-            places[seen.user] |= set(np.flatnonzero(seen.groups).tolist())
+        for job in self._running.values():
+            places[job.user] |= set(np.flatnonzero(job.groups).tolist())
         return {
             application: [
                 {**row, "groups": [f"0/{group}" for group in sorted(places[row["user"]])]}
@@ -371,38 +371,38 @@ class Served:
             for application, rows in self._blamed.items()
         }
 
-    def _estimate(self, now_s: float) -> None:
+    def _update_estimates(self, now_s: float) -> None:
         """Blame and drivers for every application from the runs that ended until now."""
         if self.parts.drivers:
-            self._drivers = self._driving()
+            self._drivers = self._estimate_drivers()
             for row in self._seen:
                 self._note_driven(row)
-            self._current().memo.clear()
+            self._get_basis().memo.clear()
         if not self.parts.blame:
             return
-        jobs = [*self._past, *((seen, np.inf) for seen in self._running.values())]
-        names = sorted({seen.user for seen, _ in jobs})
+        jobs = [*self._past, *((job, np.inf) for job in self._running.values())]
+        names = sorted({job.user for job, _ in jobs})
         at = {name: place for place, name in enumerate(names)}
         table = Jobs(
-            np.array([at[seen.user] for seen, _ in jobs]),
-            np.array([seen.start_s for seen, _ in jobs]),
+            np.array([at[job.user] for job, _ in jobs]),
+            np.array([job.start_s for job, _ in jobs]),
             np.array([end_s for _, end_s in jobs], float),
-            np.array([seen.nodes for seen, _ in jobs], float),
-            np.array([seen.groups for seen, _ in jobs], float),
+            np.array([job.nodes for job, _ in jobs], float),
+            np.array([job.groups for job, _ in jobs], float),
         )
-        applications = sorted({seen.application for seen, _ in self._past} - {""})
-        self._blamed = {name: self._blame(name, jobs, names, table) for name in applications}
+        applications = sorted({job.application for job, _ in self._past} - {""})
+        self._blamed = {name: self._blame_users(name, jobs, names, table) for name in applications}
 
-    def _blame(
+    def _blame_users(
         self, application: str, jobs: Sequence[tuple[ObservedJob, float]], names: list[str], table: Jobs
     ) -> list[BlamedUser]:
-        rows = [row for row, (seen, end_s) in enumerate(jobs) if seen.application == application and np.isfinite(end_s)]
+        rows = [row for row, (job, end_s) in enumerate(jobs) if job.application == application and np.isfinite(end_s)]
         own = np.array(rows[-MOST_RUNS:], np.int64)
         windows = Windows(table.begin_s[own], table.end_s[own], own)
-        met = neighbourhood(windows, table, len(names), large_job_nodes(self.machine_nodes))
+        met = compute_neighbourhood(windows, table, len(names), large_job_nodes(self.machine_nodes))
         times = windows.end_s - windows.begin_s
         try:
-            blame = fitted(met.exposure, times, EPOCH_S + windows.begin_s, circumstances(windows, table))
+            blame = fit_blame(met.exposure, times, EPOCH_S + windows.begin_s, measure_circumstances(windows, table))
         except TooFewRuns:
             return []
         return [
@@ -420,20 +420,20 @@ class Served:
             if blame.verdict_[user] == NAMED
         ]
 
-    def _driving(self) -> dict[tuple[str, int], Driver]:
-        """What carries each application's deviation: the served estimator on the means of its groups' counters over each run, one step a run."""
-        found: list[dict[str, Any]] = []
-        for application, rows in self._current().runs.items():
+    def _estimate_drivers(self) -> dict[tuple[str, int], Driver]:
+        """Estimate the drivers of each application's deviation: the served estimator on its groups' mean counters over each run, one step a run."""
+        estimates: list[dict[str, Any]] = []
+        for application, rows in self._get_basis().runs.items():
             own = rows[-MOST_RUNS:]
             shown = [[congestion_then(self._hours[kind], row) for kind in COUNTERS] for row in own]
-            known = [at for at, one in enumerate(shown) if None not in one]
-            times = np.array([own[at]["time_s"] for at in known])[:, None]
-            counts = np.array([shown[at] for at in known], float).reshape(len(known), 1, len(COUNTERS))
+            complete = [at for at, counts_by_kind in enumerate(shown) if None not in counts_by_kind]
+            times = np.array([own[at]["time_s"] for at in complete])[:, None]
+            counts = np.array([shown[at] for at in complete], float).reshape(len(complete), 1, len(COUNTERS))
             names = list(COUNTERS.values())
             try:
-                model = deviation.fitted(counts * times[:, :, None], times, np.zeros((len(known), 0)), names)
+                model = deviation.fit_deviation(counts * times[:, :, None], times, np.zeros((len(complete), 0)), names)
             except NotEnoughData:
                 continue
             groups = deviation.group_rows(model, names)
-            found.append({"application": application, "nodes": own[0]["nodes"], "estimate_id": 0, "groups": groups})
-        return drivers(found)
+            estimates.append({"application": application, "nodes": own[0]["nodes"], "estimate_id": 0, "groups": groups})
+        return pick_drivers(estimates)

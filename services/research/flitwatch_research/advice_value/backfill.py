@@ -42,7 +42,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Reservation:
-    """When a job's nodes will be free by the limits of what runs, and how many nodes it leaves over then."""
+    """Earliest time at which a job's nodes are free according to running jobs' limits, and the number of spare nodes then."""
 
     start_s: float
     over: int
@@ -69,7 +69,7 @@ class Backfill:
 
     @property
     def free_nodes(self) -> int:
-        """How many nodes are idle."""
+        """Number of idle nodes."""
         return self._free_count
 
     def submit(self, job: Waiting) -> None:
@@ -96,7 +96,7 @@ class Backfill:
 
     def reservation(self, nodes: int, now_s: float) -> Reservation:
         """The earliest start of a job of so many nodes, if every running job ends at its limit and nothing else starts."""
-        ends = sorted((max(one.limit_end_s, now_s), len(one.nodes)) for one in self.running.values())
+        ends = sorted((max(running.limit_end_s, now_s), len(running.nodes)) for running in self.running.values())
         free, start_s = self._free_count, now_s
         for end_s, count in ends:
             if free >= nodes and end_s > start_s:
@@ -125,10 +125,10 @@ class Backfill:
                 continue
             if reserved is not None and not ends_before:
                 reserved = Reservation(reserved.start_s, reserved.over - job.nodes)
-            started.append(self._start(job, chosen, now_s))
+            started.append(self._start_job(job, chosen, now_s))
         return started
 
-    def _start(self, job: Waiting, chosen: NDArray[np.int64], now_s: float) -> Running:
+    def _start_job(self, job: Waiting, chosen: NDArray[np.int64], now_s: float) -> Running:
         if len(chosen) != job.nodes or not self._free[chosen].all() or len(np.unique(chosen)) != len(chosen):
             raise ValueError(f"job {job.job} cannot have these nodes")
         self._free[chosen] = False

@@ -15,7 +15,7 @@ from flitwatch_research.advice_value.advisers import Adviser, Answer, ObservedJo
 from flitwatch_research.advice_value.backfill import Backfill, Waiting
 from flitwatch_research.advice_value.modes import ALTERNATE, MODES
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
-from flitwatch_research.advice_value.worlds import Job, Month, owner
+from flitwatch_research.advice_value.worlds import Job, Month, owner_name
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.traffic import job_behaviour
@@ -71,7 +71,7 @@ class _Judge(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of the jobs: float64[jobs] each, in the order of the month's jobs; times in seconds.
+    """Results of a run: float64[jobs] each, in the order of the month's jobs; times in seconds.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class _Run:
     end_s: float = np.inf
 
     def mode(self, tick: int) -> str:
-        """How it is routed now."""
+        """Return the current routing mode."""
         return self.modes[(tick - self.first_tick) % len(self.modes)]
 
     def rate(self, tick: int) -> NDArray[np.float32]:
@@ -136,35 +136,35 @@ class Machine:
         return active, [run.load for run in active if run.load is not None], rates
 
     def load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
-        """What a job would put on the network from these nodes, under the usual routing mode."""
+        """Compute the load that a job would put on the network from these nodes, under the usual routing mode."""
         key = (job, np.sort(nodes).tobytes())
         if key not in self.made:
             self.made[key] = self._load_of(job, nodes)
         return self.made[key]
 
     def _load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
-        one, users = self.month.jobs[job], self.month.users
-        if one.user == CROWD:
+        drawn, users = self.month.jobs[job], self.month.users
+        if drawn.user == CROWD:
             return None
-        if one.application:
-            kind, incast = int(APPLICATIONS[one.application].exchange), False
+        if drawn.application:
+            kind, incast = int(APPLICATIONS[drawn.application].exchange), False
         else:
-            kind, incast = int(users.exchange[one.user]), bool(users.incast_rate[one.user] > 0)
+            kind, incast = int(users.exchange[drawn.user]), bool(users.incast_rate[drawn.user] > 0)
         return self.network.load(nodes.astype(np.int32), kind, (self.month.seed, 8, job), incast)
 
     def rates_of(self, job: int) -> NDArray[np.float32]:
-        """What it would send in every tick from its start: float32[ticks, 3]."""
-        held = self.month.rates.get(job)
-        if held is None:
-            held = self.month.rates[job] = self._drawn_rates(job)
-        return held
+        """Return the rates that the job would send in every tick from its start: float32[ticks, 3]."""
+        rates = self.month.rates.get(job)
+        if rates is None:
+            rates = self.month.rates[job] = self._drawn_rates(job)
+        return rates
 
     def _drawn_rates(self, job: int) -> NDArray[np.float32]:
-        one, users = self.month.jobs[job], self.month.users
-        if one.application:
-            return np.array([[APPLICATIONS[one.application].demand, 0.0, 0.0]], np.float32)
-        life_s = one.alone_s + RATES_BEYOND * self.month.tick_s
-        behaviour = job_behaviour(users, one.user, (self.month.seed, 6, job), life_s)
+        drawn, users = self.month.jobs[job], self.month.users
+        if drawn.application:
+            return np.array([[APPLICATIONS[drawn.application].demand, 0.0, 0.0]], np.float32)
+        life_s = drawn.alone_s + RATES_BEYOND * self.month.tick_s
+        behaviour = job_behaviour(users, drawn.user, (self.month.seed, 6, job), life_s)
         # The mean over a tick, of half-minute looks.
         looks = np.arange(0, life_s, 30.0)
         each = max(1, round(self.month.tick_s / 30.0))
@@ -235,14 +235,14 @@ class Loop:
             self._now_s = tick * month.tick_s
             self._end_jobs()
             while following < len(jobs) and jobs[following].submit_s <= self._now_s:
-                one = jobs[following]
-                self._backfill.submit(Waiting(following, one.nodes, one.limit_s, one.submit_s))
+                submitted = jobs[following]
+                self._backfill.submit(Waiting(following, submitted.nodes, submitted.limit_s, submitted.submit_s))
                 following += 1
-            for started in self._backfill.start_ready(self._now_s, self._place):
+            for started in self._backfill.start_ready(self._now_s, self._place_job):
                 self._begin(started.job, started.nodes)
-            self._carry()
+            self._advance_tick()
             self.machine.tick += 1
-        return self._outcome()
+        return self._collect_outcome()
 
     def _end_jobs(self) -> None:
         done = [run for run in self.machine.running.values() if run.end_s <= self._now_s]
@@ -251,9 +251,9 @@ class Loop:
             self._backfill.end(run.job)
             self._end_s[run.job] = run.end_s
             if self.adviser is not None:
-                self.adviser.ended(run.seen, run.end_s, self._sent(run))
+                self.adviser.ended(run.seen, run.end_s, self._injected_share(run))
 
-    def _sent(self, run: _Run) -> float:
+    def _injected_share(self, run: _Run) -> float:
         """Share of what its network cards can send that a job sent over its run time, as they count it."""
         name = self.month.jobs[run.job].application
         if not name:
@@ -263,37 +263,37 @@ class Loop:
         return app.demand * float(app.communicate_s.sum() / app.alone_s) * alone_s / (run.end_s - run.seen.start_s)
 
     def _begin(self, job: int, nodes: NDArray[np.int32]) -> None:
-        one, machine = self.month.jobs[job], self.machine
+        drawn, machine = self.month.jobs[job], self.machine
         groups = np.bincount(self._group_of[nodes], minlength=self.month.machine.groups)
-        seen = ObservedJob(job, owner(self.month, one), one.application, one.nodes, groups, self._now_s)
+        observed = ObservedJob(job, owner_name(self.month, drawn), drawn.application, drawn.nodes, groups, self._now_s)
         mode = self._mode.pop(job, DEFAULT_MODE)
         modes = MODES if mode == ALTERNATE else (mode,)
         load = machine.load_of(job, nodes.astype(np.int64))
         if load is None or load.effect(DEFAULT_MODE) is None:
             modes = (DEFAULT_MODE,)
         if load is not None and modes != (DEFAULT_MODE,):
-            load = machine.network.routed(load, one.nodes, modes)
+            load = machine.network.routed(load, drawn.nodes, modes)
         rates = machine.rates_of(job) if load is not None else np.zeros((1, 3), np.float32)
-        run = _Run(job, seen, load, rates, machine.tick, one.alone_s, modes)
-        if not one.application:
-            run.end_s = self._now_s + one.alone_s
+        run = _Run(job, observed, load, rates, machine.tick, drawn.alone_s, modes)
+        if not drawn.application:
+            run.end_s = self._now_s + drawn.alone_s
         machine.running[job] = run
         self._start_s[job] = self._now_s
         if self.adviser is not None:
-            self.adviser.started(seen)
+            self.adviser.started(observed)
 
-    def _carry(self) -> None:
+    def _advance_tick(self) -> None:
         """One tick of traffic: jobs that feel it advance, counters count."""
         month, machine = self.month, self.machine
         tick = min(machine.tick, len(month.level) - 1)
         active, loads, rates = machine.loads()
-        seen = machine.network.utilisation(loads, rates, month.level[tick])
-        waits = machine.waits(seen)
+        utilisation = machine.network.utilisation(loads, rates, month.level[tick])
+        waits = machine.waits(utilisation)
         for run in active:
             if month.jobs[run.job].application:
-                slow = machine.slow(run, seen, waits)
+                slow = machine.slow(run, utilisation, waits)
                 if len(run.modes) > 1:
-                    self._card(run, seen, slow)
+                    self._observe_card(run, utilisation, slow)
                 if run.left_s * slow <= month.tick_s:
                     run.end_s = self._now_s + run.left_s * slow
                 run.left_s -= month.tick_s / slow
@@ -301,12 +301,12 @@ class Loop:
             cause = next(iter(month.causes.values()))
             counted = {
                 kind: shown * (month.counted_apart if "processor" in kind or "column" in kind else month.counted)[tick]
-                for kind, shown in machine.network.congestion(seen, cause).items()
+                for kind, shown in machine.network.congestion(utilisation, cause).items()
             }
             self.adviser.counted(self._now_s, self._now_s + month.tick_s, counted)
 
-    def _card(self, run: _Run, seen: Utilisation, slow: float) -> None:
-        """What the network cards of a job that alternates count in this tick; the slower it gets on, the less it sends."""
+    def _observe_card(self, run: _Run, seen: Utilisation, slow: float) -> None:
+        """Report what the network cards of an alternating job count in this tick; the slower the job is, the less it sends."""
         assert run.load is not None and self.adviser is not None
         mode, month = run.mode(self.machine.tick), self.month
         effect = run.load.effect(mode)
@@ -333,24 +333,26 @@ class Loop:
         """As many of the lowest free nodes of each group, or None where a group has not enough."""
         groups = self.month.machine.groups
         parts = [self._nodes_in(group, (count + groups - 1 - group) // groups, free) for group in range(groups)]
-        held = [one for one in parts if one is not None]
-        return np.concatenate(held) if len(held) == groups and count >= groups else None
+        chosen = [nodes for nodes in parts if nodes is not None]
+        return np.concatenate(chosen) if len(chosen) == groups and count >= groups else None
 
-    def _candidates(self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def _list_candidates(
+        self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]
+    ) -> list[NDArray[np.int64]]:
         """Nodes of each group with room; the usual ones where none has; and nodes over all groups."""
         inside = [self._nodes_in(group, count, free) for group in range(self.month.machine.groups)]
         places = [nodes for nodes in inside if nodes is not None] or [usual]
         spread = self._over_all(count, free)
         return places if spread is None else [*places, spread]
 
-    def _place(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def _place_job(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The lowest free nodes, or those that the adviser prefers; None where it says to wait."""
-        one, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
-        if not one.application or (self.adviser is None and self.judge is None):
+        drawn, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
+        if not drawn.application or (self.adviser is None and self.judge is None):
             return usual
-        places = self._candidates(waiting.nodes, usual, free)
+        places = self._list_candidates(waiting.nodes, usual, free)
         self.machine.placed, self.machine.placing = waiting.job, [usual, *places]
-        answer = Answer() if self.adviser is None else self._ask(one, places)
+        answer = Answer() if self.adviser is None else self._ask_adviser(drawn, places)
         if answer.again_s is not None:
             since = self._delayed_since.setdefault(waiting.job, self._now_s)
             until = min(answer.again_s, since + MOST_DELAY_S)
@@ -360,33 +362,33 @@ class Loop:
                 return None
         chosen = 0 if answer.preferred is None else 1 + answer.preferred
         self._preferred += int(chosen > 0)
-        mode = None if self.adviser is None else self._routed(one, self.machine.placing[chosen])
+        mode = None if self.adviser is None else self._ask_mode(drawn, self.machine.placing[chosen])
         if mode is not None:
             self._mode[waiting.job] = mode
         if self.judge is not None:
             self._chosen.add(self.judge.costs(self.machine), chosen, mode)
         return self.machine.placing[chosen]
 
-    def _ask(self, one: Job, places: list[NDArray[np.int64]]) -> Answer:
+    def _ask_adviser(self, one: Job, places: list[NDArray[np.int64]]) -> Answer:
         assert self.adviser is not None
         self._asked += 1
-        return self.adviser.answer(self._question(one, places), self._now_s)
+        return self.adviser.answer(self._make_question(one, places), self._now_s)
 
-    def _routed(self, one: Job, nodes: NDArray[np.int64]) -> str | None:
+    def _ask_mode(self, one: Job, nodes: NDArray[np.int64]) -> str | None:
         """As a job asks once it knows its nodes."""
         assert self.adviser is not None
-        return self.adviser.routed(self._question(one, [nodes]), self._now_s)
+        return self.adviser.routed(self._make_question(one, [nodes]), self._now_s)
 
-    def _question(self, one: Job, places: list[NDArray[np.int64]]) -> Question:
+    def _make_question(self, one: Job, places: list[NDArray[np.int64]]) -> Question:
         candidates = tuple(tuple(self._group_of[nodes].tolist()) for nodes in places)
-        return Question(owner(self.month, one), one.application, one.nodes, candidates)
+        return Question(owner_name(self.month, one), one.application, one.nodes, candidates)
 
-    def _outcome(self) -> Outcome:
+    def _collect_outcome(self) -> Outcome:
         jobs, span = self.month.jobs, self.month.span_s
-        nodes = np.array([one.nodes for one in jobs], float)
-        limits = np.array([one.limit_s for one in jobs])
-        held = np.clip(self._end_s, 0, span) - np.clip(self._start_s, 0, span)
-        used = float((nodes * held).sum() / (self.month.machine.nodes * span))
+        nodes = np.array([job.nodes for job in jobs], float)
+        limits = np.array([job.limit_s for job in jobs])
+        running_s = np.clip(self._end_s, 0, span) - np.clip(self._start_s, 0, span)
+        used = float((nodes * running_s).sum() / (self.month.machine.nodes * span))
         overran = int((self._end_s - self._start_s > limits).sum())
         return Outcome(
             self._start_s, self._end_s, self._asked, self._delayed, self._preferred, overran, used, self._chosen

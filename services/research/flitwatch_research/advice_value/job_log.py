@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_ingest.sources.rejection import Rejection
-from flitwatch_ingest.sources.swf import Submission, workload
+from flitwatch_ingest.sources.swf import Submission, read_workload
 from flitwatch_twin.calendar import DAY_S
 
 Float = NDArray[np.float64]
@@ -53,19 +53,19 @@ class JobLog:
         last_s, scale = first_s + days * float(DAY_S), machine_nodes / self.nodes
         return [
             LoggedJob(
-                one.submit_s - first_s,
-                min(max(1, int(np.ceil(one.nodes * scale - 1e-9))), machine_nodes),
-                one.run_s,
-                one.limit_s,
-                one.user,
+                job.submit_s - first_s,
+                min(max(1, int(np.ceil(job.nodes * scale - 1e-9))), machine_nodes),
+                job.run_s,
+                job.limit_s,
+                job.user,
             )
-            for one in self.jobs
-            if first_s <= one.submit_s < last_s
+            for job in self.jobs
+            if first_s <= job.submit_s < last_s
         ]
 
 
 @cache
-def read(path: Path) -> JobLog:
+def read_log(path: Path) -> JobLog:
     """A log in the Standard Workload Format, packed by gzip or not.
 
     Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown size,
@@ -81,42 +81,42 @@ def read(path: Path) -> JobLog:
         whole = gzip.decompress(whole) if path.suffix == ".gz" else whole
     except (OSError, EOFError) as problem:
         raise BadRequest(f"the log {path} cannot be read: {problem}") from None
-    header, found = workload(io.BytesIO(whole), str(path))
+    header, records = read_workload(io.BytesIO(whole), str(path))
     jobs: list[Submission] = []
     rejected = 0
-    for one in found:
-        if isinstance(one, Rejection):
+    for job in records:
+        if isinstance(job, Rejection):
             rejected += 1
-        elif one.run_s and one.processors:
-            jobs.append(one)
+        elif job.run_s and job.processors:
+            jobs.append(job)
     if not jobs:
         raise BadRequest(f"no job of {path} ran", advice="Expected a log in the Standard Workload Format.")
-    jobs.sort(key=lambda one: one.submit_s)
+    jobs.sort(key=lambda job: job.submit_s)
     begin_s = jobs[0].submit_s
     logged = tuple(
         LoggedJob(
-            one.submit_s - begin_s,
-            one.processors or 0,
-            one.run_s or 0.0,
-            max(one.limit_s or 0.0, one.run_s or 0.0),
-            "" if one.user is None else str(one.user),
+            job.submit_s - begin_s,
+            job.processors or 0,
+            job.run_s or 0.0,
+            max(job.limit_s or 0.0, job.run_s or 0.0),
+            "" if job.user is None else str(job.user),
         )
-        for one in jobs
+        for job in jobs
     )
-    largest = max(one.nodes for one in logged)
+    largest = max(job.nodes for job in logged)
     nodes = max(header.processors or header.nodes or largest, largest)
     return JobLog(path.name, nodes, logged, rejected, hashlib.sha256(whole).hexdigest()[:20])
 
 
 @cache
-def theta() -> dict[str, Any]:
+def load_theta_figures() -> dict[str, Any]:
     """The published figures of Theta's log."""
     return dict(orjson.loads(THETA_FILE.read_bytes()))
 
 
 def limit_ratios(rng: np.random.Generator, count: int) -> Float:
     """Requested over used time as on Theta, for `count` jobs; at least 1."""
-    sizes = _sizes(rng, count)
+    sizes = _draw_sizes(rng, count)
     return np.maximum(_by_size(rng, sizes, "limit_over_run"), 1.0)
 
 
@@ -126,41 +126,41 @@ def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, sp
     Run time and limit are drawn within a class of size, independently of each other there; days are alike, and nobody submits many at once.
     """
     count = int(2 * load * machine_nodes * span_s / _mean_work(machine_nodes)) + 50
-    sizes = _sizes(rng, count)
+    sizes = _draw_sizes(rng, count)
     nodes = np.minimum(np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes), machine_nodes)
     run_s = _by_size(rng, sizes, "run_s")
     limit_s = run_s * np.maximum(_by_size(rng, sizes, "limit_over_run"), 1.0)
     enough = int(np.searchsorted(np.cumsum(nodes * run_s), load * machine_nodes * span_s)) + 1 if load > 0 else 0
-    hours = np.array(theta()["submitted_by_hour_utc"])
+    hours = np.array(load_theta_figures()["submitted_by_hour_utc"])
     days = rng.integers(0, max(1, int(span_s // DAY_S)), enough)
     at = days * float(DAY_S) + (rng.choice(24, enough, p=hours / hours.sum()) + rng.random(enough)) * 3600.0
     jobs = [
-        LoggedJob(*one)
-        for one in zip(at.tolist(), nodes.astype(int).tolist(), run_s.tolist(), limit_s.tolist(), strict=False)
-        if one[0] < span_s
+        LoggedJob(*job)
+        for job in zip(at.tolist(), nodes.astype(int).tolist(), run_s.tolist(), limit_s.tolist(), strict=False)
+        if job[0] < span_s
     ]
-    return sorted(jobs, key=lambda one: one.submit_s)
+    return sorted(jobs, key=lambda job: job.submit_s)
 
 
-def _sizes(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+def _draw_sizes(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
     """Class of size of each job."""
-    shares = np.array([one["share_of_jobs"] for one in theta()["sizes"]])
+    shares = np.array([size["share_of_jobs"] for size in load_theta_figures()["sizes"]])
     return rng.choice(len(shares), count, p=shares / shares.sum())
 
 
 def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> Float:
     """A figure of each job by the quantiles of its class, between them by their logarithms."""
-    levels, found, at = theta()["levels"], np.empty(len(sizes)), rng.random(len(sizes))
-    for place, one in enumerate(theta()["sizes"]):
+    levels, figures, at = load_theta_figures()["levels"], np.empty(len(sizes)), rng.random(len(sizes))
+    for place, size in enumerate(load_theta_figures()["sizes"]):
         own = sizes == place
-        found[own] = np.exp(np.interp(at[own], levels, np.log(one[what])))
-    return found
+        figures[own] = np.exp(np.interp(at[own], levels, np.log(size[what])))
+    return figures
 
 
 @cache
 def _mean_work(machine_nodes: int) -> float:
     """Mean node-seconds of a job."""
     rng = np.random.default_rng(0)
-    sizes = _sizes(rng, 4000)
+    sizes = _draw_sizes(rng, 4000)
     nodes = np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes)
     return float((nodes * _by_size(rng, sizes, "run_s")).mean())

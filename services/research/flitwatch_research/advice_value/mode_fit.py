@@ -22,9 +22,9 @@ from flitwatch_research.advice_value.modes import MODES, PLACINGS, TABLE_FILE
 from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.run import execute
-from flitwatch_simulation.workloads.messages import Messages, repeated, to_ops
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.run import execute_workload
+from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
 from flitwatch_twin.users import Exchange
 
 #: Four groups of Cori's kind; ranks and bytes a rank as in De Sensi's figure 10, on as many nodes as the jobs that feel the network have.
@@ -90,7 +90,7 @@ def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load:
     number = int(ENGINE_MODES[mode])
     ops = to_ops([(messages, nodes)], [np.full(messages.src.size, number, np.uint8)])
     workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
-    result = execute(machine, workload, packet_bytes=64, nic_protocol=True, seed=seed)
+    result = execute_workload(machine, workload, packet_bytes=64, nic_protocol=True, seed=seed)
     raw = result.raw
     packets, flits, latency, stalled = (
         float(np.asarray(raw[f"nic_{what}"], float)[nodes].sum())
@@ -101,28 +101,28 @@ def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load:
         "latency_cycles": latency * 1e-12 * NIC_HZ / packets,
         "stalls_per_flit": stalled * 1e-12 * NIC_HZ / flits,
         "non_minimal": raw["non_minimal"] / max(raw["non_minimal"] + raw["minimal"], 1),
-        "utilisation": _utilisation(machine, nodes, np.asarray(raw["link_bytes"], float), result.time_s),
+        "utilisation": _mean_utilisation(machine, nodes, np.asarray(raw["link_bytes"], float), result.time_s),
     }
 
 
-def _utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.float64], time_s: float) -> float:
+def _mean_utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.float64], time_s: float) -> float:
     """Of the global links of the job's groups; of the links between routers in its group where it has only one."""
     fabric, routers = machine.fabric, len(machine.fabric.routers)
     group = np.asarray(fabric.routers.group)
-    held = np.unique(group[np.asarray(fabric.endpoints.router)[nodes]])
+    job_groups = np.unique(group[np.asarray(fabric.endpoints.router)[nodes]])
     src, dst = np.asarray(fabric.links.src), np.asarray(fabric.links.dst)
     between = (src < routers) & (dst < routers)
     own = np.zeros(len(src), bool)
     begin, end = group[src[between]], group[dst[between]]
-    own[between] = np.isin(begin, held) & ((begin != end) == (len(held) > 1))
+    own[between] = np.isin(begin, job_groups) & ((begin != end) == (len(job_groups) > 1))
     capacity = np.asarray(fabric.links.bandwidth_bps, float)[own] / 8
     return float((link_bytes[own] / capacity / time_s).mean())
 
 
-def measured(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ...] = SEEDS) -> Case:
+def measure_case(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ...] = SEEDS) -> Case:
     """One case of the table: medians over seeds, of ratios to the default mode where times are compared."""
-    machine = build(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
-    messages = repeated(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
+    machine = build_machine(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
+    messages = repeat_messages(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
     placed = {seed: nodes_of(machine, groups, placing, np.random.default_rng(seed)) for seed in seeds}
     router = np.asarray(machine.fabric.endpoints.router)
     runs = {
@@ -136,27 +136,27 @@ def measured(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ..
         "exchange": int(exchange),
         "groups": groups,
         "placing": placing,
-        "routers_per_node": _median([len(np.unique(router[nodes])) / RANKS for nodes in placed.values()]),
-        "utilisation": [_median([one["utilisation"] for one in own]) for own in usual],
-        "modes": {mode: _figures(own, usual) for mode, own in runs.items()},
+        "routers_per_node": _median_of([len(np.unique(router[nodes])) / RANKS for nodes in placed.values()]),
+        "utilisation": [_median_of([sample["utilisation"] for sample in own]) for own in usual],
+        "modes": {mode: _summarize_mode(own, usual) for mode, own in runs.items()},
     }
 
 
-def _figures(runs: list[list[Run]], usual: list[list[Run]]) -> ModeFigures:
+def _summarize_mode(runs: list[list[Run]], usual: list[list[Run]]) -> ModeFigures:
     """Of one mode, by load and seed, beside the default one."""
     ratios = [
-        [one["time_s"] / other["time_s"] for one, other in zip(own, before, strict=True)]
+        [sample["time_s"] / other["time_s"] for sample, other in zip(own, before, strict=True)]
         for own, before in zip(runs, usual, strict=True)
     ]
     return {
-        "time": [_median(own) for own in ratios],
-        "latency_cycles": [_median([one["latency_cycles"] for one in own]) for own in runs],
-        "stalls_per_flit": [_median([one["stalls_per_flit"] for one in own]) for own in runs],
-        "non_minimal": _median([one["non_minimal"] for one in runs[0]]),
+        "time": [_median_of(own) for own in ratios],
+        "latency_cycles": [_median_of([sample["latency_cycles"] for sample in own]) for own in runs],
+        "stalls_per_flit": [_median_of([sample["stalls_per_flit"] for sample in own]) for own in runs],
+        "non_minimal": _median_of([sample["non_minimal"] for sample in runs[0]]),
     }
 
 
-def _median(values: list[float]) -> float:
+def _median_of(values: list[float]) -> float:
     return float(np.median(values))
 
 
@@ -173,7 +173,7 @@ def main() -> None:
         "background_gib_per_s": list(LOADS_GIB_PER_S),
         "seeds": list(SEEDS),
         "cases": [
-            measured(exchange, groups, placing)
+            measure_case(exchange, groups, placing)
             for exchange in PATTERNS
             for groups in range(1, GROUPS + 1)
             for placing in PLACINGS

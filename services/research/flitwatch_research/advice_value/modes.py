@@ -1,4 +1,4 @@
-"""What a routing mode does to a job: measured in the packet engine by `mode_fit`, beside what the twin's law makes of its load.
+"""Effects of routing modes on jobs, measured in the packet engine by `mode_fit` and applied alongside the twin's law for a job's load.
 
 The adviser never reads this table. It sees the counters of network cards that alternated between the modes.
 """
@@ -28,7 +28,7 @@ ALTERNATE = "alternate"
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What a mode does to jobs of one exchange over so many groups, packed or scattered there, at rising utilisation of the links that they share.
+    """Effect of a mode on jobs of one exchange over a number of groups, packed or scattered, at rising utilisation of the shared links.
 
     Attributes
     ----------
@@ -57,26 +57,28 @@ class Effect:
 
 
 @lru_cache(maxsize=1)
-def effects() -> dict[tuple[int, int, str, str], Effect]:
+def load_effects() -> dict[tuple[int, int, str, str], Effect]:
     """The table by (exchange, groups that the job spans, one of PLACINGS, mode). Jobs of an exchange that is not in it keep the default mode."""
     stored = json.loads(TABLE_FILE.read_text())
-    found = {}
-    for one in stored["cases"]:
-        usual = one["modes"][DEFAULT_MODE]
-        for mode, shown in one["modes"].items():
-            found[one["exchange"], one["groups"], one["placing"], mode] = Effect(
-                np.array(one["utilisation"]),
+    table = {}
+    for case in stored["cases"]:
+        usual = case["modes"][DEFAULT_MODE]
+        for mode, shown in case["modes"].items():
+            table[case["exchange"], case["groups"], case["placing"], mode] = Effect(
+                np.array(case["utilisation"]),
                 np.array(shown["time"]),
                 np.array(shown["latency_cycles"]),
                 np.array(shown["stalls_per_flit"]),
                 shown["non_minimal"] / usual["non_minimal"] if usual["non_minimal"] > 0 else 1.0,
-                one["routers_per_node"],
+                case["routers_per_node"],
             )
-    return found
+    return table
 
 
 def effect_of(exchange: int, groups: int, routers_per_node: float, mode: str) -> Effect | None:
     """That of the placing which is most alike; None where jobs of this exchange were not measured."""
-    held = effects()
-    known = [one for placing in PLACINGS if (one := held.get((exchange, groups, placing, mode))) is not None]
-    return min(known, key=lambda one: abs(one.routers_per_node - routers_per_node), default=None)
+    table = load_effects()
+    candidates = [
+        effect for placing in PLACINGS if (effect := table.get((exchange, groups, placing, mode))) is not None
+    ]
+    return min(candidates, key=lambda effect: abs(effect.routers_per_node - routers_per_node), default=None)

@@ -1,4 +1,4 @@
-"""What running jobs put on the network and feel of it: the campaign's linear loads and stall curves, followed for all jobs at once."""
+"""Load of running jobs on the network and their slowdown: the campaign's linear loads and stall curves, for all jobs at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_research.advice_value.modes import Effect, effect_of
-from flitwatch_twin.applications import felt, slowdown
+from flitwatch_twin.applications import combine_stalls, saturate_slowdown
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.window import BLOCKED, GLOBAL, PROCESSOR, ROUTER, SPREAD
-from flitwatch_twin.footprint import DETOUR, LEAVE, footprints
+from flitwatch_twin.footprint import DETOUR, LEAVE, compute_footprints
 from flitwatch_twin.machine import IntArray, Machine
 from flitwatch_twin.users import Exchange
 
@@ -46,7 +46,7 @@ class Load:
     routers_per_node: float = 0.0
 
     def effect(self, mode: str) -> Effect | None:
-        """What a routing mode does to it, as measured; None where it keeps the default mode."""
+        """Return the measured effect of a routing mode on the load; None if it keeps the default mode."""
         return effect_of(self.exchange, self.spans, self.routers_per_node, mode)
 
 
@@ -67,12 +67,12 @@ class Network:
         self._stacked: tuple[tuple[int, ...], tuple[Array, Array, Array]] | None = None
         self._held: list[Load] = []
 
-    def _stack(self, loads: list[Load]) -> tuple[Array, Array, Array]:
+    def _stack_loads(self, loads: list[Load]) -> tuple[Array, Array, Array]:
         """All jobs' loads as (router, processor, global), rows by job and kind; the same until another job starts or ends."""
         key = tuple(map(id, loads))
         if self._stacked is None or self._stacked[0] != key:
             parts = [
-                np.concatenate([getattr(one, name) for one in loads]) for name in ("router", "processor", "global_")
+                np.concatenate([getattr(load, name) for load in loads]) for name in ("router", "processor", "global_")
             ]
             # What is held cannot lend its identity to another load.
             self._stacked, self._held = (key, (parts[0], parts[1], parts[2])), loads
@@ -81,7 +81,7 @@ class Network:
     def load(self, nodes: IntArray, exchange: int, seed: tuple[int, ...], incast: bool) -> Load:
         """The load of a job on these nodes; `seed` chooses its servers and hot routers."""
         machine = self.machine
-        prints = footprints(machine, [nodes], np.array([exchange]), [seed], np.array([incast]))
+        prints = compute_footprints(machine, [nodes], np.array([exchange]), [seed], np.array([incast]))
         kinds = np.concatenate([prints.router, prints.io_router, prints.incast])
         means = kinds.reshape(3, machine.groups, machine.group_size).mean(axis=2).repeat(machine.group_size, axis=1)
         router = ((1 - SPREAD) * kinds + SPREAD * means) / ROUTER
@@ -98,8 +98,8 @@ class Network:
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
         """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes go by a third group as they send there."""
-        found = [load.effect(mode) for mode in modes]
-        factors = [1.0 if one is None else one.detours for one in found]
+        effects = [load.effect(mode) for mode in modes]
+        factors = [1.0 if effect is None else effect.detours for effect in effects]
         more = (sum(factors) / len(modes) - 1) * DETOUR
         if not more or load.spans == 1:
             return load
@@ -119,7 +119,7 @@ class Network:
         if not loads:
             return Utilisation(by_router, 0.5 * by_router, level)
         flat = rates.ravel()
-        router, processor, links = self._stack(loads)
+        router, processor, links = self._stack_loads(loads)
         return Utilisation(flat @ router + by_router, flat @ processor + 0.5 * by_router, flat @ links + level)
 
     def waits(self, seen: Utilisation, cause: Cause) -> Utilisation:
@@ -129,11 +129,11 @@ class Network:
     def slowdown(self, load: Load, waits: Utilisation, cause: Cause, most: float) -> Float:
         """F of a job: its communication advances at 1 / (1 + F). Of the leading shape of `waits`."""
         parts = [
-            felt(waits.router[..., load.own], load.weight),
-            felt(waits.processor[..., load.own], load.weight),
-            felt(waits.global_[..., load.groups], load.weight),
+            combine_stalls(waits.router[..., load.own], load.weight),
+            combine_stalls(waits.processor[..., load.own], load.weight),
+            combine_stalls(waits.global_[..., load.groups], load.weight),
         ]
-        return slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
+        return saturate_slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
 
     def shared(self, load: Load, seen: Utilisation) -> Float:
         """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it stands in one."""
@@ -142,20 +142,20 @@ class Network:
         return np.asarray(seen.router[..., load.own] @ load.weight)
 
     def congestion(self, seen: Utilisation, cause: Cause) -> dict[str, Float]:
-        """What router counters show of each group, float64[G], by kind of congestion; the empty name is the usual one: stalls per flit at router tiles."""
+        """Return the congestion that router counters show of each group, float64[G], by kind; the empty name is the usual: stalls per flit at router tiles."""
         groups = self.machine.groups
         router, processor = (values.reshape(groups, -1).astype(np.float64) for values in (seen.router, seen.processor))
-        stalls = _waits(router, cause)
+        stalls = _mean_waits(router, cause)
         return {
             "": stalls,
             "stalls on the row bus": stalls,
-            "stalls in the column buffers": _waits(processor, cause),
+            "stalls in the column buffers": _mean_waits(processor, cause),
             "traffic at router tiles": router.mean(axis=1),
             "traffic at processor tiles": processor.mean(axis=1),
         }
 
 
-def _waits(carried: Float, cause: Cause) -> Float:
+def _mean_waits(carried: Float, cause: Cause) -> Float:
     """Waiting over service time of what each group's tiles carry."""
     waits: Float = (carried * cause.waiting(carried)).sum(axis=1) / np.maximum(carried.sum(axis=1), 1e-9)
     return waits

@@ -60,10 +60,10 @@ class Oracle:
     def costs(self, machine: Machine) -> Float:
         """Node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""
         if self._told is None or self._told[0] is not machine.placing:
-            self._told = machine.placing, self._costs(machine)
+            self._told = machine.placing, self._compute_costs(machine)
         return self._told[1]
 
-    def _costs(self, machine: Machine) -> Float:
+    def _compute_costs(self, machine: Machine) -> Float:
         month, network, job = machine.month, machine.network, machine.placed
         active, loads, _ = machine.loads()
         rates = [run.rates[min(machine.tick - run.first_tick, len(run.rates) - 1) :].mean(axis=0) for run in active]
@@ -77,19 +77,19 @@ class Oracle:
             if (load := machine.load_of(job, nodes)) is not None
             for mode in MODES
         ]
-        seen = Utilisation(
+        utilisation = Utilisation(
             np.stack([others.router + own_rate @ load.router for load, _ in options]),
             np.stack([others.processor + own_rate @ load.processor for load, _ in options]),
             np.stack([others.global_ + own_rate @ load.global_ for load, _ in options]),
         )
-        waits = machine.waits(seen)
+        waits = machine.waits(utilisation)
         total = np.zeros(len(options))
         for run in active:
             if run.load is not None and (name := month.jobs[run.job].application):
-                slow = machine.slow_of(name, run.load, run.modes[0], seen, waits)
+                slow = machine.slow_of(name, run.load, run.modes[0], utilisation, waits)
                 total += month.jobs[run.job].nodes * run.left_s * slow
         for at, (load, mode) in enumerate(options):
-            here = Utilisation(seen.router[at], seen.processor[at], seen.global_[at])
+            here = Utilisation(utilisation.router[at], utilisation.processor[at], utilisation.global_[at])
             felt = Utilisation(waits.router[at], waits.processor[at], waits.global_[at])
             total[at] += (
                 count

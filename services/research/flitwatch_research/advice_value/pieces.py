@@ -28,7 +28,7 @@ from flitwatch_research.advice_value.advisers import Served
 from flitwatch_research.advice_value.closed_loop import Loop, Outcome
 from flitwatch_research.advice_value.modes import TABLE_FILE
 from flitwatch_research.advice_value.oracle import Oracle
-from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner
+from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner_name
 
 #: The policy of what a site gets that changes no setting.
 DEFAULT = "served"
@@ -36,7 +36,7 @@ DEFAULT = "served"
 
 @dataclass(frozen=True)
 class Policy:
-    """What an adviser rests on, and what of its answers is followed."""
+    """Parts that an adviser uses, and the answers of it that are followed."""
 
     parts: Parts
     places: bool = True
@@ -80,11 +80,11 @@ class JobsFile:
     @classmethod
     def of(cls, path: Path) -> JobsFile:
         """The file as it is now; BadRequest where it cannot be used."""
-        return cls(str(path.resolve()), job_log.read(path.resolve()).digest)
+        return cls(str(path.resolve()), job_log.read_log(path.resolve()).digest)
 
     def read(self) -> job_log.JobLog:
         """Its jobs."""
-        return job_log.read(Path(self.path))
+        return job_log.read_log(Path(self.path))
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class Piece:
 
     @property
     def kept(self) -> Path:
-        """Where its row is kept, once the code as it is now has made it."""
+        """Path of the stored row, once the current code has computed it."""
         log = "" if self.log is None else self.log.digest
         what = (self.world, self.seed, self.policy, PARTS.get(self.policy), self.days, log)
-        digest = hashlib.sha256(f"{what}{_code()}".encode()).hexdigest()[:20]
+        digest = hashlib.sha256(f"{what}{_hash_code()}".encode()).hexdigest()[:20]
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
     def read(self) -> Row:
@@ -112,43 +112,43 @@ class Piece:
     def make(self) -> Row:
         """Simulate, on whatever machine this runs."""
         with threadpool_limits(1):
-            month = _month(self.world, self.seed, self.days, self.log)
-            return row(month, self.policy, simulated(month, self.policy))
+            month = _make_month(self.world, self.seed, self.days, self.log)
+            return summarize_month(month, self.policy, simulate_month(month, self.policy))
 
     def keep(self, made: Row) -> None:
         """Keep the row on this machine's disk."""
-        kept = self.kept
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(f".{os.getpid()}.part")
+        path = self.kept
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
-        os.replace(part, kept)
+        os.replace(part, path)
 
 
 @lru_cache(maxsize=1)
-def _month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
+def _make_month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
     """Policies follow one another in one month."""
     return make_month(world, seed, days, TICK_S, None if log is None else log.read())
 
 
-def simulated(month: Month, policy: str) -> Outcome:
+def simulate_month(month: Month, policy: str) -> Outcome:
     """One month under one policy."""
     oracle = Oracle()
     if policy == ORACLE:
         loop = Loop(month, oracle, oracle)
         oracle.shown(loop.machine)
         return loop.run()
-    return Loop(month, adviser(month, policy), oracle).run()
+    return Loop(month, make_adviser(month, policy), oracle).run()
 
 
-def adviser(month: Month, policy: str) -> Served | None:
-    """Whom the scheduler asks under a policy other than the oracle's; nobody without advice."""
+def make_adviser(month: Month, policy: str) -> Served | None:
+    """Make the adviser of a policy other than the oracle's; None without advice."""
     if policy == NONE:
         return None
     chosen = PARTS[policy]
     return Served(chosen.parts, month.machine.nodes, month.machine.groups, chosen.places, chosen.delays)
 
 
-def row(month: Month, policy: str, outcome: Outcome) -> Row:
+def summarize_month(month: Month, policy: str, outcome: Outcome) -> Row:
     """Figures of one month: node-hours of all jobs, and slowdowns and waits of those that feel the network, by user."""
     nodes = np.array([job.nodes for job in month.jobs], float)
     feels = np.array([bool(job.application) for job in month.jobs])
@@ -156,7 +156,7 @@ def row(month: Month, policy: str, outcome: Outcome) -> Row:
     wait = outcome.start_s - np.array([job.submit_s for job in month.jobs])
     hours = nodes * (outcome.end_s - outcome.start_s) / 3600
     slowdown = ((outcome.end_s - outcome.start_s) / alone)[feels]
-    names = np.array([owner(month, job) for job in month.jobs])
+    names = np.array([owner_name(month, job) for job in month.jobs])
     return {
         "world": month.world, "seed": month.seed, "policy": policy, "days": month.days, "jobs": len(nodes), "feeling_jobs": int(feels.sum()),
         "node_hours": float(hours.sum()), "feeling_node_hours": float(hours[feels].sum()),
@@ -168,7 +168,9 @@ def row(month: Month, policy: str, outcome: Outcome) -> Row:
     }  # fmt: skip
 
 
-def pieces(worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None) -> list[Piece]:
+def list_pieces(
+    worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None
+) -> list[Piece]:
     """Everything to simulate, seed by seed, from the seed `first` on.
 
     Raises
@@ -187,7 +189,7 @@ def pieces(worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: 
     ]
 
 
-def done(every: list[Piece], executor: Executor) -> Iterator[Row]:
+def compute_rows(every: list[Piece], executor: Executor) -> Iterator[Row]:
     """Rows as they are made, those kept first; what waits is dropped where the caller stops."""
     lacking = []
     for piece in every:
@@ -195,13 +197,13 @@ def done(every: list[Piece], executor: Executor) -> Iterator[Row]:
             yield piece.read()
         else:
             lacking.append(piece)
-    for number, made in executor.completed([piece.make for piece in lacking]):
-        lacking[number].keep(made)
-        yield made
+    for number, result in executor.completed([piece.make for piece in lacking]):
+        lacking[number].keep(result)
+        yield result
 
 
 @cache
-def _code() -> str:
+def _hash_code() -> str:
     """A digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
     import flitwatch_ml.blame
     import flitwatch_ml.deviation
@@ -231,7 +233,7 @@ def _code() -> str:
         run_time,
         spread,
     )
-    files += [Path(inspect.getfile(one)) for one in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
+    files += [Path(inspect.getfile(module)) for module in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
     digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())
     for path in files:
         digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from flitwatch_research.advice_value.job_log import theta
+from flitwatch_research.advice_value.job_log import load_theta_figures
 from flitwatch_research.advice_value.modes import MODES, TABLE_FILE
 from flitwatch_research.advice_value.pieces import DEFAULT, NONE, ORACLE
 from flitwatch_research.advice_value.worlds import (
@@ -27,61 +27,61 @@ from flitwatch_research.advice_value.worlds import (
 Row = dict[str, Any]
 
 
-def _table() -> Row:
-    """How the modes were measured."""
+def _load_modes() -> Row:
+    """Load the table of measured routing modes."""
     return dict(json.loads(TABLE_FILE.read_text()))
 
 
-def percent(value: Row) -> str:
+def format_percent(value: Row) -> str:
     """A share with its interval, in per cent."""
     if value["low"] is None:
         return f"{value['mean']:+.2%}"
     return f"{value['mean']:+.2%} ({value['low']:+.2%} to {value['high']:+.2%})"
 
 
-def minutes(value: Row) -> str:
+def format_minutes(value: Row) -> str:
     """Seconds with their interval, in minutes."""
     if value["low"] is None:
         return f"{value['mean'] / 60:+.0f}"
     return f"{value['mean'] / 60:+.0f} ({value['low'] / 60:+.0f} to {value['high'] / 60:+.0f})"
 
 
-def headline(answer: Row) -> str:
-    """What the advice that is served by default saves, world by world, beside the oracle."""
-    told = "; ".join(
-        f"{world} {percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
+def format_headline(answer: Row) -> str:
+    """Format the node-hours saved by the default advice in each world, with the oracle's for comparison."""
+    savings = "; ".join(
+        f"{world} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
         for world, by in answer["worlds"].items()
     )
-    return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds{_from(answer)}: {told}"
+    return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds{_format_seeds(answer)}: {savings}"
 
 
-def _from(answer: Row) -> str:
+def _format_seeds(answer: Row) -> str:
     return "" if answer["first_seed"] == 1 else f" from {answer['first_seed']} on"
 
 
-def _served(answer: Row) -> str:
+def _list_served(answer: Row) -> str:
     *others, last = answer["served"] or ["nothing"]
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def markdown(answer: Row) -> str:
+def to_markdown(answer: Row) -> str:
     """docs/advice-value.md."""
     lines = [
         "# Does advice pay?",
         "",
         f"Made by `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
         "",
-        f"{headline(answer)}.",
+        f"{format_headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How it is measured: [ADR 0042](adr/0042-advice-study.md).",
+        f"`{DEFAULT}` rests on {_list_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How it is measured: [ADR 0042](adr/0042-advice-study.md).",
         "",
-        *_tables(answer),
-        *_method(answer),
+        *_format_worlds(answer),
+        *_describe_method(answer),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _tables(answer: Row) -> list[str]:
+def _format_worlds(answer: Row) -> list[str]:
     lines = []
     for world, by_policy in answer["worlds"].items():
         what = {QUIET: "nothing feels the network", THETA: "the plain world with jobs as on Theta"}.get(
@@ -93,32 +93,32 @@ def _tables(answer: Row) -> list[str]:
             "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | best place / mode | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
             "|---|---|---|---|---|---|---|---|---|---|---|---|",
         ]
-        lines += [_line(policy, one) for policy, one in by_policy.items()]
+        lines += [_format_policy(policy, figures) for policy, figures in by_policy.items()]
         lines.append("")
     return lines
 
 
-def _line(policy: str, one: Row) -> str:
+def _format_policy(policy: str, one: Row) -> str:
     slow = one["slowdown"]
-    told = f"{slow['0.5']:.2f} / {slow['0.9']:.2f} / {slow['0.99']:.2f}"
+    slowdowns = f"{slow['0.5']:.2f} / {slow['0.9']:.2f} / {slow['0.99']:.2f}"
     if policy == NONE:
-        return f"| {policy} | | | | | {_decided(one)} | {told} | {one['wait_mean_s'] / 60:.0f} in all | | | {one['utilisation']:.1%} | |"
+        return f"| {policy} | | | | | {_format_decisions(one)} | {slowdowns} | {one['wait_mean_s'] / 60:.0f} in all | | | {one['utilisation']:.1%} | |"
     share = "–" if one["oracle_share"] is None else f"{one['oracle_share']:+.0%}"
     worst = one["worst_user"]
     return (
-        f"| {policy} | {percent(one['node_hours_saved_share'])} | {percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {percent(one['regret'])} | {_decided(one)} | {told} "
-        f"| {minutes(one['wait_change']['mean_s'])} | {minutes(one['wait_change']['p95_s'])} "
+        f"| {policy} | {format_percent(one['node_hours_saved_share'])} | {format_percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {format_percent(one['regret'])} | {_format_decisions(one)} | {slowdowns} "
+        f"| {format_minutes(one['wait_change']['mean_s'])} | {format_minutes(one['wait_change']['p95_s'])} "
         f"| {worst['wait_change_mean_s'] / 60:+.0f} ({worst['user']}, seed {worst['seed']}) | {one['utilisation']:.1%} | {one['verdict']} |"
     )
 
 
-def _decided(one: Row) -> str:
+def _format_decisions(one: Row) -> str:
     """Shares of the starts whose place, and whose mode there, was as good as any; a dash where a seed has no such start."""
     place, mode = (one["decisions"][f"{what}_as_the_oracle"]["mean"] for what in ("place", "mode"))
     return "–" if math.isnan(place) else f"{place:.0%} / {mode:.0%}"
 
 
-def _method(answer: Row) -> list[str]:
+def _describe_method(answer: Row) -> list[str]:
     return [
         "## How it is measured",
         "",
@@ -127,7 +127,7 @@ def _method(answer: Row) -> list[str]:
         f"- Jobs that feel the network: {', '.join(FEELING)}, repeated to about {ALONE_S / 60:.0f} minutes alone, {FEELING_LOAD:.0%} of the machine on average. Advice is asked for these only.",
         f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, {POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
         f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it goes on.",
-        _jobs(answer),
+        _describe_jobs(answer),
         "- Advice is `decide.advise`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated anew each week from the 250 newest runs of each application.",
         "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
         "  - `counters`: stalls per flit of each group in the last ten minutes;",
@@ -143,7 +143,7 @@ def _method(answer: Row) -> list[str]:
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
         f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
         "- Best place / mode: the share of the starts of jobs that feel the network whose place, as the machine was just then, no other place beat, and whose mode no other mode beat there; the oracle's costs judge all policies.",
-        f"- A mode's effect is measured in the packet engine on the same machine ({_table()['topology']}), in pairs of runs of {_table()['ranks']} ranks on neighbouring and on scattered nodes of one to four groups, with and without background (routing_modes.json): times of"
+        f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs of {_load_modes()['ranks']} ranks on neighbouring and on scattered nodes of one to four groups, with and without background (routing_modes.json): times of"
         " communication, counters of network cards, and how many bytes go by a third group, by which the twin's loads of the job change. A job has the effect of the nodes most like its own;"
         " other patterns keep the default mode.",
         "- `pays`: the interval of the saving lies above zero. `does harm`: it lies below zero, or nothing is saved and the mean wait grows beyond its interval.",
@@ -152,7 +152,7 @@ def _method(answer: Row) -> list[str]:
     ]
 
 
-def _jobs(answer: Row) -> str:
+def _describe_jobs(answer: Row) -> str:
     if answer["jobs"] is not None:
         return (
             f"- Jobs: arrivals, sizes, limits and run times of {answer['jobs']['file']}, from a day that the seed draws, sizes as shares of the machine. Random ones with {FEELING_SHARE:.0%}"
@@ -160,7 +160,7 @@ def _jobs(answer: Row) -> str:
         )
     if THETA not in answer["worlds"]:
         return "- The sizes, times and limits of jobs are drawn, not fitted to a log. Waits of a real site differ."
-    log, base = theta(), answer["worlds"][THETA][NONE]
+    log, base = load_theta_figures(), answer["worlds"][THETA][NONE]
     return (
         f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
         f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} times the undisturbed time for jobs that feel the network."

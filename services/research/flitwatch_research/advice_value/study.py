@@ -1,4 +1,4 @@
-"""What following advice saves: the same weeks of the same simulated machine with and without it, over seeds."""
+"""Study of what following advice saves: the same weeks of the same simulated machine with and without it, over seeds."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from flitwatch_research.advice_value.pieces import (
     QUANTILES,
     TICK_S,
     JobsFile,
-    done,
-    pieces,
+    compute_rows,
+    list_pieces,
 )
 from flitwatch_research.advice_value.worlds import CHOSEN
 
@@ -27,18 +27,18 @@ Row = dict[str, Any]
 Tell = Callable[[int, int, str], None]
 
 
-def answer(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
+def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
     """The study's result from the rows of all worlds, seeds and policies."""
-    rows = sorted(rows, key=lambda one: (CHOSEN.index(one["world"]), one["seed"], POLICIES.index(one["policy"])))
-    worlds = list(dict.fromkeys(one["world"] for one in rows))
-    table = [compared([one for one in rows if one["world"] == world]) for world in worlds]
+    rows = sorted(rows, key=lambda row: (CHOSEN.index(row["world"]), row["seed"], POLICIES.index(row["policy"])))
+    worlds = list(dict.fromkeys(row["world"] for row in rows))
+    table = [compare_policies([row for row in rows if row["world"] == world]) for world in worlds]
     return {
         "study": "advice-value",
         "simulated": True,
         "command": command,
         "days": rows[0]["days"],
         "tick_s": TICK_S,
-        "seeds": len({one["seed"] for one in rows}),
+        "seeds": len({row["seed"] for row in rows}),
         "first_seed": rows[0]["seed"],
         "jobs": None if log is None else {"file": log.read().name, "digest": log.digest},
         "served": [name for name, on in vars(SERVED).items() if on],
@@ -47,62 +47,62 @@ def answer(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
     }
 
 
-def compared(rows: list[Row]) -> Row:
+def compare_policies(rows: list[Row]) -> Row:
     """Each policy of one world beside no advice on the same seeds."""
-    by_policy = {policy: own for policy in POLICIES if (own := [one for one in rows if one["policy"] == policy])}
+    by_policy = {policy: own for policy in POLICIES if (own := [row for row in rows if row["policy"] == policy])}
     base = by_policy[NONE]
-    best = _saved(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
-    return {policy: _policy(base, own, best) for policy, own in by_policy.items()}
+    best = _saved_share(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
+    return {policy: _summarize_policy(base, own, best) for policy, own in by_policy.items()}
 
 
-def _saved(base: list[Row], own: list[Row]) -> Float:
+def _saved_share(base: list[Row], own: list[Row]) -> Float:
     return np.array([1 - b["node_hours"] / a["node_hours"] for a, b in zip(base, own, strict=True)])
 
 
-def _policy(base: list[Row], own: list[Row], best: Float) -> Row:
-    saved = _saved(base, own)
+def _summarize_policy(base: list[Row], own: list[Row], best: Float) -> Row:
+    saved = _saved_share(base, own)
     feeling = np.array([1 - b["feeling_node_hours"] / a["feeling_node_hours"] for a, b in zip(base, own, strict=True)])
     waits = {
-        name: interval(np.array([b[key] - a[key] for a, b in zip(base, own, strict=True)]))
+        name: mean_interval(np.array([b[key] - a[key] for a, b in zip(base, own, strict=True)]))
         for name, key in (("mean_s", "wait_mean_s"), ("p95_s", "wait_p95_s"))
     }
-    share = interval(saved)
-    choices = [one["choices"] for one in own]
+    share = mean_interval(saved)
+    choices = [row["choices"] for row in own]
     return {
         "node_hours_saved_share": share,
-        "node_hours_saved_share_of_feeling_jobs": interval(feeling),
+        "node_hours_saved_share_of_feeling_jobs": mean_interval(feeling),
         "oracle_share": float(saved.mean() / best.mean()) if best.mean() > 0 else None,
-        "regret": interval(best - saved),
+        "regret": mean_interval(best - saved),
         "decisions": {
-            "count": sum(one["count"] for one in choices),
-            "place_as_the_oracle": interval(_share(choices, "good_place")),
-            "mode_as_the_oracle": interval(_share(choices, "good_mode")),
-            "regret": interval(
-                np.array([c["lost_node_s"] / 3600 / one["node_hours"] for c, one in zip(choices, own, strict=True)])
+            "count": sum(row["count"] for row in choices),
+            "place_as_the_oracle": mean_interval(_share_of_starts(choices, "good_place")),
+            "mode_as_the_oracle": mean_interval(_share_of_starts(choices, "good_mode")),
+            "regret": mean_interval(
+                np.array([c["lost_node_s"] / 3600 / row["node_hours"] for c, row in zip(choices, own, strict=True)])
             ),
         },
         "slowdown": dict(
-            zip(map(str, QUANTILES), np.mean([one["slowdown"] for one in own], axis=0).tolist(), strict=True)
+            zip(map(str, QUANTILES), np.mean([row["slowdown"] for row in own], axis=0).tolist(), strict=True)
         ),
         "wait_change": waits,
-        "wait_mean_s": float(np.mean([one["wait_mean_s"] for one in own])),
+        "wait_mean_s": float(np.mean([row["wait_mean_s"] for row in own])),
         "worst_user": _worst_user(base, own),
-        "utilisation": float(np.mean([one["utilisation"] for one in own])),
-        "asked": sum(one["asked"] for one in own),
-        "delayed": sum(one["delayed"] for one in own),
-        "preferred": sum(one["preferred"] for one in own),
-        "overran": sum(one["overran"] for one in own),
-        "verdict": verdict(share, waits["mean_s"]) if own[0]["policy"] != NONE else None,
+        "utilisation": float(np.mean([row["utilisation"] for row in own])),
+        "asked": sum(row["asked"] for row in own),
+        "delayed": sum(row["delayed"] for row in own),
+        "preferred": sum(row["preferred"] for row in own),
+        "overran": sum(row["overran"] for row in own),
+        "verdict": decide_verdict(share, waits["mean_s"]) if own[0]["policy"] != NONE else None,
     }
 
 
-def _share(choices: list[Row], what: str) -> Float:
+def _share_of_starts(choices: list[Row], what: str) -> Float:
     """Of each seed's starts of jobs that feel the network; NaN where none of them started."""
-    return np.array([one[what] / one["count"] if one["count"] else np.nan for one in choices])
+    return np.array([choice[what] / choice["count"] if choice["count"] else np.nan for choice in choices])
 
 
 def _worst_user(base: list[Row], own: list[Row]) -> Row:
-    """Who waits longest beyond their wait without advice, over all seeds: the same name is another user in another seed."""
+    """Find the user with the longest additional wait compared with no advice, over all seeds; the same name in another seed is another user."""
     losses = [
         (b["user_wait_s"][user] - a["user_wait_s"][user], user, a["seed"])
         for a, b in zip(base, own, strict=True)
@@ -112,7 +112,7 @@ def _worst_user(base: list[Row], own: list[Row]) -> Row:
     return {"user": user, "seed": seed, "wait_change_mean_s": most}
 
 
-def interval(values: Float) -> Row:
+def mean_interval(values: Float) -> Row:
     """Mean with its 95 % interval over seeds by Student's t; null below three seeds."""
     from scipy.stats import t
 
@@ -123,7 +123,7 @@ def interval(values: Float) -> Row:
     return {"mean": mean, "low": mean - half, "high": mean + half}
 
 
-def verdict(saved: Row, wait: Row) -> str:
+def decide_verdict(saved: Row, wait: Row) -> str:
     """pays | does harm | cannot tell, by the 95 % intervals of node-hours saved and of the change of the mean wait.
 
     Waiting that buys no saving is harm.
@@ -137,7 +137,7 @@ def verdict(saved: Row, wait: Row) -> str:
     return "cannot tell"
 
 
-def run(
+def run_study(
     worlds: tuple[str, ...],
     seeds: int,
     days: int,
@@ -148,9 +148,9 @@ def run(
     log: JobsFile | None = None,
 ) -> Row:
     """The whole study, of the seeds from `first` on; `tell(done, total, message)` after each piece."""
-    every = pieces(worlds, seeds, days, first, log)
+    every = list_pieces(worlds, seeds, days, first, log)
     rows: list[Row] = []
-    for made in done(every, executor):
-        rows.append(made)
-        tell(len(rows), len(every), f"{made['world']}, seed {made['seed']}, {made['policy']}")
-    return answer(rows, command, log)
+    for row in compute_rows(every, executor):
+        rows.append(row)
+        tell(len(rows), len(every), f"{row['world']}, seed {row['seed']}, {row['policy']}")
+    return summarize_study(rows, command, log)

@@ -8,19 +8,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.generators import dragonfly
-from flitwatch_research.advice_value.job_log import JobLog, LoggedJob, drawn_as_theta, limit_ratios, theta
+from flitwatch_domain.generators import build_dragonfly
+from flitwatch_research.advice_value.job_log import JobLog, LoggedJob, drawn_as_theta, limit_ratios, load_theta_figures
 from flitwatch_twin.applications import APPLICATIONS, Application
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.campaign import demand as demands
 from flitwatch_twin.campaign.background import Background
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.dataset import COUNTER_NAMES
-from flitwatch_twin.campaign.era import Era, varied
+from flitwatch_twin.campaign.era import Era, draw_variation
 from flitwatch_twin.campaign.worlds import WORLDS, World
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.users import MECHANISMS, Population, Users, draw_users
-from flitwatch_twin.workload import CROWD, OfferedLoad, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 Float = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ class Month:
 
     @property
     def feels_modes(self) -> bool:
-        """Whether a routing mode changes how long communication takes: not where nothing feels the network."""
+        """Whether a routing mode changes the communication time; false if no job feels the network."""
         return any(cause.sensitivity.any() for cause in self.causes.values())
 
     @property
@@ -117,7 +117,7 @@ class Month:
 @lru_cache(maxsize=1)
 def small_machine() -> Machine:
     """Four groups of Cori's kind."""
-    return Machine.of(dragonfly(GROUPS, io_routers_per_group=4, name="advice-value"))
+    return Machine.of(build_dragonfly(GROUPS, io_routers_per_group=4, name="advice-value"))
 
 
 def world_of(name: str) -> World:
@@ -133,23 +133,23 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
     users, roles = draw_users(np.random.default_rng([seed, 1]), POPULATION)
     aggressors = tuple(user for user, role in enumerate(roles) if role in MECHANISMS)
     if demand.graded:
-        users, roles = _graded(np.random.default_rng([seed, 11]), users, roles)
+        users, roles = _grade_users(np.random.default_rng([seed, 11]), users, roles)
     rng = np.random.default_rng([seed, 10])
     presence = np.full(len(users), np.nan)
     presence[list(aggressors)] = rng.uniform(*PRESENCE, len(aggressors))
-    requests = submissions(np.random.default_rng([seed, 2]), users, presence, machine.nodes, 0.0, span, OFFERED)
+    requests = draw_submissions(np.random.default_rng([seed, 2]), users, presence, machine.nodes, 0.0, span, OFFERED)
     by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
-    requests = demands.dated(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
+    requests = demands.move_requests(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
     if log is not None:
-        jobs = _logged(np.random.default_rng([seed, 21]), world, seed, len(users), log, days, machine.nodes)
+        jobs = _replay_log(np.random.default_rng([seed, 21]), world, seed, len(users), log, days, machine.nodes)
     else:
         limits = np.random.default_rng([seed, 20]).uniform(*LIMIT, len(requests))
         jobs = [
-            Job(one.user, one.nodes, one.duration_s, one.duration_s * limit, one.submit_s)
-            for one, limit in zip(requests, limits.tolist(), strict=True)
-            if one.submit_s < span
+            Job(request.user, request.nodes, request.duration_s, request.duration_s * limit, request.submit_s)
+            for request, limit in zip(requests, limits.tolist(), strict=True)
+            if request.submit_s < span
         ]
-        feeling = _feeling(np.random.default_rng([seed, 3]), world, seed, len(users), machine.nodes, span)
+        feeling = _draw_feeling(np.random.default_rng([seed, 3]), world, seed, len(users), machine.nodes, span)
         if name == THETA:
             jobs, feeling = _as_theta(
                 np.random.default_rng([seed, 21]), jobs, feeling, users, aggressors, machine.nodes, span
@@ -165,7 +165,7 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
     )  # fmt: skip
     era = Era.draw(world, np.random.default_rng([seed, 14]), span, len(COUNTER_NAMES))
     causes = {
-        app: _cause(name, APPLICATIONS[app], world, np.random.default_rng([seed, 15, place]))
+        app: _make_cause(name, APPLICATIONS[app], world, np.random.default_rng([seed, 15, place]))
         for place, app in enumerate(FEELING)
     }
     noise = np.random.default_rng([seed, 9]).lognormal(0, next(iter(causes.values())).noise, (ticks, machine.groups))
@@ -192,13 +192,13 @@ def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | Non
     )
 
 
-def _graded(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[Users, tuple]:
+def _grade_users(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[Users, tuple]:
     """Continuous strengths; the campaign's weak aggressors are sized for a machine eight times as large."""
-    graded, now = demands.graded(rng, users, roles)
+    graded, now = demands.grade_strengths(rng, users, roles)
     return replace(graded, nodes=np.minimum(graded.nodes, POPULATION.aggressor_nodes[1])), now
 
 
-def _cause(name: str, app: Application, world: World, rng: np.random.Generator) -> Cause:
+def _make_cause(name: str, app: Application, world: World, rng: np.random.Generator) -> Cause:
     cause = Cause.of(app, world, rng)
     return replace(cause, sensitivity=np.zeros(6)) if name == QUIET else cause
 
@@ -208,26 +208,26 @@ def _feeling_job(
 ) -> Job:
     """One job that feels the network, of a random user of its application."""
     era = Era.draw(world, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
-    app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _repeats(name)
-    needs = era.pace_at(at_s) * varied(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
+    app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _count_repeats(name)
+    needs = era.pace_at(at_s) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
     user = first_user + USERS_EACH * FEELING.index(name) + int(rng.integers(USERS_EACH))
     return Job(user, app.nodes, alone_s * needs, alone_s, at_s, name)
 
 
-def _feeling(
+def _draw_feeling(
     rng: np.random.Generator, world: World, seed: int, first_user: int, nodes: int, span_s: float
 ) -> list[Job]:
     era = Era.draw(world, np.random.default_rng([seed, 14]), span_s, len(COUNTER_NAMES))
-    made = []
+    jobs = []
     for place, name in enumerate(FEELING):
         app = APPLICATIONS[name]
-        alone_s = app.alone_s * _repeats(name)
+        alone_s = app.alone_s * _count_repeats(name)
         count = rng.poisson(FEELING_LOAD / len(FEELING) * nodes * span_s / (app.nodes * alone_s))
         for at in np.sort(rng.uniform(0, span_s, count)).tolist():
-            needs = era.pace_at(at) * varied(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
+            needs = era.pace_at(at) * draw_variation(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
             user = first_user + USERS_EACH * place + int(rng.integers(USERS_EACH))
-            made.append(Job(user, app.nodes, alone_s * needs, alone_s * float(rng.uniform(*LIMIT)), at, name))
-    return made
+            jobs.append(Job(user, app.nodes, alone_s * needs, alone_s * float(rng.uniform(*LIMIT)), at, name))
+    return jobs
 
 
 def _as_theta(
@@ -241,29 +241,34 @@ def _as_theta(
 ) -> tuple[list[Job], list[Job]]:
     """Aggressors' jobs and those that feel the network with limits as on Theta, and everybody else's drawn as there, up to its utilisation."""
     planted = [job for job in jobs if job.user in aggressors]
-    held = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
+    planted_share = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
     others = drawn_as_theta(
-        rng, nodes, max(theta()["utilisation"] - USUAL_OVER_ALONE * FEELING_LOAD - held, 0.0), span_s
+        rng,
+        nodes,
+        max(load_theta_figures()["utilisation"] - USUAL_OVER_ALONE * FEELING_LOAD - planted_share, 0.0),
+        span_s,
     )
     free = np.setdiff1d(np.arange(len(users)), aggressors)
     weight = users.activity[free] / users.activity[free].sum()
     owners = rng.choice(free, len(others), p=weight).tolist()
     ratios = limit_ratios(rng, len(planted) + len(feeling)).tolist()
     drawn = [
-        Job(user, one.nodes, one.run_s, one.limit_s, one.submit_s) for user, one in zip(owners, others, strict=True)
+        Job(user, logged.nodes, logged.run_s, logged.limit_s, logged.submit_s)
+        for user, logged in zip(owners, others, strict=True)
     ]
     drawn += [replace(job, limit_s=job.alone_s * ratio) for job, ratio in zip(planted, ratios, strict=False)]
     own = ratios[len(planted) :]
-    asked = [
+    feeling_jobs = [
         replace(
-            job, limit_s=USUAL_OVER_ALONE * APPLICATIONS[job.application].alone_s * _repeats(job.application) * ratio
+            job,
+            limit_s=USUAL_OVER_ALONE * APPLICATIONS[job.application].alone_s * _count_repeats(job.application) * ratio,
         )
         for job, ratio in zip(feeling, own, strict=True)
     ]
-    return drawn, asked
+    return drawn, feeling_jobs
 
 
-def _logged(
+def _replay_log(
     rng: np.random.Generator, world: World, seed: int, users: int, log: JobLog, days: int, nodes: int
 ) -> list[Job]:
     """A log's jobs; random ones that ask for `FEELING_SHARE` of the node-seconds make room for jobs that feel the network, submitted when they were."""
@@ -271,39 +276,39 @@ def _logged(
     order = rng.permutation(len(window))
     work = np.array([window[at].nodes * window[at].run_s for at in order.tolist()])
     count = int(np.searchsorted(np.cumsum(work), FEELING_SHARE * work.sum())) if len(work) else 0
-    left, gone = order[count:], order[:count]
-    behaviour = _behaviours(rng, window, users)
+    remaining, gone = order[count:], order[:count]
+    behaviour = _assign_behaviours(rng, window, users)
     jobs = [
-        Job(behaviour[_label(one)], one.nodes, one.run_s, one.limit_s, one.submit_s)
-        for one in (window[at] for at in sorted(left.tolist()))
+        Job(behaviour[_label_owner(logged)], logged.nodes, logged.run_s, logged.limit_s, logged.submit_s)
+        for logged in (window[at] for at in sorted(remaining.tolist()))
     ]
     room = float(work[:count].sum())
     while room > 0 and len(gone):
         name = FEELING[int(rng.integers(len(FEELING)))]
-        one = window[int(rng.choice(gone))]
-        made = _feeling_job(rng, world, seed, users, name, one.submit_s + float(rng.uniform(0, 3600.0)), days)
-        ratio = max(one.limit_s / one.run_s, 1.0)
-        jobs.append(replace(made, limit_s=USUAL_OVER_ALONE * made.alone_s * ratio))
-        room -= made.nodes * USUAL_OVER_ALONE * made.alone_s
+        logged = window[int(rng.choice(gone))]
+        replacement = _feeling_job(rng, world, seed, users, name, logged.submit_s + float(rng.uniform(0, 3600.0)), days)
+        ratio = max(logged.limit_s / logged.run_s, 1.0)
+        jobs.append(replace(replacement, limit_s=USUAL_OVER_ALONE * replacement.alone_s * ratio))
+        room -= replacement.nodes * USUAL_OVER_ALONE * replacement.alone_s
     return jobs
 
 
-def _label(job: LoggedJob) -> str:
-    """Whose a job is; of a log without users, jobs that ask for the same are one user's."""
+def _label_owner(job: LoggedJob) -> str:
+    """Return the label of a job's owner; in a log without users, jobs with the same request have the same owner."""
     return job.user or f"{job.nodes} {job.limit_s:.0f}"
 
 
-def _behaviours(rng: np.random.Generator, jobs: list[LoggedJob], users: int) -> dict[str, int]:
+def _assign_behaviours(rng: np.random.Generator, jobs: list[LoggedJob], users: int) -> dict[str, int]:
     """For each owner of a log one of the drawn users, who says what its jobs send."""
-    labels = sorted({_label(job) for job in jobs})
+    labels = sorted({_label_owner(job) for job in jobs})
     drawn = rng.permutation(users)
     return {label: int(drawn[at % users]) for at, label in enumerate(labels)}
 
 
-def _repeats(application: str) -> int:
+def _count_repeats(application: str) -> int:
     return round(ALONE_S / APPLICATIONS[application].alone_s)
 
 
-def owner(month: Month, job: Job) -> str:
+def owner_name(month: Month, job: Job) -> str:
     """The name of a job's user; the many small jobs have one."""
     return "crowd" if job.user == CROWD else month.names[job.user]

@@ -1,4 +1,5 @@
-"""How often the product names who slows a job: incidents drawn from the twin, written into a database as their producers' records, and asked about.
+"""Study of how often Flitwatch names the jobs that slow a run: incidents are drawn from the twin,
+written into a database as their producers' records, and queried.
 
 - `draws` draws a day of a machine: who runs, who disturbs it, what is not counted. It knows nothing of how the product looks for causes;
 - `truth` lives through the day with one user muted: what that user cost, and whether they are a cause;

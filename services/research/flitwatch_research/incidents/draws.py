@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, NodeRole
-from flitwatch_domain.generators import xgft
+from flitwatch_domain.generators import build_xgft
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
 
@@ -49,14 +49,14 @@ class Draw:
 
     @property
     def application(self) -> str:
-        """What the instrumented run computes."""
+        """Application of the instrumented run."""
         return self.run.application
 
     def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
         """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
         run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
         first_job, tree = 10_000 * (1 + self.day), FABRICS[self.fabric]()
-        return Cluster(spec((run,), self.planted), seed, muted, first_job, self.day, tree)
+        return Cluster(make_spec((run,), self.planted), seed, muted, first_job, self.day, tree)
 
 
 #: Trees by levels: children of a switch, level by level, and parents, from the nodes on. Half as many cables lead up from a leaf as nodes are on it.
@@ -64,25 +64,25 @@ TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
 
 
 @lru_cache(maxsize=len(TREES))
-def tree(levels: int) -> Fabric:
+def build_tree(levels: int) -> Fabric:
     """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
     children, parents = TREES[levels]
-    made = xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
-    role = np.full(len(made.endpoints), ROLES.index(NodeRole.COMPUTE))
+    fabric = build_xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
+    role = np.full(len(fabric.endpoints), ROLES.index(NodeRole.COMPUTE))
     role[children[0] - 1 :: IO_LEAVES[levels] * children[0]] = ROLES.index(NodeRole.IO)
-    ends = made.endpoints
-    return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
+    ends = fabric.endpoints
+    return replace(fabric, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
 
 
 #: Machines, by name: the tree that takes the place of the spec's dragonfly.
 FABRICS: dict[str, Callable[[], Fabric | None]] = {
     "dragonfly": lambda: None,
-    "tree": lambda: tree(2),
-    "tree-3-levels": lambda: tree(3),
+    "tree": lambda: build_tree(2),
+    "tree-3-levels": lambda: build_tree(3),
 }
 
 
-def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
+def make_spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
     """A dragonfly of four groups with its ordinary users, unless a tree takes its place."""
     return TwinSpec.model_validate(
         {
@@ -95,13 +95,13 @@ def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[Interference
     )
 
 
-def _run(application: str, first_s: float = 0.0, demand: float = 1.0) -> InstrumentedSpec:
+def _instrument_run(application: str, first_s: float = 0.0, demand: float = 1.0) -> InstrumentedSpec:
     return InstrumentedSpec.model_validate(
         {"application": application, "first_s": first_s, "every_s": ONCE_S, "demand": demand}
     )
 
 
-def _planted(rng: np.random.Generator, mechanism: str = "bandwidth", **given: float) -> InterferenceSpec:
+def _plant_job(rng: np.random.Generator, mechanism: str = "bandwidth", **given: float) -> InterferenceSpec:
     drawn = {
         "mechanism": mechanism,
         "nodes": int(rng.integers(200, 341)),
@@ -115,70 +115,74 @@ def _planted(rng: np.random.Generator, mechanism: str = "bandwidth", **given: fl
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a kind draws."""
+    """Runs and planted jobs of one kind of day."""
 
     run: InstrumentedSpec
     planted: tuple[InterferenceSpec, ...] = ()
 
 
-def _before(rng: np.random.Generator, application: str) -> _Parts:
-    return _Parts(_run(application), (_planted(rng),))
+def _start_before(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_instrument_run(application), (_plant_job(rng),))
 
 
-def _inside(rng: np.random.Generator, application: str) -> _Parts:
-    planted = _planted(rng, first_s=float(rng.integers(30, 80)), lasts_s=float(rng.integers(400, 700)))
-    return _Parts(_run(application, planted.first_s + float(rng.integers(60, 150))), (planted,))
+def _start_inside(rng: np.random.Generator, application: str) -> _Parts:
+    planted = _plant_job(rng, first_s=float(rng.integers(30, 80)), lasts_s=float(rng.integers(400, 700)))
+    return _Parts(_instrument_run(application, planted.first_s + float(rng.integers(60, 150))), (planted,))
 
 
-def _bursts(rng: np.random.Generator, application: str) -> _Parts:
+def _send_bursts(rng: np.random.Generator, application: str) -> _Parts:
     duty, burst_s = float(rng.uniform(0.4, 0.6)), float(rng.uniform(60, 120))
-    return _Parts(_run(application, 30.0), (_planted(rng, first_s=0.0, lasts_s=900.0, duty=duty, burst_s=burst_s),))
+    return _Parts(
+        _instrument_run(application, 30.0), (_plant_job(rng, first_s=0.0, lasts_s=900.0, duty=duty, burst_s=burst_s),)
+    )
 
 
-def _two(rng: np.random.Generator, application: str) -> _Parts:
+def _plant_two(rng: np.random.Generator, application: str) -> _Parts:
     nodes = int(rng.integers(160, 240))
-    return _Parts(_run(application), (_planted(rng, nodes=nodes), _planted(rng, nodes=nodes)))
+    return _Parts(_instrument_run(application), (_plant_job(rng, nodes=nodes), _plant_job(rng, nodes=nodes)))
 
 
-def _incast(rng: np.random.Generator, application: str) -> _Parts:
-    return _Parts(_run(application), (_planted(rng, "incast"),))
+def _plant_incast(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_instrument_run(application), (_plant_job(rng, "incast"),))
 
 
-def _io(rng: np.random.Generator, application: str) -> _Parts:
-    return _Parts(_run(application), (_planted(rng, "io", rate=float(rng.uniform(1.2, 1.9))),))
+def _plant_io(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_instrument_run(application), (_plant_job(rng, "io", rate=float(rng.uniform(1.2, 1.9))),))
 
 
-def _self(rng: np.random.Generator, application: str) -> _Parts:
-    return _Parts(_run(application, float(rng.integers(120, 300)), demand=float(rng.uniform(6.0, 10.0))))
+def _slow_itself(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_instrument_run(application, float(rng.integers(120, 300)), demand=float(rng.uniform(6.0, 10.0))))
 
 
-def _quiet(rng: np.random.Generator, application: str) -> _Parts:
-    return _Parts(_run(application))
+def _plant_none(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_instrument_run(application))
 
 
-def _either(rng: np.random.Generator, application: str) -> _Parts:
-    return (_before, _inside)[int(rng.integers(2))](rng, application)
+def _start_either(rng: np.random.Generator, application: str) -> _Parts:
+    return (_start_before, _start_inside)[int(rng.integers(2))](rng, application)
 
 
 #: What is drawn, by name.
 KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
-    "victim-before": _before,
-    "victim-inside": _inside,
-    "bursts": _bursts,
-    "two-aggressors": _two,
-    "incast": _incast,
-    "io-burst": _io,
-    "self-inflicted": _self,
-    "quiet": _quiet,
-    "two-thirds-of-cards": _either,
-    "minute-sampler": _either,
+    "victim-before": _start_before,
+    "victim-inside": _start_inside,
+    "bursts": _send_bursts,
+    "two-aggressors": _plant_two,
+    "incast": _plant_incast,
+    "io-burst": _plant_io,
+    "self-inflicted": _slow_itself,
+    "quiet": _plant_none,
+    "two-thirds-of-cards": _start_either,
+    "minute-sampler": _start_either,
 }
 #: Nobody else is to be named in these.
 ALONE = ("self-inflicted", "quiet")
 
 
-def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS), fabric: str = "dragonfly") -> Iterator[Draw]:
-    """So many days, the kinds in turn."""
+def draw_days(
+    seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS), fabric: str = "dragonfly"
+) -> Iterator[Draw]:
+    """Draw `count` days, cycling through the kinds."""
     for number in range(count):
         rng = np.random.default_rng([seed, number])
         kind = kinds[number % len(kinds)]

@@ -1,4 +1,4 @@
-"""What samplers read of a simulated machine, by router, port and network card: of a dragonfly's tiles, and of a tree's sending ports."""
+"""Samplers of a simulated machine, by router, port and network card: of a dragonfly's tiles, and of a tree's sending ports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sampler(Protocol):
         ...
 
     def take(self) -> Sample:
-        """What was counted since the last time: (columns, routers), flits and stalls (2, routers, ports; NaN: no link), (columns, endpoints)."""
+        """Return the counts since the last call: (columns, routers), flits and stalls (2, routers, ports; NaN: no link), (columns, endpoints)."""
         ...
 
 
@@ -63,10 +63,10 @@ class TileSampler:
 
     def take(self) -> Sample:
         """As `Sampler.take`."""
-        moved, sent = self._counters.network[:2] - self._network, self._counters.nic[3:5] - self._moved
+        moved, card_counts = self._counters.network[:2] - self._network, self._counters.nic[3:5] - self._moved
         self._network, self._moved = self._counters.network[:2].copy(), self._counters.nic[3:5].copy()
         sums = [moved.sum(axis=2), *(np.where(here, moved, 0.0).sum(axis=2) for here in self._by_class)]
-        return np.concatenate(sums), np.where(self._there, moved, np.nan), sent
+        return np.concatenate(sums), np.where(self._there, moved, np.nan), card_counts
 
 
 class PortSampler:

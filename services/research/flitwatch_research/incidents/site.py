@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db import connect
-from flitwatch_db.core.maintenance import maintain, set_keep
+from flitwatch_db.core.maintenance import maintain_database, set_keep
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
@@ -18,7 +18,7 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import FabricKind
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_research.incidents.draws import APPLICATIONS, FABRICS, Draw, spec
+from flitwatch_research.incidents.draws import APPLICATIONS, FABRICS, Draw, make_spec
 from flitwatch_research.incidents.sampled import PortSampler, Sampler, TileSampler
 from flitwatch_twin.accounting import Accounting
 from flitwatch_twin.cluster import Cluster, RunningJob
@@ -76,9 +76,9 @@ class Feed:
         self._endpoints: list[tuple[int, _Array]] = []
         tree = cluster.fabric.kind is FabricKind.FAT_TREE
         self._sampler: Sampler = PortSampler(cluster) if tree else TileSampler(cluster)
-        self._tell(cluster.warm, False)
+        self._record_jobs(cluster.warm, False)
 
-    def _tell(self, told: list[RunningJob], ended: bool) -> None:
+    def _record_jobs(self, told: list[RunningJob], ended: bool) -> None:
         for job in told:
             record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
             self._jobs.append(
@@ -104,16 +104,16 @@ class Feed:
         """Advance so many seconds."""
         for _ in range(seconds):
             second = self.cluster.advance()
-            self._tell(second.ended, True)
-            self._tell(second.started, False)
+            self._record_jobs(second.ended, True)
+            self._record_jobs(second.started, False)
             self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
             self.finished += second.finished
             if self._counted:
                 self._sampler.see(second.flows, second.state)
                 if self.cluster.time_s % self._sampled_s == 0:
-                    self._count()
+                    self._sample_counters()
 
-    def _count(self) -> None:
+    def _sample_counters(self) -> None:
         now = self.cluster.time_s
         routers, moved, cards = self._sampler.take()
         self._routers.append((self.epoch_s + now - 1, routers))
@@ -126,13 +126,13 @@ class Feed:
 
     def close(self) -> None:
         """The day is over, and what still ran with it."""
-        self._tell(list(self.cluster.running.values()), True)
+        self._record_jobs(list(self.cluster.running.values()), True)
         self.flush()
 
     def flush(self) -> None:
         """Write what came since the last time."""
         conn = self.conn
-        jobs.upsert(conn, self._jobs, self.fabric_id)
+        jobs.upsert_jobs(conn, self._jobs, self.fabric_id)
         for run in self._runs:
             job = self.cluster.job_id(run.allocation)
             header = run_header(run, job, self.epoch_s + int(run.start_s))
@@ -157,27 +157,27 @@ class Feed:
     def _flush_counters(self) -> None:
         if self._routers:
             sampler, seconds = self._sampler, 1.0 * self._sampled_s
-            taken = [ts for ts, _ in self._routers]
+            times_s = [ts for ts, _ in self._routers]
             columns = {
                 name: np.concatenate([of[at] for _, of in self._routers]) for at, name in enumerate(sampler.routers)
             }
-            routers = self._rows(taken, ROUTER_COLUMNS, columns, COUNTED_TILES * seconds)
-            flits, stalls = (np.concatenate([one[at] for one in self._ports]) for at in (1, 2))
-            held = self._rows([ts for ts, _, _ in self._ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
+            routers = self._make_rows(times_s, ROUTER_COLUMNS, columns, COUNTED_TILES * seconds)
+            flits, stalls = (np.concatenate([sample[at] for sample in self._ports]) for at in (1, 2))
+            port_rows = self._make_rows([ts for ts, _, _ in self._ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
             ports = counters.PortRows(
-                held.fabric_id, held.device, held.ts_s, sampler.ports * held.seconds, flits, stalls
+                port_rows.fabric_id, port_rows.device, port_rows.ts_s, sampler.ports * port_rows.seconds, flits, stalls
             )
             columns = {
                 name: np.concatenate([of[at] for _, of in self._endpoints]) for at, name in enumerate(sampler.cards)
             }
-            ends = self._rows(taken, ENDPOINT_COLUMNS, columns, seconds)
-            cards = _only(ends, np.isfinite(columns["tx_bytes"]))
+            ends = self._make_rows(times_s, ENDPOINT_COLUMNS, columns, seconds)
+            cards = _select_rows(ends, np.isfinite(columns["tx_bytes"]))
             counters.write_batch(self.conn, counters.Batch(routers=routers))
             counters.write_batch(self.conn, counters.Batch(ports=ports))
             counters.write_batch(self.conn, counters.Batch(endpoints=cards))
         self._routers, self._ports, self._endpoints = [], [], []
 
-    def _rows(
+    def _make_rows(
         self, taken: list[int], names: tuple[str, ...], columns: dict[str, _Array], seconds: float
     ) -> counters.Rows:
         """Rows of every device at every sample; `seconds`: counted time of each."""
@@ -197,7 +197,7 @@ class Feed:
         )
 
 
-def _only(rows: counters.Rows, keep: NDArray[np.bool_]) -> counters.Rows:
+def _select_rows(rows: counters.Rows, keep: NDArray[np.bool_]) -> counters.Rows:
     return counters.Rows(*(getattr(rows, name)[keep] for name in ("fabric_id", "device", "ts_s", "samples", "seconds", "values")))  # fmt: skip
 
 
@@ -213,9 +213,9 @@ class Site:
         )
         habit = {"mechanism": "bandwidth", "nodes": 224, "first_s": 700.0, "lasts_s": 300.0, "every_s": 1000.0}
         planted = InterferenceSpec.model_validate(habit)
-        cluster = Cluster(spec(runs, (planted,)), seed, first_job=1000, day=1000, tree=FABRICS[fabric]())
+        cluster = Cluster(make_spec(runs, (planted,)), seed, first_job=1000, day=1000, tree=FABRICS[fabric]())
         with connect(url, role="writer") as conn:
-            self.fabric_id = fabrics.save(conn, cluster.fabric)
+            self.fabric_id = fabrics.save_fabric(conn, cluster.fabric)
             feed = Feed(conn, cluster, self._epoch_s - HISTORY_S, self.fabric_id, counted=False)
             feed.march(HISTORY_S)
             feed.close()
@@ -235,4 +235,4 @@ class Site:
             # What is imported is kept as if it were new: see `drop_old_chunks`.
             for table in RAW:
                 set_keep(conn, table, 0)
-        maintain(self.url)
+        maintain_database(self.url)

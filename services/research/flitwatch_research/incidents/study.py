@@ -11,13 +11,13 @@ import numpy as np
 
 from flitwatch_db import connect
 from flitwatch_db.incidents import shown
-from flitwatch_db.incidents.update import update
+from flitwatch_db.incidents.update import update_incidents
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.explanation import explain_job
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.explanation.result import Explanation
 from flitwatch_domain.incidents import IncidentHead
-from flitwatch_research.incidents.draws import ALONE, DAY_S, KINDS, Draw, draws
+from flitwatch_research.incidents.draws import ALONE, DAY_S, KINDS, Draw, draw_days
 from flitwatch_research.incidents.site import CLUSTER, Feed, Site
 from flitwatch_research.incidents.truth import Truth
 
@@ -33,7 +33,7 @@ LATER_S = 600
 
 @dataclass
 class Outcome:
-    """What was said on one day.
+    """Answers of the product about one day.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class Outcome:
     incidents: int = 0
 
 
-def live(site: Site, draw: Draw, aged: bool) -> Outcome:
+def simulate_day(site: Site, draw: Draw, aged: bool) -> Outcome:
     """One day: the product is asked while it lasts (unless only what is left after a week is asked about) and afterwards."""
     truth = Truth(draw, site.seed)
     felt_s = truth.felt_s
-    said = Outcome(draw.kind, felt_s is not None)
+    outcome = Outcome(draw.kind, felt_s is not None)
     with connect(site.url, role="writer") as conn, connect(site.url, role="writer", autocommit=True) as keeper:
         feed = site.feed(conn, draw)
         present: list[float] = []
@@ -76,8 +76,8 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
             feed.march(ASKED_EVERY_S)
             if not aged and felt_s is not None and feed.cluster.time_s >= felt_s:
                 feed.flush()
-                _hear(said, _ask(conn, job_id, feed), truth, feed, felt_s)
-                update(keeper, _now_s(feed))
+                _score_answer(outcome, _ask_product(conn, job_id, feed), truth, feed, felt_s)
+                update_incidents(keeper, _now_s(feed))
             if felt_s is not None and feed.cluster.time_s >= felt_s and _goes_on(feed, truth):
                 present.append(_now_s(feed))
         # The cause may outlast the run: the incident is to last as long.
@@ -86,19 +86,19 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
             feed.march(ASKED_EVERY_S)
             if not aged:
                 feed.flush()
-                update(keeper, _now_s(feed))
+                update_incidents(keeper, _now_s(feed))
         feed.march(ASKED_EVERY_S)
         feed.close()
         if aged:
             site.age()
-        answer = _ask(conn, job_id, feed)
-        _look_up(said, keeper, feed, truth, present)
-    good, bad = _judged(answer, truth)
-    said.wrong |= bad
-    said.final = "wrong" if bad else "right" if good else "cannot tell"
+        answer = _ask_product(conn, job_id, feed)
+        _look_up(outcome, keeper, feed, truth, present)
+    good, bad = _judge_answer(answer, truth)
+    outcome.wrong |= bad
+    outcome.final = "wrong" if bad else "right" if good else "cannot tell"
     if felt_s is not None and answer["slowdown"] is not None and truth.lost_s > 0:
-        said.lost_error = answer["slowdown"]["lost_s"] / truth.lost_s - 1
-    return said
+        outcome.lost_error = answer["slowdown"]["lost_s"] / truth.lost_s - 1
+    return outcome
 
 
 def _now_s(feed: Feed) -> float:
@@ -106,35 +106,40 @@ def _now_s(feed: Feed) -> float:
 
 
 def _goes_on(feed: Feed, truth: Truth) -> bool:
-    """Whether a planted job runs."""
+    """Return whether a planted job runs."""
     return any(job.user in truth.planted for job in feed.cluster.running.values())
 
 
 def _look_up(said: Outcome, keeper: Any, feed: Feed, truth: Truth, present: Sequence[float]) -> None:
-    """What is stored of the day once it is over."""
+    """Read the incidents that are stored of the day after it ends."""
     later_s = _now_s(feed) + LATER_S
-    while update(keeper, later_s):
+    while update_incidents(keeper, later_s):
         later_s += ASKED_EVERY_S
-    heads = shown.heads(keeper, shown.IncidentFilter(from_s=feed.epoch_s, to_s=later_s), 100)
-    told = [one for one in heads if one["state"] != "withdrawn"]
-    said.incidents = len(told)
-    said.wrong |= {cause["job_id"] for one in told for cause in one["causes"] if not truth.causes(cause["user"] or "")}
-    said.kept = [any(_lasts(one, at) for one in told) for at in present]
+    heads = shown.list_heads(keeper, shown.IncidentFilter(from_s=feed.epoch_s, to_s=later_s), 100)
+    incidents = [incident for incident in heads if incident["state"] != "withdrawn"]
+    said.incidents = len(incidents)
+    said.wrong |= {
+        cause["job_id"]
+        for incident in incidents
+        for cause in incident["causes"]
+        if not truth.causes(cause["user"] or "")
+    }
+    said.kept = [any(_covers_time(incident, at) for incident in incidents) for at in present]
 
 
-def _lasts(one: IncidentHead, at_s: float) -> bool:
+def _covers_time(one: IncidentHead, at_s: float) -> bool:
     return one["began"].timestamp() <= at_s and (one["ended"] is None or at_s <= one["ended"].timestamp())
 
 
-def _ask(conn: Any, job_id: str, feed: Feed) -> Explanation:
+def _ask_product(conn: Any, job_id: str, feed: Feed) -> Explanation:
     now_s = _now_s(feed)
     answer = explain_job(conn, job_at(conn, job_id, CLUSTER, now_s), now_s)
     conn.rollback()
     return answer
 
 
-def _hear(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: float) -> None:
-    good, bad = _judged(answer, truth)
+def _score_answer(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: float) -> None:
+    good, bad = _judge_answer(answer, truth)
     said.wrong |= bad
     if _goes_on(feed, truth):
         said.right.append(good and not bad)
@@ -142,14 +147,14 @@ def _hear(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: 
         said.first_s = feed.cluster.time_s - felt_s
 
 
-def _named(answer: Explanation) -> dict[str, str]:
+def _named_jobs(answer: Explanation) -> dict[str, str]:
     """Job and user of everybody that the answer names."""
-    return {one["job_id"]: one["user"] or "" for one in answer["candidates"] if one["named"]}
+    return {candidate["job_id"]: candidate["user"] or "" for candidate in answer["candidates"] if candidate["named"]}
 
 
-def _judged(answer: Explanation, truth: Truth) -> tuple[bool, set[str]]:
-    """Whether a cause is named, or that the run slows itself where it does; and the jobs that are named and are no cause."""
-    named = _named(answer)
+def _judge_answer(answer: Explanation, truth: Truth) -> tuple[bool, set[str]]:
+    """Return whether a cause is named (or that the run slows itself, if it does), and the named jobs that are not a cause."""
+    named = _named_jobs(answer)
     bad = {job for job, user in named.items() if not truth.causes(user)}
     itself = answer["verdict"] == "slows itself"
     if itself and not truth.by_itself and len(truth.slow):
@@ -203,7 +208,7 @@ class StudyOfIncidents(TypedDict):
     simulated: bool
 
 
-def run(
+def run_incidents(
     databases: Callable[[], AbstractContextManager[str]],
     count: int,
     seed: int,
@@ -232,17 +237,17 @@ def run(
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise BadRequest(f"there is no kind of day {unknown[0]!r}", advice=f"Kinds: {', '.join(KINDS)}.")
-    said: list[Outcome] = []
-    drawn = list(draws(seed, count, tuple(kinds) or tuple(KINDS), fabric))
+    outcomes: list[Outcome] = []
+    drawn = list(draw_days(seed, count, tuple(kinds) or tuple(KINDS), fabric))
     for first in range(0, count, DAYS_A_SITE):
         with databases() as url:
             site: Site | None = None
             for draw in drawn[first : first + DAYS_A_SITE]:
-                report(len(said), count, draw.kind)
+                report(len(outcomes), count, draw.kind)
                 if cancelled():
                     raise Cancelled("told to stop", advice="Start it again: nothing of it is kept.")
                 site = site or Site(url, seed * 1000 + first // DAYS_A_SITE, fabric)
-                said.append(live(site, draw, aged))
+                outcomes.append(simulate_day(site, draw, aged))
     report(count, count, "")
     return {
         "study": "incidents",
@@ -250,33 +255,35 @@ def run(
         "seed": seed,
         "resolution": "1m" if aged else "live",
         "fabric": fabric,
-        "overall": figures([one for one in said if one.kind not in ALONE]),
-        "by_kind": {kind: figures([one for one in said if one.kind == kind]) for kind in KINDS if any(one.kind == kind for one in said)},
+        "overall": score_days([outcome for outcome in outcomes if outcome.kind not in ALONE]),
+        "by_kind": {kind: score_days([outcome for outcome in outcomes if outcome.kind == kind]) for kind in KINDS if any(outcome.kind == kind for outcome in outcomes)},
         "simulated": True,
     }  # fmt: skip
 
 
-def figures(said: Sequence[Outcome]) -> Figures:
+def score_days(said: Sequence[Outcome]) -> Figures:
     """Scores of some days."""
-    felt = [one for one in said if one.felt]
-    right = [one for one in felt if one.final == "right" and not one.wrong]
-    first = [one.first_s for one in felt if one.first_s is not None]
-    errors = [abs(one.lost_error) for one in felt if one.lost_error is not None]
-    held = [flag for one in felt for flag in one.right]
+    felt = [outcome for outcome in said if outcome.felt]
+    right = [outcome for outcome in felt if outcome.final == "right" and not outcome.wrong]
+    first = [outcome.first_s for outcome in felt if outcome.first_s is not None]
+    errors = [abs(outcome.lost_error) for outcome in felt if outcome.lost_error is not None]
+    right_flags = [flag for outcome in felt for flag in outcome.right]
     return {
         "days": len(said),
         "slowed": len(felt),
-        "named_right": _share(len(right), len(felt)),
-        "named_wrong": _share(sum(bool(one.wrong) for one in said), len(said)),
-        "cannot_tell": _share(sum(one.final == "cannot tell" for one in felt), len(felt)),
+        "named_right": _share_of(len(right), len(felt)),
+        "named_wrong": _share_of(sum(bool(outcome.wrong) for outcome in said), len(said)),
+        "cannot_tell": _share_of(sum(outcome.final == "cannot tell" for outcome in felt), len(felt)),
         "first_named_s": {"median": float(np.median(first)), "p90": float(np.quantile(first, 0.9))} if first else None,
-        "named_within_60_s": _share(sum(one <= SOON_S for one in first), len(felt) if held else 0),
-        "named_share_of_duration": _share(sum(held), len(held)),
+        "named_within_60_s": _share_of(sum(outcome <= SOON_S for outcome in first), len(felt) if right_flags else 0),
+        "named_share_of_duration": _share_of(sum(right_flags), len(right_flags)),
         "lost_s_error": float(np.median(errors)) if errors else None,
-        "kept_share_of_life": _share(sum(sum(one.kept) for one in felt), sum(len(one.kept) for one in felt)),
-        "incidents_a_day": _share(sum(one.incidents for one in felt), len(felt)),
+        "kept_share_of_life": _share_of(
+            sum(sum(outcome.kept) for outcome in felt), sum(len(outcome.kept) for outcome in felt)
+        ),
+        "incidents_a_day": _share_of(sum(outcome.incidents for outcome in felt), len(felt)),
     }
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share_of(part: int, whole: int) -> float | None:
     return None if not whole else part / whole

@@ -1,4 +1,4 @@
-"""What is true of a day, by counterfactual: the same day with somebody muted. For scoring alone; nothing that answers sees it."""
+"""Ground truth of a day, by counterfactual: the same day with a user muted. For scoring alone; nothing that answers sees it."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Truth:
         """The run's steps with some users muted."""
         key = (muted, demand)
         if key not in self._lives:
-            self._lives[key] = _live(self._draw.cluster(self._seed, muted, demand))
+            self._lives[key] = _simulate_steps(self._draw.cluster(self._seed, muted, demand))
         return self._lives[key]
 
     @cached_property
     def planted(self) -> frozenset[str]:
-        """Who was planted."""
+        """Names of the planted users."""
         return frozenset(planted_users(self._draw.cluster(self._seed)))
 
     @cached_property
@@ -57,9 +57,9 @@ class Truth:
     @cached_property
     def slow(self) -> NDArray[np.int64]:
         """Steps that took `FELT` times as long as they would have."""
-        held = self.lived()
-        size = min(len(held.taken_s), len(self.alone.taken_s))
-        return np.flatnonzero(held.taken_s[:size] >= FELT * self.alone.taken_s[:size])
+        baseline = self.lived()
+        size = min(len(baseline.taken_s), len(self.alone.taken_s))
+        return np.flatnonzero(baseline.taken_s[:size] >= FELT * self.alone.taken_s[:size])
 
     @property
     def felt_s(self) -> float | None:
@@ -69,36 +69,36 @@ class Truth:
     @property
     def lost_s(self) -> float:
         """Seconds that the run lost."""
-        held = self.lived()
-        size = min(len(held.taken_s), len(self.alone.taken_s))
-        return float(held.taken_s[:size].sum() - self.alone.taken_s[:size].sum())
+        baseline = self.lived()
+        size = min(len(baseline.taken_s), len(self.alone.taken_s))
+        return float(baseline.taken_s[:size].sum() - self.alone.taken_s[:size].sum())
 
     @cached_property
     def by_itself(self) -> bool:
-        """Whether the slow steps are as long with the planted users muted: the run's own demand makes them."""
-        return bool(len(self.slow)) and self._effect(self.planted, frozenset()) < A_CAUSE
+        """Whether the slow steps take as long with the planted users muted: the run's own demand makes them slow."""
+        return bool(len(self.slow)) and self._effect_ratio(self.planted, frozenset()) < A_CAUSE
 
     def causes(self, user: str) -> bool:
-        """Whether the slow steps were so long because of a user; where none was slow, whether all of them were."""
-        return self._effect(frozenset({user}), frozenset()) >= A_CAUSE or (
-            user in self.planted and self._effect(self.planted, self.planted - {user}) >= A_CAUSE
+        """Return whether a user caused the duration of the slow steps; if no step was slow, of all steps."""
+        return self._effect_ratio(frozenset({user}), frozenset()) >= A_CAUSE or (
+            user in self.planted and self._effect_ratio(self.planted, self.planted - {user}) >= A_CAUSE
         )
 
-    def _effect(self, without: frozenset[str], with_: frozenset[str]) -> float:
+    def _effect_ratio(self, without: frozenset[str], with_: frozenset[str]) -> float:
         """Time of the slow steps with `with_` muted over that with `without` muted."""
-        held, freed = self.lived(with_), self.lived(without)
-        size = min(len(held.taken_s), len(freed.taken_s))
+        muted, freed = self.lived(with_), self.lived(without)
+        size = min(len(muted.taken_s), len(freed.taken_s))
         slow = self.slow[self.slow < size] if len(self.slow) else np.arange(size)
-        return float(held.taken_s[slow].sum() / max(freed.taken_s[slow].sum(), 1e-9)) if len(slow) else 1.0
+        return float(muted.taken_s[slow].sum() / max(freed.taken_s[slow].sum(), 1e-9)) if len(slow) else 1.0
 
 
-def _live(cluster: Cluster) -> StepTimes:
-    taken: list[float] = []
+def _simulate_steps(cluster: Cluster) -> StepTimes:
+    step_s: list[float] = []
     ended: list[float] = []
     while cluster.time_s < DAY_S:
         second = cluster.advance()
-        taken += [float(step.time_ns.max()) / 1e9 for _, step in second.steps]
+        step_s += [float(step.time_ns.max()) / 1e9 for _, step in second.steps]
         ended += [float(second.time_s)] * len(second.steps)
         if second.finished:
             break
-    return StepTimes(np.array(taken), np.array(ended))
+    return StepTimes(np.array(step_s), np.array(ended))

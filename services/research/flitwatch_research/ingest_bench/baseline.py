@@ -19,7 +19,7 @@ class Baseline(TypedDict):
     values_per_s_per_core: int
 
 
-def baseline(order: Order) -> Baseline:
+def measure_baseline(order: Order) -> Baseline:
     """Decode records of the load with fastavro or orjson for two seconds of processor time."""
     pool = order.pools(only=0)[0]
     records = pool.second(0, int(time.time()))[:500]

@@ -1,4 +1,4 @@
-"""What the tables say after the load, against what was sent."""
+"""Checks of the tables after the load, compared with what was sent."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ EXAMPLES = 5
 def carried_at(url: str, order: Order, limit_s: float) -> float:
     """Wait until everything that is in the log is in the database too, at most `limit_s`; the moment at which it was."""
     from flitwatch_db import connect
-    from flitwatch_db.ingest.store import carried
+    from flitwatch_db.ingest.store import count_carried
     from flitwatch_stream.backends import open_log
 
-    topics = [one.topic for one in order.sets]
+    topics = [metric_set.topic for metric_set in order.sets]
     with open_log(order.log_url) as log, connect(url, autocommit=True) as conn:
         total = sum(sum(log.end_offsets(topic)) for topic in topics)
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:
-            if carried(conn, topics) >= total:
+            if count_carried(conn, topics) >= total:
                 break
             time.sleep(0.05)
     return time.time()
 
 
 class CheckedRows(TypedDict):
-    """What the tables hold.
+    """Contents of the tables.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class CheckedRows(TypedDict):
     dead_letters: int
 
 
-def checked(url: str, order: Order, first_s: int, seconds: int | None = None) -> CheckedRows:
+def check_rows(url: str, order: Order, first_s: int, seconds: int | None = None) -> CheckedRows:
     """Count what is stored of the first `seconds` of the order, or all of it, that began at `first_s` since 1970."""
     from flitwatch_db import connect
     from flitwatch_db.counters import sums
@@ -70,18 +70,18 @@ def checked(url: str, order: Order, first_s: int, seconds: int | None = None) ->
         examples: list[str] = []
         rows: dict[str, int] = {}
         for table in ("router_1s", "router_1m", "router_1h"):
-            found = sums.by_router(conn, table)
+            router_sums = sums.by_router(conn, table)
             stored = np.zeros((routers, 5))
-            stored[found[:, 0].astype(int)] = found
+            stored[router_sums[:, 0].astype(int)] = router_sums
             rows[table] = int(stored[:, 2].sum())
             if table == "router_1s":
                 surplus = stored[:, 1] - samples
                 lost, duplicated = int(-surplus[surplus < 0].sum()), int(surplus[surplus > 0].sum())
             unlike = (stored[:, 1] != samples) | (stored[:, 3] != flits) | (stored[:, 4] != stalls)
-            for one in np.flatnonzero(unlike)[:EXAMPLES]:
-                beyond = stored[one, [1, 3, 4]] - (samples, flits[one], stalls[one])
+            for router_index in np.flatnonzero(unlike)[:EXAMPLES]:
+                beyond = stored[router_index, [1, 3, 4]] - (samples, flits[router_index], stalls[router_index])
                 examples.append(
-                    f"{table}: router {one} {beyond[0]:+.0f} samples, {beyond[1]:+.0f} flits, {beyond[2]:+.0f} stalls"
+                    f"{table}: router {router_index} {beyond[0]:+.0f} samples, {beyond[1]:+.0f} flits, {beyond[2]:+.0f} stalls"
                 )
             wrong[table] = set(np.flatnonzero(unlike).tolist())
         by_port = sums.port_flits(conn)
@@ -91,7 +91,7 @@ def checked(url: str, order: Order, first_s: int, seconds: int | None = None) ->
         "lost": lost,
         "duplicated": duplicated,
         "wrong": len(set().union(*wrong.values())),
-        "wrong_in": {table: len(found) for table, found in wrong.items() if found},
+        "wrong_in": {table: len(router_sums) for table, router_sums in wrong.items() if router_sums},
         "examples": examples,
         "rows": rows,
         "rows_expected": routers * (seconds - 1),

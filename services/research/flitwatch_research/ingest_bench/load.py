@@ -21,7 +21,7 @@ FLUSH_S = 60.0
 
 @dataclass(frozen=True)
 class Order:
-    """What to send.
+    """Load to send.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class Order:
 
 
 @contextmanager
-def load(order: Order) -> Iterator[Connection]:
+def start_load(order: Order) -> Iterator[Connection]:
     """Start the process; it says "ready", waits for the epoch second to begin at, and sends its report when done."""
     spawning = multiprocessing.get_context("spawn")
     here, there = spawning.Pipe()
-    process = spawning.Process(target=_run, args=(order, there), daemon=True)
+    process = spawning.Process(target=_run_load, args=(order, there), daemon=True)
     process.start()
     there.close()
     try:
@@ -61,7 +61,7 @@ def load(order: Order) -> Iterator[Connection]:
         here.close()
 
 
-def _run(order: Order, pipe: Connection) -> None:
+def _run_load(order: Order, pipe: Connection) -> None:
     pools = order.pools()
     from flitwatch_stream.backends import open_log
 
@@ -70,13 +70,13 @@ def _run(order: Order, pipe: Connection) -> None:
         first_s = int(pipe.recv())
         begin, late_s, records, size = time.process_time(), 0.0, 0, 0
         for number in range(order.seconds):
-            for due, found in paced(pools, first_s, number):
+            for due, batch in pace_records(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
-                for topic, record in found:
+                for topic, record in batch:
                     # The time at which it was due: a load that is held up must not hide it.
                     producer.append(topic, record, timestamp_ms=int(due * 1000))
                     size += len(record)
-                records += len(found)
+                records += len(batch)
                 # What waits here for a buffer to fill would count as the writer's lag.
                 producer.flush(FLUSH_S)
         pipe.send(
@@ -91,19 +91,19 @@ def _run(order: Order, pipe: Connection) -> None:
         pipe.recv()
 
 
-def paced(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, list[tuple[str, bytes]]]]:
+def pace_records(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, list[tuple[str, bytes]]]]:
     """Give the records of one second, a part of all pools at a time, when it is due: (epoch seconds at which it was, topics and records)."""
-    parts = [_slices(pool.second(number, first_s + number)) for pool in pools]
+    parts = [_split_records(pool.second(number, first_s + number)) for pool in pools]
     for part in range(SLICES):
         due = first_s + number + part / SLICES
         time.sleep(max(0.0, due - time.time()))
         yield (
             due,
-            [(pool.set.topic, record) for pool, found in zip(pools, parts, strict=True) for record in found[part]],
+            [(pool.set.topic, record) for pool, slices in zip(pools, parts, strict=True) for record in slices[part]],
         )
 
 
-def _slices(records: list[bytes]) -> list[list[bytes]]:
+def _split_records(records: list[bytes]) -> list[list[bytes]]:
     bounds = [len(records) * part // SLICES for part in range(SLICES + 1)]
     return [records[a:b] for a, b in itertools.pairwise(bounds)]
 
@@ -116,7 +116,7 @@ class LoadStart(TypedDict):
 
 
 class LoadReport(TypedDict):
-    """What the process sent, how late at most, and when it ended (epoch seconds)."""
+    """Records that the process sent, its maximum delay, and when it ended (epoch seconds)."""
 
     records: int
     bytes: int
@@ -125,7 +125,7 @@ class LoadReport(TypedDict):
     ended_at: float
 
 
-def told(pipe: Connection, timeout_s: float) -> LoadStart:
+def receive_start(pipe: Connection, timeout_s: float) -> LoadStart:
     """The first message of the process.
 
     Raises
@@ -133,15 +133,15 @@ def told(pipe: Connection, timeout_s: float) -> LoadStart:
     Unavailable
         It says nothing, or has ended.
     """
-    return cast(LoadStart, _message(pipe, timeout_s))
+    return cast(LoadStart, _receive_message(pipe, timeout_s))
 
 
-def sent(pipe: Connection, timeout_s: float) -> LoadReport:
-    """Its report, once it has sent everything; errors as of `told`."""
-    return cast(LoadReport, _message(pipe, timeout_s))
+def receive_report(pipe: Connection, timeout_s: float) -> LoadReport:
+    """Its report, once it has sent everything; errors as of `receive_start`."""
+    return cast(LoadReport, _receive_message(pipe, timeout_s))
 
 
-def _message(pipe: Connection, timeout_s: float) -> Any:
+def _receive_message(pipe: Connection, timeout_s: float) -> Any:
     from flitwatch_domain.errors import Unavailable
 
     try:

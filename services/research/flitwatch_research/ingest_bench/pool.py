@@ -21,7 +21,7 @@ Format = Literal["avro", "json"]
 
 @dataclass(frozen=True)
 class Digits:
-    """How a counter's value is split.
+    """Split of a counter's value.
 
     Attributes
     ----------
@@ -74,16 +74,16 @@ class Pool:
         self._shift = rng.integers(0, 2**20, shape)
         self._rng = rng
         self._late_us = rng.integers(0, SPREAD_US, shape[0])
-        self._low = [self._lows(phase) for phase in range(self.phases)]
-        encode = _avro if form == "avro" else _json
-        made = [encode(self, self._high + low, schema_id) for low in self._low]
-        self._buffers = [buffer for buffer, *_ in made]
-        _, self._ends, self._turn_at, self._time_at = made[0]
+        self._low = [self._draw_lows(phase) for phase in range(self.phases)]
+        encode = _encode_avro if form == "avro" else _encode_json
+        encodings = [encode(self, self._high + low, schema_id) for low in self._low]
+        self._buffers = [buffer for buffer, *_ in encodings]
+        _, self._ends, self._turn_at, self._time_at = encodings[0]
         self._turn_of = [0] * self.phases
 
     @property
     def late_us(self) -> NDArray[np.int64]:
-        """When each sender samples after the second."""
+        """Delay of each sender's sample after the second."""
         return self._late_us
 
     @property
@@ -91,7 +91,7 @@ class Pool:
         """Counters in a second."""
         return int(self._high.size)
 
-    def _lows(self, phase: int) -> NDArray[np.int64]:
+    def _draw_lows(self, phase: int) -> NDArray[np.int64]:
         share = self._rng.random(self._high.shape)
         return ((phase + share) * (self.digits.low / self.phases)).astype(np.int64)
 
@@ -133,7 +133,7 @@ class Pool:
 Encoded = tuple[NDArray[np.uint8], list[int], list[NDArray[np.int64]], list[NDArray[np.int64]]]
 
 
-def _layout(
+def _layout_records(
     heads: list[bytes], stamp_at: int, stamp: int, body: int
 ) -> tuple[list[int], NDArray[np.int64], list[NDArray[np.int64]]]:
     """(ends of records, where their bodies begin, where each byte of their times stands)"""
@@ -143,15 +143,15 @@ def _layout(
     return ends.tolist(), ends - body, [begins + stamp_at + i for i in range(stamp)]
 
 
-def _avro(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
+def _encode_avro(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
     prefix = b"\0" + schema_id.to_bytes(4, "big")
     heads = [
-        prefix + bytes(6) + _long(component) + b"\0\0" + _long(len(name)) + name.encode()
+        prefix + bytes(6) + _encode_varint(component) + b"\0\0" + _encode_varint(len(name)) + name.encode()
         for component, name in zip(pool.set.components, pool.set.names, strict=True)
     ]
     width = 6
     body = width * values.shape[1]
-    ends, bodies, time_at = _layout(heads, len(prefix), 6, body)
+    ends, bodies, time_at = _layout_records(heads, len(prefix), 6, body)
     buffer = np.zeros(ends[-1], np.uint8)
     _put_heads(buffer, heads, ends, body)
     at = bodies[:, None] + width * np.arange(values.shape[1])
@@ -160,7 +160,7 @@ def _avro(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
     return buffer, ends, [at + 4], time_at
 
 
-def _json(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
+def _encode_json(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
     heads = [
         b'{"timestamp":0000000000.%06d,"component_id":%d,"job_id":0,"app_id":0,"aries_rtr_id":"%s"'
         % (late, component, name.encode())
@@ -171,7 +171,7 @@ def _json(pool: Pool, values: NDArray[np.int64], schema_id: int) -> Encoded:
     widths = np.array([len(key) + digits for key in keys])
     places = np.cumsum(widths) - digits
     template = np.frombuffer(b"".join(key + b"0" * digits for key in keys) + b"}", np.uint8)
-    ends, bodies, time_at = _layout(heads, len(b'{"timestamp":'), 10, len(template))
+    ends, bodies, time_at = _layout_records(heads, len(b'{"timestamp":'), 10, len(template))
     buffer = np.zeros(ends[-1], np.uint8)
     _put_heads(buffer, heads, ends, len(template))
     for begin in bodies.tolist():
@@ -189,7 +189,7 @@ def _put_heads(buffer: NDArray[np.uint8], heads: list[bytes], ends: list[int], b
         buffer[end - body - len(head) : end - body] = np.frombuffer(head, np.uint8)
 
 
-def _long(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     """One zig-zag varint of a value that is not negative."""
     rest, out = 2 * value, bytearray()
     while rest >= 128:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from flitwatch_ops.home import home
+from flitwatch_ops.home import home_folder
 
 Stack = Literal["full", "embedded"]
 
 
 @dataclass(frozen=True)
 class Servers:
-    """What runs.
+    """Running servers.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class Servers:
 
 
 @contextmanager
-def servers(stack: Stack) -> Iterator[Servers]:
+def start_servers(stack: Stack) -> Iterator[Servers]:
     """Start database and log; both are removed at the end."""
-    from flitwatch_db.migrations import migrate
+    from flitwatch_db.migrations import migrate_database
 
-    home().mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home()))
+    home_folder().mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=home_folder()))
     with ExitStack() as closing:
         closing.callback(shutil.rmtree, folder, ignore_errors=True)
         if stack == "embedded":
@@ -57,5 +57,5 @@ def servers(stack: Stack) -> Iterator[Servers]:
             closing.callback(timescale.destroy)
             url = timescale.start()
             processes = {"database": timescale.pid() or 0, "log": broker.pid() or 0}
-        migrate(url)
+        migrate_database(url)
         yield Servers(url, log_url, processes)

@@ -97,7 +97,7 @@ def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
     routers = tuple(range(len(fabric.routers)))
     names = tuple(fabric.routers.name)
     return [
-        MetricSet(_metrics(part), tuple(senders[router][slot] for router in routers), routers, names)
+        MetricSet(_list_metrics(part), tuple(senders[router][slot] for router in routers), routers, names)
         for slot, part in enumerate(columns)
     ]
 
@@ -105,12 +105,12 @@ def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:
 def write_registry(file: Path, sets: list[MetricSet]) -> list[int]:
     """Write the schemas as a writer's `--registry` reads them; return their ids."""
     ids = list(range(1, len(sets) + 1))
-    schemas = {str(i): one.avro_schema() for i, one in zip(ids, sets, strict=True)}
+    schemas = {str(i): metric_set.avro_schema() for i, metric_set in zip(ids, sets, strict=True)}
     file.write_text(json.dumps({"subjects": {}, "schemas": schemas}))
     return ids
 
 
-def _metrics(columns: range) -> tuple[str, ...]:
+def _list_metrics(columns: range) -> tuple[str, ...]:
     channels = [f"INQ_PRF_INCOMING_FLIT_VC{vc}" for vc in range(VIRTUAL_CHANNELS)]
     network = [*channels, "INQ_PRF_ROWBUS_STALL_CNT", "INQ_PRF_ROWBUS_2X_USAGE_CNT"]
     named = [f"AR_RTR_{row}_{column}_{name}" for row in range(TILE_ROWS) for column in columns for name in network]

@@ -30,10 +30,10 @@ class Watch:
         self._began = time.monotonic()
         self._samples: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._sample_memory, daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _sample_memory(self) -> None:
         while not self._ended.wait(SAMPLE_S):
             for name, pid in self._processes.items():
                 with contextlib.suppress(OSError, ValueError):
@@ -43,9 +43,9 @@ class Watch:
         """By process: processor time since the start, memory at the end, at most, and its growth over the second half."""
         self._ended.set()
         self._thread.join()
-        return {name: self._figures(name, pid) for name, pid in self._processes.items()}
+        return {name: self._summarize_usage(name, pid) for name, pid in self._processes.items()}
 
-    def _figures(self, name: str, pid: int) -> dict[str, float | None]:
+    def _summarize_usage(self, name: str, pid: int) -> dict[str, float | None]:
         samples = np.array(self._samples[name]).reshape(-1, 2)
         later = samples[len(samples) // 2 :]
         slope = np.polyfit(later[:, 0], later[:, 1], 1)[0] * 60 if len(later) > 2 else None
@@ -57,18 +57,18 @@ class Watch:
         }
 
 
-def _family(pid: int) -> list[int]:
-    found = [pid]
+def _list_process_family(pid: int) -> list[int]:
+    pids = [pid]
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text().split()]
-    return found
+            pids += [int(child) for child in (task / "children").read_text().split()]
+    return pids
 
 
 def cpu_s(pid: int) -> float:
     """Processor time of a process, of its children, and of those that have ended."""
     total = 0
-    for member in _family(pid):
+    for member in _list_process_family(pid):
         with contextlib.suppress(OSError):
             fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
             total += sum(int(field) for field in (fields[11:15] if member == pid else fields[11:13]))
@@ -78,7 +78,7 @@ def cpu_s(pid: int) -> float:
 def memory_mb(pid: int) -> float:
     """Resident memory of a process and its children; what they share counts once (proportional set size)."""
     total = 0
-    for member in _family(pid):
+    for member in _list_process_family(pid):
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{member}/smaps_rollup").read_text().splitlines():
                 if line.startswith("Pss:"):

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from flitwatch_research.papers.measured import MEASURED
-from flitwatch_research.papers.pictures import draw
-from flitwatch_research.papers.report import markdown
-from flitwatch_research.papers_routes.report import load
+from flitwatch_research.papers.pictures import draw_pictures
+from flitwatch_research.papers.report import to_markdown
+from flitwatch_research.papers_routes.report import load_rows
 from flitwatch_research.studies.published import PAPERS
 from flitwatch_simulation.collectives import MeanFigure
 
@@ -25,37 +25,39 @@ def main(argv: list[str] | None = None) -> int:
         "--place", action="append", help="such as 'figure 8': measure it alone, draw nothing; repeat for several"
     )
     chosen = parser.parse_args(argv)
-    kept = chosen.out / "papers.json"
+    figures_file = chosen.out / "papers.json"
     if not chosen.written:
-        wanted = [
+        targets = [
             (paper, place)
             for paper, place in MEASURED
             if chosen.paper in (None, paper) and (chosen.place is None or place in chosen.place)
         ]
         if chosen.place is None:
-            draw(chosen.out)
-        rows = [] if len(wanted) == len(MEASURED) else json.loads(kept.read_text())
-        rows = [one for one in rows if (one["paper"], one["place"]) not in wanted]
-        for paper, place in wanted:
+            draw_pictures(chosen.out)
+        rows = [] if len(targets) == len(MEASURED) else json.loads(figures_file.read_text())
+        rows = [entry for entry in rows if (entry["paper"], entry["place"]) not in targets]
+        for paper, place in targets:
             print(f"{paper}, {place}", file=sys.stderr, flush=True)
             rows += [
-                {"paper": paper, "place": place, "row": row, "column": column, **_kept(value)}
+                {"paper": paper, "place": place, "row": row, "column": column, **_to_record(value)}
                 for (row, column), value in MEASURED[paper, place]().items()
             ]
         chosen.out.mkdir(parents=True, exist_ok=True)
-        rows.sort(key=lambda one: list(MEASURED).index((one["paper"], one["place"])))
-        kept.write_text(json.dumps(rows, indent=1) + "\n")
-    found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+        rows.sort(key=lambda entry: list(MEASURED).index((entry["paper"], entry["place"])))
+        figures_file.write_text(json.dumps(rows, indent=1) + "\n")
+    figures_by_place: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     intervals: dict[tuple[str, str, str, str], tuple[float, float]] = {}
-    for one in json.loads(kept.read_text()):
-        found.setdefault((one["paper"], one["place"]), {})[one["row"], one["column"]] = one["ours"]
-        if (ends := one.get("ci95")) is not None:
-            intervals[one["paper"], one["place"], one["row"], one["column"]] = (ends[0], ends[1])
-    (chosen.out / "papers.md").write_text(markdown(found, load(chosen.out / "papers-routes.json"), intervals))
+    for entry in json.loads(figures_file.read_text()):
+        figures_by_place.setdefault((entry["paper"], entry["place"]), {})[entry["row"], entry["column"]] = entry["ours"]
+        if (ends := entry.get("ci95")) is not None:
+            intervals[entry["paper"], entry["place"], entry["row"], entry["column"]] = (ends[0], ends[1])
+    (chosen.out / "papers.md").write_text(
+        to_markdown(figures_by_place, load_rows(chosen.out / "papers-routes.json"), intervals)
+    )
     return 0
 
 
-def _kept(value: float | MeanFigure) -> dict[str, float | list[float] | None]:
+def _to_record(value: float | MeanFigure) -> dict[str, float | list[float] | None]:
     if isinstance(value, dict):
         return {"ours": value["mean"], "ci95": value["ci95"]}
     return {"ours": value}

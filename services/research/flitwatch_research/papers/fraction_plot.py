@@ -54,16 +54,16 @@ class Halves:
     fraction: NDArray[np.float64]
 
 
-def halves(seen: CongestionMap) -> Halves:
+def compute_halves(seen: CongestionMap) -> Halves:
     """Of all links that carry anything."""
     links = seen.fabric.links
     vertices = len(seen.fabric.routers) + len(seen.fabric.endpoints)
     pair = np.asarray(links.src, np.int64) * vertices + np.asarray(links.dst)
     key, at = np.unique(pair, return_inverse=True)
     use = np.nan_to_num(seen.utilisation)
-    known = np.isfinite(seen.congested_fraction)
+    has_fraction = np.isfinite(seen.congested_fraction)
     total: NDArray[np.float64] = np.bincount(at, use, key.size).astype(float)
-    weight = np.bincount(at, use * known, key.size)
+    weight = np.bincount(at, use * has_fraction, key.size)
     dark = np.bincount(at, use * np.nan_to_num(seen.congested_fraction), key.size)
     fraction = np.divide(dark, weight, out=np.full(key.size, np.nan), where=weight > 0)
     carries = total > 0
@@ -81,17 +81,17 @@ class Scale:
     def of(cls, plots: Sequence[Plot]) -> Scale:
         """Above zero, whatever was seen."""
         link = node = 1e-12
-        for one in plots:
-            found, routers = halves(one.seen), len(one.seen.fabric.routers)
-            between = (found.src < routers) & (found.dst < routers)
-            link = max(link, float(found.use[between].max(initial=0.0)))
-            node = max(node, float(found.use[~between].max(initial=0.0)))
+        for plot in plots:
+            drawn_halves, routers = compute_halves(plot.seen), len(plot.seen.fabric.routers)
+            between = (drawn_halves.src < routers) & (drawn_halves.dst < routers)
+            link = max(link, float(drawn_halves.use[between].max(initial=0.0)))
+            node = max(node, float(drawn_halves.use[~between].max(initial=0.0)))
         return cls(link, node)
 
 
-def draw(plots: Sequence[Plot], path: Path) -> None:
+def draw_plots(plots: Sequence[Plot], path: Path) -> None:
     """Draw the plots beside one another, or below where they are wide; all of one fabric."""
-    widths = [_width(one) for one in plots]
+    widths = [_plot_width_pt(plot) for plot in plots]
     beside = sum(widths) <= 1000
     across = len(plots) if beside else 1
     down = 1 if beside else len(plots)
@@ -100,20 +100,20 @@ def draw(plots: Sequence[Plot], path: Path) -> None:
     with plt.rc_context({"font.size": 7}):
         figure, several = plt.subplots(down, across, figsize=size, squeeze=False)
         figure.subplots_adjust(0, 0, 1, HEIGHT / (HEIGHT + 14) if beside else 0.93, 0.0, 0.14)
-        for axes, one in zip(several.ravel(), plots, strict=True):
-            _plot(axes, one, scale)
+        for axes, plot in zip(several.ravel(), plots, strict=True):
+            _draw_plot(axes, plot, scale)
         figure.savefig(path, dpi=110, metadata={"Software": None})
         plt.close(figure)
 
 
-def _width(one: Plot) -> float:
+def _plot_width_pt(one: Plot) -> float:
     level = np.asarray(one.seen.fabric.routers.level)
     leaves = int((level == level.min()).sum())
     return max(LEAST, LEAF * (min(one.leaves, leaves) if one.leaves else leaves))
 
 
-def _plot(axes: Axes, one: Plot, scale: Scale) -> None:
-    fabric, found, width = one.seen.fabric, halves(one.seen), _width(one)
+def _draw_plot(axes: Axes, one: Plot, scale: Scale) -> None:
+    fabric, drawn_halves, width = one.seen.fabric, compute_halves(one.seen), _plot_width_pt(one)
     routers, level = len(fabric.routers), np.asarray(fabric.routers.level)
     leaf_of = np.asarray(fabric.endpoints.router, np.int64)
     leaves = np.flatnonzero(level == level.min())
@@ -129,11 +129,11 @@ def _plot(axes: Axes, one: Plot, scale: Scale) -> None:
         row = np.flatnonzero((level == step) & shown)
         x[row] = (np.arange(row.size) + 0.5) * width / row.size
         y[row] = bottom + (step - level.min()) * (HEIGHT - bottom - 6) / max(1, level.max() - level.min())
-    thick = WIDEST * found.use / scale.link
-    grey = LIGHTEST * (1 - np.nan_to_num(found.fraction))
-    between = (found.src < routers) & (found.dst < routers) & (found.use > SEEN * scale.link)
-    between[between] = shown[found.src[between]] & shown[found.dst[between]]
-    src, dst = found.src[between], found.dst[between]
+    thick = WIDEST * drawn_halves.use / scale.link
+    grey = LIGHTEST * (1 - np.nan_to_num(drawn_halves.fraction))
+    between = (drawn_halves.src < routers) & (drawn_halves.dst < routers) & (drawn_halves.use > SEEN * scale.link)
+    between[between] = shown[drawn_halves.src[between]] & shown[drawn_halves.dst[between]]
+    src, dst = drawn_halves.src[between], drawn_halves.dst[between]
     up = level[dst] > level[src]
     low, high = np.where(up, src, dst), np.where(up, dst, src)
     ends = np.stack([np.stack([x[low], y[low]], 1), np.stack([x[high], y[high]], 1)], 1)
@@ -148,17 +148,17 @@ def _plot(axes: Axes, one: Plot, scale: Scale) -> None:
         LineCollection(
             ends[order],
             linewidths=np.maximum(thick[between][order], 0.25),
-            colors=[str(one) for one in grey[between][order]],
+            colors=[str(shade) for shade in grey[between][order]],
             capstyle="butt",
         )
     )
     pitch = width / max(1, shown_leaves.size)
     bars, colours = [], []
-    for vertex, into in ((found.dst, 1), (found.src, 0)):
-        for at in np.flatnonzero((vertex >= routers) & (found.use > SEEN * scale.node)):
+    for vertex, into in ((drawn_halves.dst, 1), (drawn_halves.src, 0)):
+        for at in np.flatnonzero((vertex >= routers) & (drawn_halves.use > SEEN * scale.node)):
             node = int(vertex[at]) - routers
             if shown[leaf_of[node]]:
-                long = 0.8 * pitch * found.use[at] / scale.node
+                long = 0.8 * pitch * drawn_halves.use[at] / scale.node
                 top = bottom - 6 - 2 * BAR * column[node]
                 bars.append(Rectangle((x[leaf_of[node]] - 0.4 * pitch, top - BAR * (2 - into)), long, BAR))
                 colours.append(str(grey[at]))

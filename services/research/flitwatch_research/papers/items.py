@@ -34,7 +34,7 @@ class Item:
     reason: str
 
 
-def items() -> list[Item]:
+def load_items() -> list[Item]:
     """All items in the order of the papers."""
     text = resources.files(__package__).joinpath("items.csv").read_text("utf-8")
     return [Item(**row) for row in csv.DictReader(text.splitlines())]

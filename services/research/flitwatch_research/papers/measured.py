@@ -1,4 +1,4 @@
-"""What `make papers` measures itself, in seconds to minutes each; the tables of routes and traffic matrices come from `make papers-routes`."""
+"""Figures that `make papers` measures itself, in seconds to minutes each; `make papers-routes` measures the tables of routes and traffic matrices."""
 
 from __future__ import annotations
 
@@ -17,46 +17,48 @@ from flitwatch_simulation.collectives import MeanFigure
 Ours = Mapping[tuple[str, str], float | MeanFigure]
 
 
-def _run(study: str, **parameters: Any) -> list[dict[str, Any]]:
-    return list(registry.find(study).run(parameters, lambda *_: None, lambda: False)["points"])
+def _run_study(study: str, **parameters: Any) -> list[dict[str, Any]]:
+    return list(registry.find_study(study).run(parameters, lambda *_: None, lambda: False)["points"])
 
 
-def _sizes() -> dict[tuple[str, str], float]:
+def _measure_sizes() -> dict[tuple[str, str], float]:
     return {
-        (p["layout"], column): float(p[column]) for p in _run("hoefler-table1") for column in ("endpoints", "switches")
+        (p["layout"], column): float(p[column])
+        for p in _run_study("hoefler-table1")
+        for column in ("endpoints", "switches")
     }
 
 
-def _example() -> dict[tuple[str, str], float]:
-    (cost,) = [p["cost"] for p in _run("hoefler-example") if p["semantics"] == "longest-path"]
+def _measure_example() -> dict[tuple[str, str], float]:
+    (cost,) = [p["cost"] for p in _run_study("hoefler-example") if p["semantics"] == "longest-path"]
     return {("perturbed", "longest path"): cost["perturbed"], ("unperturbed", "longest path"): cost["quiet"]}
 
 
-def _bisections() -> dict[tuple[str, str], float]:
-    found = {}
-    for point in _run("hoefler-ebb", runs=200):
+def _measure_bisections() -> dict[tuple[str, str], float]:
+    figures = {}
+    for point in _run_study("hoefler-ebb", runs=200):
         for machine in ("Thunderbird", "Ranger", "Atlas", "CHiC", "Odin"):
             if machine in point["series"]:
-                found[machine, "effective bisection bandwidth"] = 100 * point["effective_bisection_bandwidth"]["mean"]
-    return found
+                figures[machine, "effective bisection bandwidth"] = 100 * point["effective_bisection_bandwidth"]["mean"]
+    return figures
 
 
-def _torus() -> dict[tuple[str, str], float]:
-    points = _run(
+def _measure_torus() -> dict[tuple[str, str], float]:
+    points = _run_study(
         "hoefler-fig15", runs=100, ratios=[0.9], semantics="orcs", topologies={"100-ary 2-cube": "torus:100,100"}
     )
     return {(p["series"], "slowdown, at most"): p["slowdown"]["mean"] for p in points}
 
 
 @cache
-def ghost() -> list[dict[str, Any]]:
+def compute_minighost_cases() -> list[dict[str, Any]]:
     """miniGhost's cases by the study's defaults; computed once."""
-    return _run("taffet-minighost")
+    return _run_study("taffet-minighost")
 
 
-def _minighost() -> dict[tuple[str, str], float]:
+def _measure_minighost() -> dict[tuple[str, str], float]:
     """Ours are milliseconds of one step of a few variables: shown over the first row's."""
-    return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in ghost()}
+    return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in compute_minighost_cases()}
 
 
 #: A machine for what takes an hour on Theta: a job that goes on through several bursts; half of each message's size. Bursts of 1 KiB for all: at the same load
@@ -85,16 +87,16 @@ WANG: dict[tuple[str, str], dict[str, Any]] = {
 
 
 @cache
-def wang(study: str, of: str = "all") -> dict[str, Any]:
+def run_wang_study(study: str, of: str = "all") -> dict[str, Any]:
     """The study's answer with the parameters of `WANG`; computed once."""
-    return registry.find(study).run(dict(WANG[study, of]), lambda *_: None, lambda: False)
+    return registry.find_study(study).run(dict(WANG[study, of]), lambda *_: None, lambda: False)
 
 
 def _wang_gains() -> dict[tuple[str, str], float]:
     return {
         (SHORT[gain["application"]], column): gain["saved_percent"]["mean"]
-        for gain in wang("wang-fig3")["gains"]
-        for column in published.rows("wang2018", "figure 3")[SHORT[gain["application"]]]
+        for gain in run_wang_study("wang-fig3")["gains"]
+        for column in published.published_rows("wang2018", "figure 3")[SHORT[gain["application"]]]
     }
 
 
@@ -102,22 +104,22 @@ def _wang_loads() -> dict[tuple[str, str], float]:
     """Crystal router under adaptive routing: contiguous against random nodes, by load."""
     slowest = {
         p["scale"]: p["slowest_percent_of_random_adaptive"]["mean"]
-        for p in wang("wang-fig7", "crystal-router")["points"]
+        for p in run_wang_study("wang-fig7", "crystal-router")["points"]
         if (p["application"], p["placement"], p["routing"]) == ("crystal-router", "contiguous", "adaptive")
     }
     gains = {scale: 100 - 1e4 / percent for scale, percent in slowest.items()}
     better = [scale for scale, gain in gains.items() if gain > 0]
-    found = {
+    figures = {
         "contiguous over random node at a tenth of the load, at most": max(100 - slowest[0.1], 0.0),
         "random node over contiguous, at most": max(gains.values()),
     }
     if better:
-        found["random node outperforms from load"] = 100 * min(better)
-    return {("CR", column): value for column, value in found.items()}
+        figures["random node outperforms from load"] = 100 * min(better)
+    return {("CR", column): value for column, value in figures.items()}
 
 
 @cache
-def combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
+def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
     """(placement, routing) -> the slowest rank beside the traffic, % of its time alone; computed once."""
     how = {"topology": "theta", **BESIDE[application, kind]}
     return {
@@ -132,7 +134,7 @@ def _wang_beside(application: str) -> Ours:
     return {
         (SHORT[application], combination_of(placement, routing, kind)): figure
         for kind in BACKGROUNDS[1:]
-        for (placement, routing), figure in combinations(application, kind).items()
+        for (placement, routing), figure in compute_combinations(application, kind).items()
     }
 
 
@@ -145,24 +147,24 @@ def _wang_bursts(application: str) -> Callable[[], Ours]:
     """The most that any of the ten combinations loses, and all of them."""
 
     def measure() -> Ours:
-        most = max(combinations(application, "bursty").values(), key=lambda one: one["mean"])
+        most = max(compute_combinations(application, "bursty").values(), key=lambda one: one["mean"])
         column = "bursty background, longer by, at most"
-        return {(SHORT[application], column): _changed(most, 1.0, -100.0), **_wang_beside(application)}
+        return {(SHORT[application], column): _scale_figure(most, 1.0, -100.0), **_wang_beside(application)}
 
     return measure
 
 
 def _wang_amg() -> Ours:
     """Times as long as alone: the traffic is in kind, so that milliseconds are not compared."""
-    at = combinations("amg", "uniform")
+    at = compute_combinations("amg", "uniform")
     return {
-        ("AMG", "contiguous-minimal, slower by"): _changed(at["contiguous", "minimal"], 1.0, -100.0),
-        ("AMG", "random-adaptive, times as long"): _changed(at["random-node", "adaptive"], 0.01, 0.0),
+        ("AMG", "contiguous-minimal, slower by"): _scale_figure(at["contiguous", "minimal"], 1.0, -100.0),
+        ("AMG", "random-adaptive, times as long"): _scale_figure(at["random-node", "adaptive"], 0.01, 0.0),
         **_wang_beside("amg"),
     }
 
 
-def _changed(figure: MeanFigure, factor: float, more: float) -> MeanFigure:
+def _scale_figure(figure: MeanFigure, factor: float, more: float) -> MeanFigure:
     ends = figure["ci95"]
     ci95 = None if ends is None else [factor * end + more for end in ends]
     return {"mean": factor * figure["mean"] + more, "ci95": ci95}
@@ -174,12 +176,12 @@ def _wang_peaks() -> Ours:
             "mean": round(p[key], 2),
             "ci95": [round(end, 2) for end in p[f"{key}_ci95"]],
         }
-        for p in wang("wang-table2")["points"]
+        for p in run_wang_study("wang-table2")["points"]
         for key, column in (("uniform_mib", "uniform random, peak load"), ("bursty_gib", "bursty, peak load"))
     }
 
 
-def _sampling() -> dict[tuple[str, str], float]:
+def _measure_sampling() -> dict[tuple[str, str], float]:
     """Of the simulated congestion."""
     columns = {
         "standard traffic": "standard_traffic_percent",
@@ -189,29 +191,30 @@ def _sampling() -> dict[tuple[str, str], float]:
     }
     return {
         (str(p["downsampling"]), column): p[key]
-        for p in _run("taffet-table2.1", mpackets=0.05)
+        for p in _run_study("taffet-table2.1", mpackets=0.05)
         if p["congestion"] == "simulated"
         for column, key in columns.items()
         if p[key] is not None
     }
 
 
-def _stencil() -> dict[tuple[str, str], float]:
+def _measure_stencil() -> dict[tuple[str, str], float]:
     """An eighth of the bytes: ratios count."""
     return {
-        (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"] for p in _run("taffet-table5.2", optimise_s=10)
+        (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
+        for p in _run_study("taffet-table5.2", optimise_s=10)
     }
 
 
 #: (paper, place) -> how it is measured.
 MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
-    ("hoefler2009", "table 1"): _sizes,
-    ("hoefler2009", "figure 10"): _example,
-    ("hoefler2009", "section 3.1"): _bisections,
-    ("hoefler2009", "figure 15"): _torus,
-    ("taffet2021", "table 2.1"): _sampling,
-    ("taffet2021", "table 5.2"): _stencil,
-    ("taffet2021", "section 2.4.2"): _minighost,
+    ("hoefler2009", "table 1"): _measure_sizes,
+    ("hoefler2009", "figure 10"): _measure_example,
+    ("hoefler2009", "section 3.1"): _measure_bisections,
+    ("hoefler2009", "figure 15"): _measure_torus,
+    ("taffet2021", "table 2.1"): _measure_sampling,
+    ("taffet2021", "table 5.2"): _measure_stencil,
+    ("taffet2021", "section 2.4.2"): _measure_minighost,
     ("wang2018", "figure 3"): _wang_gains,
     ("wang2018", "figure 7"): _wang_loads,
     ("wang2018", "figure 8"): _wang_amg,
@@ -226,6 +229,8 @@ RATIOS = {("taffet2021", "section 2.4.2"), ("taffet2021", "table 5.2")}
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:
     """Published and ours over their first; None where ours was not measured."""
     first = figures[0]
-    mine = [ours.get((one.row, one.column)) for one in figures]
+    mine = [ours.get((figure.row, figure.column)) for figure in figures]
     base = mine[0]
-    return [one.value / first.value for one in figures], [None if x is None or base is None else x / base for x in mine]
+    return [figure.value / first.value for figure in figures], [
+        None if x is None or base is None else x / base for x in mine
+    ]

@@ -22,12 +22,12 @@ from flitwatch_core import sampling
 from flitwatch_domain.diagnosis import CongestionMap
 from flitwatch_research.papers import fraction_plot, trends
 from flitwatch_research.papers.fraction_plot import Plot
-from flitwatch_research.papers.measured import ghost
-from flitwatch_research.papers_routes.reconstructions import portion
-from flitwatch_research.papers_routes.seen import seen, was_kept
+from flitwatch_research.papers.measured import compute_minighost_cases
+from flitwatch_research.papers_routes.reconstructions import load_portion
+from flitwatch_research.papers_routes.seen import load_seen, was_kept
 from flitwatch_research.studies.taffet import Pf3d
 from flitwatch_research.studies.taffet_minighost import Ghost
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_simulation.workloads import patterns
 
@@ -71,7 +71,7 @@ class Panel:
 
 def matrix_of(pattern: str, ranks: int) -> Floats:
     """(ranks, ranks) bytes of generated traffic; rows send."""
-    return _filled(ranks, *traffic(pattern, ranks, SEED))
+    return _fill_matrix(ranks, *load_traffic(pattern, ranks, SEED))
 
 
 def in_basis(name: str, matrix: Floats) -> Floats:
@@ -84,47 +84,47 @@ def in_basis(name: str, matrix: Floats) -> Floats:
     return placed.reshape(ranks, ranks)
 
 
-def _filled(ranks: int, src: NDArray[Any], dst: NDArray[Any], size: NDArray[Any]) -> Floats:
+def _fill_matrix(ranks: int, src: NDArray[Any], dst: NDArray[Any], size: NDArray[Any]) -> Floats:
     matrix = np.zeros((ranks, ranks))
     np.add.at(matrix, (src, dst), size)
     return matrix
 
 
-def _whole(pattern: str, ranks: int) -> Callable[[], list[Panel]]:
+def _make_matrix_panel(pattern: str, ranks: int) -> Callable[[], list[Panel]]:
     return lambda: [Panel(matrix_of(pattern, ranks))]
 
 
-def _detail(pattern: str, ranks: int, row: int, column: int, side: int) -> Callable[[], list[Panel]]:
+def _make_detail_panel(pattern: str, ranks: int, row: int, column: int, side: int) -> Callable[[], list[Panel]]:
     return lambda: [Panel(matrix_of(pattern, ranks)[row : row + side, column : column + side], first=(row, column))]
 
 
-def _bases(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
+def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
     """The matrix, and beside it its coefficients, with how many there are a node."""
 
     def panels() -> list[Panel]:
         matrix = matrix_of(pattern, ranks)
         every = [("standard", matrix), *((name, in_basis(name, matrix)) for name in names)]
-        found = []
+        basis_panels = []
         for name, values in every:
             count = int((np.abs(values) > 1e-9 * matrix.max()).sum())
-            found.append(Panel(values, f"{name}: {count / ranks:.2f} a node"))
-        return found
+            basis_panels.append(Panel(values, f"{name}: {count / ranks:.2f} a node"))
+        return basis_panels
 
     return panels
 
 
-def _cyclic() -> list[Panel]:
+def _make_cyclic_panel() -> list[Panel]:
     ranks = 16 * 16 * 12
-    return [Panel(_filled(ranks, *patterns.make("cyclic-stencil", ranks, 6, SEED).matrix()))]
+    return [Panel(_fill_matrix(ranks, *patterns.make_pattern("cyclic-stencil", ranks, 6, SEED).matrix()))]
 
 
-def _barrier() -> list[Panel]:
+def _make_barrier_panel() -> list[Panel]:
     width = patterns.grid_width(2048)
     ranks = 2048 // width * width
-    return [Panel(_filled(ranks, *patterns.barriers_on_grid(ranks, 1).matrix())[:256, :256])]
+    return [Panel(_fill_matrix(ranks, *patterns.barriers_on_grid(ranks, 1).matrix())[:256, :256])]
 
 
-def _hash() -> list[Panel]:
+def _make_hash_panels() -> list[Panel]:
     """The hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
     ours = [sampling.hash(PACKET, link, sampling.DEFAULT_G) for link in range(1, LINKS + 1)]
     md5 = [
@@ -137,68 +137,71 @@ def _hash() -> list[Panel]:
     ]
 
 
-def _kept(*parts: tuple[str, str, str | None]) -> Callable[[], list[Panel]]:
+def _make_portion_panels(*parts: tuple[str, str, str | None]) -> Callable[[], list[Panel]]:
     """Portions of reconstructions that `make papers-routes` kept: (file, title, pattern of the truth that follows or None)."""
 
     def panels() -> list[Panel]:
-        found = []
+        portions = []
         for name, title, pattern in parts:
-            values = portion(KEPT / f"{name}.npz")
-            found.append(Panel(values, title))
+            values = load_portion(KEPT / f"{name}.npz")
+            portions.append(Panel(values, title))
             if pattern is not None:
                 ranks = int(pattern.rsplit("-", 1)[1])
-                found.append(Panel(matrix_of(pattern, ranks)[: len(values), : len(values)], "ground truth"))
-        return found
+                portions.append(Panel(matrix_of(pattern, ranks)[: len(values), : len(values)], "ground truth"))
+        return portions
 
     return panels
 
 
 def _barrier_found() -> list[Panel]:
     """Values below a hundredth of the barrier's largest are not drawn: a reconstruction has slight noise everywhere."""
-    with np.load(KEPT / "barrier.npz") as kept:
-        sent, found = kept["sent"].astype(float), kept["found"].astype(float)
+    with np.load(KEPT / "barrier.npz") as archive:
+        truth, reconstruction = archive["sent"].astype(float), archive["found"].astype(float)
     return [
-        Panel(np.where(part > sent.max() / 100, part, 0.0), title)
-        for part, title in ((found, "reconstructed"), (sent, "ground truth"))
+        Panel(np.where(part > truth.max() / 100, part, 0.0), title)
+        for part, title in ((reconstruction, "reconstructed"), (truth, "ground truth"))
     ]
 
 
-def _south() -> list[Panel]:
+def _make_south_panels() -> list[Panel]:
     """The congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
     return [
         Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
-        for p in ghost()
+        for p in compute_minighost_cases()
         if p["south_grid"] is not None
     ]
 
 
 @cache
-def _ghost() -> Ghost:
+def _build_ghost() -> Ghost:
     return Ghost.of({})
 
 
 @cache
 def _ghost_seen(mapping: str, strategy: str) -> dict[str, CongestionMap]:
-    return _ghost().run(mapping, strategy, SEED)[1]
+    return _build_ghost().run(mapping, strategy, SEED)[1]
 
 
-def _directions(mapping: str) -> Callable[[], list[Plot]]:
+def _make_direction_plots(mapping: str) -> Callable[[], list[Plot]]:
     """The phases of figures 2.5 and 2.6: the leaf switches that hold ranks are all shown."""
-    return lambda: [Plot(_ghost_seen(mapping, "bspma")[one], one, GHOST_LEAVES) for one in ("south", "west", "front")]
+    return lambda: [
+        Plot(_ghost_seen(mapping, "bspma")[direction], direction, GHOST_LEAVES)
+        for direction in ("south", "west", "front")
+    ]
 
 
-def _strategies(*names: str, mapping: str = "tiled") -> Callable[[], list[Plot]]:
-    return lambda: [Plot(_ghost_seen(mapping, one)["all"], one.upper(), GHOST_LEAVES) for one in names]
+def _make_strategy_plots(*names: str, mapping: str = "tiled") -> Callable[[], list[Plot]]:
+    return lambda: [Plot(_ghost_seen(mapping, strategy)["all"], strategy.upper(), GHOST_LEAVES) for strategy in names]
 
 
-def _pf3d() -> list[Plot]:
+def _make_pf3d_plots() -> list[Plot]:
     """The job's six leaf switches, and others."""
     study = Pf3d.of({}, SEED)
     return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BESIDE.items()]
 
 
-def _loop(name: str, title: str, leaves: int) -> Callable[[], list[Plot]]:
-    return lambda: [Plot(seen(name), title, leaves)]
+def _make_loop_plots(name: str, title: str, leaves: int) -> Callable[[], list[Plot]]:
+    return lambda: [Plot(load_seen(name), title, leaves)]
 
 
 @dataclass(frozen=True)
@@ -210,24 +213,24 @@ class Curve:
     error: list[float]
 
 
-def curves(case: str) -> list[Curve]:
+def load_error_curves(case: str) -> list[Curve]:
     """Of figures 4.11 and 4.12: those that `papers_routes.convergence` measured, and where fits of the largest coefficients ended."""
-    found = []
-    for one in json.loads((KEPT / "convergence.json").read_text()):
-        if one["case"] == case:
-            found.append(Curve(f"first-order, {one['device']}", one["seconds"], one["error"]))
-            end = one["settled"]
-            found.append(Curve(f"with fits, {one['device']}", [end["seconds"]], [end["error"]]))
-    return found
+    curves = []
+    for entry in json.loads((KEPT / "convergence.json").read_text()):
+        if entry["case"] == case:
+            curves.append(Curve(f"first-order, {entry['device']}", entry["seconds"], entry["error"]))
+            end = entry["settled"]
+            curves.append(Curve(f"with fits, {entry['device']}", [end["seconds"]], [end["error"]]))
+    return curves
 
 
-def courses() -> list[Curve]:
+def load_gap_curves() -> list[Curve]:
     """Of figure 3.4: the gap of the best routes so far, until the search ended."""
-    found = []
-    for one in json.loads((KEPT / "formulations.json").read_text()):
-        seconds, gaps = [*one["seconds"], one["ended_s"]], [*one["gap"], one["gap"][-1]]
-        found.append(Curve(one["formulation"], seconds, gaps))
-    return found
+    curves = []
+    for entry in json.loads((KEPT / "formulations.json").read_text()):
+        seconds, gaps = [*entry["seconds"], entry["ended_s"]], [*entry["gap"], entry["gap"][-1]]
+        curves.append(Curve(entry["formulation"], seconds, gaps))
+    return curves
 
 
 #: Item of the dissertation that shows formulations beside one another.
@@ -238,34 +241,34 @@ TRENDS = ("bhatele2020", "figure 7")
 CURVES = {"figure 4.11": "bisection", "figure 4.12": "lulesh"}
 #: Item of the dissertation -> its panels.
 PICTURES: dict[str, Callable[[], list[Panel]]] = {
-    "figure 2.7": _south,
-    "figure 2.10": _hash,
-    "figure 4.2": _bases("boxlib-cns-1024", 1024, "s"),
-    "figure 4.3": _bases("partisn-168", 168, "cd"),
-    "figure 4.5": _bases("boxlib-mg-1024", 1024, "cs"),
-    "figure 4.6": _bases("nekbone-1024", 1024),
-    "figure 4.7": _bases("nekbone-1024", 1024, "scd", "scs"),
-    "figure 4.8": _bases("multigrid-1000", 1000, "scd", "s"),
-    "figure 4.13": _kept(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
-    "figure 5.4": _cyclic,
-    "figure 5.6": _barrier,
+    "figure 2.7": _make_south_panels,
+    "figure 2.10": _make_hash_panels,
+    "figure 4.2": _make_basis_panels("boxlib-cns-1024", 1024, "s"),
+    "figure 4.3": _make_basis_panels("partisn-168", 168, "cd"),
+    "figure 4.5": _make_basis_panels("boxlib-mg-1024", 1024, "cs"),
+    "figure 4.6": _make_basis_panels("nekbone-1024", 1024),
+    "figure 4.7": _make_basis_panels("nekbone-1024", 1024, "scd", "scs"),
+    "figure 4.8": _make_basis_panels("multigrid-1000", 1000, "scd", "s"),
+    "figure 4.13": _make_portion_panels(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
+    "figure 5.4": _make_cyclic_panel,
+    "figure 5.6": _make_barrier_panel,
     "figure 5.15": _barrier_found,
-    "figure 5.17": _kept(("boxlib-cns-5-VL", "reconstructed", "boxlib-cns-1024")),
-    "figure A.1": _whole("boxlib-mg-1024", 1024),
-    "figure A.2": _detail("boxlib-mg-1024", 1024, 0, 0, 256),
-    "figure A.3": _whole("amg-1728", 1728),
-    "figure A.4": _detail("amg-1728", 1728, 0, 0, 288),
-    "figure A.5": _whole("boxlib-cns-1024", 1024),
-    "figure A.6": _detail("boxlib-cns-1024", 1024, 0, 0, 256),
-    "figure A.7": _detail("boxlib-cns-1024", 1024, 768, 768, 256),
-    "figure A.8": _whole("partisn-168", 168),
-    "figure A.9": _whole("multigrid-1000", 1000),
-    "figure A.10": _detail("multigrid-1000", 1000, 0, 0, 250),
-    "figure A.11": _detail("multigrid-1000", 1000, 0, 750, 250),
-    "figure A.12": _whole("nekbone-1024", 1024),
-    "figure A.13": _detail("nekbone-1024", 1024, 0, 0, 256),
-    "figure A.14": _whole("lulesh-512", 512),
-    "figure A.15": _detail("lulesh-512", 512, 0, 0, 128),
+    "figure 5.17": _make_portion_panels(("boxlib-cns-5-VL", "reconstructed", "boxlib-cns-1024")),
+    "figure A.1": _make_matrix_panel("boxlib-mg-1024", 1024),
+    "figure A.2": _make_detail_panel("boxlib-mg-1024", 1024, 0, 0, 256),
+    "figure A.3": _make_matrix_panel("amg-1728", 1728),
+    "figure A.4": _make_detail_panel("amg-1728", 1728, 0, 0, 288),
+    "figure A.5": _make_matrix_panel("boxlib-cns-1024", 1024),
+    "figure A.6": _make_detail_panel("boxlib-cns-1024", 1024, 0, 0, 256),
+    "figure A.7": _make_detail_panel("boxlib-cns-1024", 1024, 768, 768, 256),
+    "figure A.8": _make_matrix_panel("partisn-168", 168),
+    "figure A.9": _make_matrix_panel("multigrid-1000", 1000),
+    "figure A.10": _make_detail_panel("multigrid-1000", 1000, 0, 0, 250),
+    "figure A.11": _make_detail_panel("multigrid-1000", 1000, 0, 750, 250),
+    "figure A.12": _make_matrix_panel("nekbone-1024", 1024),
+    "figure A.13": _make_detail_panel("nekbone-1024", 1024, 0, 0, 256),
+    "figure A.14": _make_matrix_panel("lulesh-512", 512),
+    "figure A.15": _make_detail_panel("lulesh-512", 512, 0, 0, 128),
 }
 
 
@@ -283,13 +286,13 @@ LOOPS = {
 }
 #: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
 PLOTS: dict[str, Callable[[], list[Plot]]] = {
-    "figure 2.2": _pf3d,
-    "figure 2.4": _strategies("bspma", mapping="cyclic"),
-    "figure 2.5": _directions("linear"),
-    "figure 2.6": _directions("tiled"),
-    "figure 2.9": _strategies("bspma", "svaf", "svafp"),
+    "figure 2.2": _make_pf3d_plots,
+    "figure 2.4": _make_strategy_plots("bspma", mapping="cyclic"),
+    "figure 2.5": _make_direction_plots("linear"),
+    "figure 2.6": _make_direction_plots("tiled"),
+    "figure 2.9": _make_strategy_plots("bspma", "svaf", "svafp"),
 }
-PLOTS |= {item: _loop(*run) for item, run in LOOPS.items() if was_kept(run[0])}
+PLOTS |= {item: _make_loop_plots(*run) for item, run in LOOPS.items() if was_kept(run[0])}
 
 
 def place_of(paper: str, item: str) -> str | None:
@@ -303,25 +306,25 @@ def place_of(paper: str, item: str) -> str | None:
     )
 
 
-def draw(folder: Path) -> None:
+def draw_pictures(folder: Path) -> None:
     """Draw every picture below a folder, that of the page."""
     for item, panels in PICTURES.items():
         path = folder / str(place_of(PAPER, item))
         path.parent.mkdir(parents=True, exist_ok=True)
-        _draw(panels(), path)
+        _draw_panels(panels(), path)
     for item, plots in PLOTS.items():
-        fraction_plot.draw(plots(), folder / str(place_of(PAPER, item)))
-    trends.draw(trends.campaign(), folder / str(place_of(*TRENDS)))
+        fraction_plot.draw_plots(plots(), folder / str(place_of(PAPER, item)))
+    trends.draw_trends(trends.load_campaign(), folder / str(place_of(*TRENDS)))
     for item, case in CURVES.items():
-        _draw_curves(curves(case), folder / str(place_of(PAPER, item)))
-    _draw_courses(courses(), folder / str(place_of(PAPER, COURSES)))
+        _draw_curves(load_error_curves(case), folder / str(place_of(PAPER, item)))
+    _draw_courses(load_gap_curves(), folder / str(place_of(PAPER, COURSES)))
 
 
 def _draw_courses(several: list[Curve], path: Path) -> None:
     with plt.rc_context({"font.size": 7}):
         figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
-        for one, line in zip(several, ("--", "-"), strict=True):
-            axes.step(one.seconds, [100 * gap for gap in one.error], line, where="post", label=one.label)
+        for curve, line in zip(several, ("--", "-"), strict=True):
+            axes.step(curve.seconds, [100 * gap for gap in curve.error], line, where="post", label=curve.label)
         axes.set(xlabel="s", ylabel="gap to adaptive routing, %", xlim=(0, None), ylim=(0, None))
         axes.legend()
         figure.savefig(path, dpi=110, metadata={"Software": None})
@@ -331,16 +334,16 @@ def _draw_courses(several: list[Curve], path: Path) -> None:
 def _draw_curves(several: list[Curve], path: Path) -> None:
     with plt.rc_context({"font.size": 7}):
         figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
-        for one in several:
-            (line,) = axes.loglog(one.seconds, one.error, label=one.label)
-            axes.loglog(one.seconds[-1:], one.error[-1:], "o", color=line.get_color())
+        for curve in several:
+            (line,) = axes.loglog(curve.seconds, curve.error, label=curve.label)
+            axes.loglog(curve.seconds[-1:], curve.error[-1:], "o", color=line.get_color())
         axes.set(xlabel="s", ylabel="relative error")
         axes.legend()
         figure.savefig(path, dpi=110, metadata={"Software": None})
         plt.close(figure)
 
 
-def _draw(panels: list[Panel], path: Path) -> None:
+def _draw_panels(panels: list[Panel], path: Path) -> None:
     with plt.rc_context({"font.size": 7}):
         figure, several = plt.subplots(
             1, len(panels), figsize=(3.2 * len(panels), 3.2), layout="constrained", squeeze=False

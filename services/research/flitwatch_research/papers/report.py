@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.items import STATES, Item, load_items
 from flitwatch_research.papers.measured import DRAWS, RATIOS, as_ratios, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
@@ -33,10 +33,10 @@ Ours = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
 Intervals = Mapping[tuple[str, str, str, str], tuple[float, float]]
 
 
-def markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
+def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     """The page. routes: rows of papers-routes.json."""
-    every = items()
-    counted = Counter((one.paper, one.state) for one in every)
+    every = load_items()
+    counted = Counter((item.paper, item.state) for item in every)
     parts = [HEAD, "| paper | " + " | ".join(STATES) + " |\n|---|" + "---|" * len(STATES)]
     parts += [
         f"| {title} | " + " | ".join(str(counted[paper, state]) for state in STATES) + " |"
@@ -46,20 +46,20 @@ def markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) ->
         parts.append(
             f"\n## {title}\n\n| item | what | where | shown by | published; ours | as published | reason |\n|---|---|---|---|---|---|---|"
         )
-        parts += [_line(one, measured, routes, intervals) for one in every if one.paper == paper]
-        parts += _combinations(measured, intervals) if paper == "wang2018" else []
+        parts += [_format_item(item, measured, routes, intervals) for item in every if item.paper == paper]
+        parts += _format_combinations(measured, intervals) if paper == "wang2018" else []
     return "\n".join(parts) + "\n"
 
 
-def _combinations(measured: Ours, intervals: Intervals) -> list[str]:
+def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
     """Figures 8 to 10: every combination of placement and routing beside both kinds of traffic."""
     columns = [
         (f"figure {number}", short, kind)
         for number, short in ((8, "AMG"), (9, "CR"), (10, "FB"))
         for kind in BACKGROUNDS[1:]
     ]
-    known = {column for place, *_ in columns for _, column in measured.get(("wang2018", place), {})}
-    if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in known:
+    measured_columns = {column for place, *_ in columns for _, column in measured.get(("wang2018", place), {})}
+    if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in measured_columns:
         return []
     lines = [
         f"\nFigures 8 to 10: the slowest rank beside background traffic, % of its time alone: mean of {DRAWS} draws (95 % interval); an empty cell was not measured. AMG beside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
@@ -72,29 +72,29 @@ def _combinations(measured: Ours, intervals: Intervals) -> list[str]:
                 column = combination_of(placement, routing, kind)
                 mean = measured.get(("wang2018", place), {}).get((short, column))
                 cells.append(
-                    "" if mean is None else f"{mean:.4g}{_interval(intervals, 'wang2018', place, short, column)}"
+                    "" if mean is None else f"{mean:.4g}{_format_interval(intervals, 'wang2018', place, short, column)}"
                 )
             lines.append(f"| {placement}, {routing} | " + " | ".join(cells) + " |")
     return lines
 
 
-def _interval(intervals: Intervals, *place: str) -> str:
+def _format_interval(intervals: Intervals, *place: str) -> str:
     paper, item, row, column = place
     ends = intervals.get((paper, item, row, column))
     return "" if ends is None else f" ({ends[0]:.3g} to {ends[1]:.3g})"
 
 
-def _line(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
+def _format_item(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     where = f"`{one.where}`" if one.where else ""
     command = f"`{one.command}`" if one.command else ""
     if (picture := place_of(one.paper, one.item)) is not None:
         command += f"; [picture]({picture})"
-    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes, intervals)} | {one.state} | {one.reason} |"
+    return f"| {one.item} | {one.what} | {where} | {command} | {_format_figures(one, measured, routes, intervals)} | {one.state} | {one.reason} |"
 
 
-def _figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
+def _format_figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     place = (one.paper, one.item)
-    printed = [figure for figure in published.figures() if (figure.paper, figure.place) == place]
+    printed = [figure for figure in published.load_figures() if (figure.paper, figure.place) == place]
     if not printed:
         return ""
     if place not in measured:
@@ -108,21 +108,21 @@ def _figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: In
     ours = measured[place]
     if place in RATIOS:
         printed = [figure for figure in printed if (figure.row, figure.column) in ours]
-        return "over the first row: " + _listed(printed, *as_ratios(printed, dict(ours)), unit="", intervals={})
+        return "over the first row: " + _list_figures(printed, *as_ratios(printed, dict(ours)), unit="", intervals={})
     mine = [ours.get((figure.row, figure.column)) for figure in printed]
     if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
         return f"{len(printed)} published; ours are equal"
-    known = [(figure, x) for figure, x in zip(printed, mine, strict=True) if x is not None]
-    return _listed(
-        [figure for figure, _ in known],
-        [figure.value for figure, _ in known],
-        [x for _, x in known],
-        unit=known[0][0].unit,
+    pairs = [(figure, x) for figure, x in zip(printed, mine, strict=True) if x is not None]
+    return _list_figures(
+        [figure for figure, _ in pairs],
+        [figure.value for figure, _ in pairs],
+        [x for _, x in pairs],
+        unit=pairs[0][0].unit,
         intervals=intervals,
     )
 
 
-def _listed(
+def _list_figures(
     printed: list[published.Figure], theirs: list[float], ours: list[Any], unit: str, intervals: Intervals
 ) -> str:
     unique = len({figure.row for figure in printed}) == len(printed)
@@ -130,7 +130,7 @@ def _listed(
         f"{figure.row if unique else f'{figure.row}, {figure.column}'}: {value:.3g}; "
         + ("–" if x is None else f"{x:.3g}")
         + (f" {unit}" if unit else "")
-        + _interval(intervals, figure.paper, figure.place, figure.row, figure.column)
+        + _format_interval(intervals, figure.paper, figure.place, figure.row, figure.column)
         for figure, value, x in zip(printed[:MOST], theirs, ours, strict=False)
     ]
     return "<br>".join(cells) + (f"<br>and {len(printed) - MOST} more" if len(printed) > MOST else "")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_ml.deviation.curve import MeanCurve
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
+from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
 
 #: The campaign; few users, which makes it in half a minute.
 SCENARIO, SEED, USERS = "milc-128", 1, 40
@@ -20,20 +20,20 @@ SCENARIO, SEED, USERS = "milc-128", 1, 40
 SHOWN = ("RT_FLIT_TOT", "RT_RB_STL")
 
 
-def campaign() -> Campaign:
+def load_campaign() -> Campaign:
     """Observations alone; kept on disk."""
-    return generate(SCENARIO, SEED, USERS)
+    return generate_campaign(SCENARIO, SEED, USERS)
 
 
-def trends(seen: Campaign) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+def compute_trends(seen: Campaign) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
     """Mean time (steps,) in seconds, and by counter the mean count (steps,), over all runs."""
     curve = MeanCurve().fit(seen.rates * seen.times_s[:, :, None], seen.times_s)
     return curve.time_s_, {name: curve.counters_[:, place] for place, name in enumerate(COUNTER_NAMES)}
 
 
-def draw(seen: Campaign, path: Path) -> None:
+def draw_trends(seen: Campaign, path: Path) -> None:
     """The mean time per step, and the mean count per step of `SHOWN`, side by side."""
-    time_s, counters = trends(seen)
+    time_s, counters = compute_trends(seen)
     parts = [("mean time of a step, s", time_s), *((f"mean {name} of a step", counters[name]) for name in SHOWN)]
     with plt.rc_context({"font.size": 7}):
         figure, several = plt.subplots(1, len(parts), figsize=(3.2 * len(parts), 2.4), layout="constrained")

@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     rows = [row for row in ROWS if (not chosen.only or row.table in chosen.only) and (chosen.name or "") in row.name]
     chosen.out.mkdir(parents=True, exist_ok=True)
     size = replace(QUICK if chosen.quick else FULL, device=chosen.device)
-    kept = report.measure(
+    rows_by_key = report.measure_rows(
         rows,
         size if chosen.limit is None else replace(size, reconstruct_s=chosen.limit),
         chosen.out / "papers-routes.json",
@@ -41,8 +41,8 @@ def main(argv: list[str] | None = None) -> int:
         chosen.column,
         chosen.at_once,
     )
-    (chosen.out / "papers-routes.md").write_text(report.markdown(ROWS, kept))
-    return 1 if any("error" in held for key, held in kept.items() if key in {row.key for row in rows}) else 0
+    (chosen.out / "papers-routes.md").write_text(report.to_markdown(ROWS, rows_by_key))
+    return 1 if any("error" in entry for key, entry in rows_by_key.items() if key in {row.key for row in rows}) else 0
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import measure
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import measure_traffic
 from flitwatch_simulation.loop.demand import BARRIER_BULLY_EVEN, demand_of
 
 SEED, LEVELS, MTU = 1, 5, 4096.0
@@ -35,7 +35,7 @@ class Barrier:
     found: NDArray[np.float32]
 
 
-def barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device: str = "cpu") -> Barrier:
+def reconstruct_barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device: str = "cpu") -> Barrier:
     """Reconstruct both jobs on ftree's routes, five service levels on five lanes. mixed: counters weigh packets too."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
@@ -43,13 +43,13 @@ def barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device
     nodes = [job.endpoints for job in demand.jobs]
     (timed,) = [number for number, job in enumerate(demand.jobs) if job.timed]
     matrix, rng = demand.matrix(MTU if mixed else None), np.random.default_rng([SEED, 4])
-    m, size = measure(fabric, ports, matrix, nodes, LEVELS, LEVELS, 1, rng)
+    m, size = measure_traffic(fabric, ports, matrix, nodes, LEVELS, LEVELS, 1, rng)
     began = time.monotonic()
     options = Options("od", device, time_limit_s=limit_s, estimate=False)
-    made = reconstruct(fabric, ports, m.lanes, m.pairs, m.counters, options)
+    estimate = reconstruct_matrix(fabric, ports, m.lanes, m.pairs, m.counters, options)
     seconds = time.monotonic() - began
     guess = np.zeros(len(size))
-    guess[np.searchsorted(m.pairs.key, made.pairs.key)] = made.size
+    guess[np.searchsorted(m.pairs.key, estimate.pairs.key)] = estimate.size
     rank = np.full(len(fabric.endpoints), -1)
     rank[nodes[timed]] = np.arange(len(nodes[timed]))
     mine = rank[m.pairs.src] >= 0
@@ -63,14 +63,14 @@ def barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device
         float(np.linalg.norm(wrong) / np.linalg.norm(size)),
         float(np.linalg.norm(wrong[mine]) / np.linalg.norm(size[mine])),
         seconds,
-        made.iterations,
-        made.converged,
+        estimate.iterations,
+        estimate.converged,
         parts[0],
         parts[1],
     )
 
 
-def keep(path: Path, sent: NDArray[np.float32], found: NDArray[np.float32]) -> None:
+def keep_barrier_portions(path: Path, sent: NDArray[np.float32], found: NDArray[np.float32]) -> None:
     """Keep both portions for the picture."""
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, sent=sent, found=found)

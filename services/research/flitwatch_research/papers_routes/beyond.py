@@ -1,4 +1,4 @@
-"""What the dissertation has no table for: trees with failed cables, and jobs whose nodes are scattered over the machine."""
+"""Measurements without a table in the dissertation: trees with failed cables, and jobs whose nodes are scattered over the machine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from flitwatch_domain.fabric import Fabric, Links
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
-from flitwatch_routing.optimise import Routes, optimise
-from flitwatch_routing.patterns import Traffic, traffic
+from flitwatch_routing.optimise import Routes, optimise_routes
+from flitwatch_routing.patterns import Traffic, load_traffic
 
 #: Of the cables between switches.
 FAILED = 0.01
@@ -21,18 +21,18 @@ SMALL = "stencil3d"
 LONGEST_FRAGMENT, SEED = 97, 1
 
 
-def _without(fabric: Fabric, share: float, seed: int) -> Fabric:
+def _fail_cables(fabric: Fabric, share: float, seed: int) -> Fabric:
     """The fabric after a share of its cables between switches failed, both directions."""
     links = fabric.links
     ends = np.minimum(links.src, links.dst).astype(np.int64) * fabric.vertices + np.maximum(links.src, links.dst)
     cables = np.unique(ends[fabric.router_links()])
     gone = np.random.default_rng(seed).choice(cables, max(1, round(share * len(cables))), replace=False)
     keep = ~np.isin(ends, gone)
-    names = [one.name for one in fields(Links) if one.name != "classes"]
+    names = [field.name for field in fields(Links) if field.name != "classes"]
     return replace(fabric, links=Links(**{name: getattr(links, name)[keep] for name in names}, classes=links.classes))
 
 
-def _figures(found: Routes) -> dict[str, float]:
+def _compute_gaps(found: Routes) -> dict[str, float]:
     return {
         "over the bound": 100 * (found.z / found.fixed_bound - 1),
         "over z_AR": 100 * (found.z / found.z_ar - 1),
@@ -41,37 +41,41 @@ def _figures(found: Routes) -> dict[str, float]:
     }
 
 
-def _failed(pattern: str, seed: int) -> Measure:
+def _measure_failed(pattern: str, seed: int) -> Measure:
     def measure(size: Size) -> dict[str, float]:
-        fabric = _without(fabric_of(size.topology), FAILED, seed)
-        return _figures(optimise(fabric, traffic(pattern, len(fabric.endpoints), seed), size.optimise_s, seed))
+        fabric = _fail_cables(fabric_of(size.topology), FAILED, seed)
+        return _compute_gaps(
+            optimise_routes(fabric, load_traffic(pattern, len(fabric.endpoints), seed), size.optimise_s, seed)
+        )
 
     return measure
 
 
-def _whole(pattern: str, seed: int) -> Measure:
-    def measure(size: Size) -> dict[str, float]:
-        fabric = fabric_of(size.topology)
-        demand = traffic(SMALL if size.quick else pattern, len(fabric.endpoints), seed)
-        return _figures(optimise(fabric, demand, size.optimise_s, seed))
-
-    return measure
-
-
-def _scattered(seed: int) -> Measure:
+def _measure_whole(pattern: str, seed: int) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        return _figures(optimise(fabric, _jobs(len(fabric.endpoints), size.quick, seed), size.optimise_s, seed))
+        demand = load_traffic(SMALL if size.quick else pattern, len(fabric.endpoints), seed)
+        return _compute_gaps(optimise_routes(fabric, demand, size.optimise_s, seed))
 
     return measure
 
 
-def _jobs(endpoints: int, small: bool, seed: int) -> Traffic:
+def _measure_scattered(seed: int) -> Measure:
+    def measure(size: Size) -> dict[str, float]:
+        fabric = fabric_of(size.topology)
+        return _compute_gaps(
+            optimise_routes(fabric, _draw_jobs(len(fabric.endpoints), size.quick, seed), size.optimise_s, seed)
+        )
+
+    return measure
+
+
+def _draw_jobs(endpoints: int, small: bool, seed: int) -> Traffic:
     """The jobs' traffic, each scaled so that its busiest rank sends as much as any other job's, on scattered nodes."""
     nodes = np.random.default_rng(seed).permutation(endpoints).astype(np.int32)
     parts, first = [], 0
     for name in (SMALL,) if small else JOBS:
-        src, dst, size = traffic(name, endpoints, seed)
+        src, dst, size = load_traffic(name, endpoints, seed)
         ranks = int(max(src.max(), dst.max())) + 1
         here = nodes[first : first + ranks]
         parts.append((here[src], here[dst], size / np.bincount(src, size).max()))
@@ -80,7 +84,7 @@ def _jobs(endpoints: int, small: bool, seed: int) -> Traffic:
     return src, dst, size
 
 
-def _phases(*names: str) -> Measure:
+def _measure_phases(*names: str) -> Measure:
     """Patterns one after the other, each on nodes of its own draw and scaled so that its busiest rank sends as much as any other's."""
 
     def measure(size: Size) -> dict[str, float]:
@@ -88,37 +92,37 @@ def _phases(*names: str) -> Measure:
         endpoints, slots = len(fabric.endpoints), []
         for seed, name in enumerate((SMALL, SMALL) if size.quick else names, start=SEED):
             nodes = np.random.default_rng(seed).permutation(endpoints).astype(np.int32)
-            src, dst, amount = traffic(name, endpoints, seed)
+            src, dst, amount = load_traffic(name, endpoints, seed)
             slots.append((nodes[src], nodes[dst], amount / np.bincount(src, amount).max()))
-        return _figures(optimise(fabric, slots[0], size.optimise_s, SEED, later=slots[1:]))
+        return _compute_gaps(optimise_routes(fabric, slots[0], size.optimise_s, SEED, later=slots[1:]))
 
     return measure
 
 
-def _copies(name: str, coupled: bool) -> Measure:
+def _measure_copies(name: str, coupled: bool) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        demand = _instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
-        return _figures(optimise(fabric, demand, size.optimise_s, SEED))
+        demand = _place_instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
+        return _compute_gaps(optimise_routes(fabric, demand, size.optimise_s, SEED))
 
     return measure
 
 
-def _instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
+def _place_instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
     """As many instances of an application as fit, ranks in the order of the nodes that other jobs left (Taffet 2021, section 3.5.1).
 
     parts: of the endpoints that one instance takes where its pattern has no size of its own;  coupled: rank i of each instance sends to rank j of every instance (the patterns named Trace*), else of its own (Trace).
     """
     rng = np.random.default_rng(SEED)
-    src, dst, size = traffic(name, endpoints // parts, SEED)
+    src, dst, size = load_traffic(name, endpoints // parts, SEED)
     ranks = int(max(src.max(), dst.max())) + 1
     ends = np.cumsum(rng.integers(1, LONGEST_FRAGMENT, endpoints))
     fragments = np.split(np.arange(endpoints), ends[ends < endpoints])
-    free = np.concatenate([fragments[one] for one in rng.permutation(len(fragments))])
+    free = np.concatenate([fragments[place] for place in rng.permutation(len(fragments))])
     nodes = [np.sort(free[first : first + ranks]) for first in range(0, endpoints - ranks + 1, ranks)]
-    pairs = [(one, other) for one in nodes for other in (nodes if coupled else [one])]
+    pairs = [(place, other) for place in nodes for other in (nodes if coupled else [place])]
     return (
-        np.concatenate([one[src] for one, _ in pairs]),
+        np.concatenate([place[src] for place, _ in pairs]),
         np.concatenate([other[dst] for _, other in pairs]),
         np.tile(size, len(pairs)),
     )
@@ -129,14 +133,14 @@ _NOISY = "wanted: at most 0.15 over the bound"
 _TRACES = "wanted: at most 1 over the bound"
 _COUPLED = "wanted: at most 0.05 over the bound"
 ROWS = [
-    *(Row("A", f"random shuffle, 1 % of the cables failed, seed {seed}", {}, _failed("bisection-shuffle", seed), _BROKEN) for seed in (1, 2, 3)),
-    Row("A", "bisection, 1 % of the cables failed, seed 1", {}, _failed("bisection", 1), _BROKEN),
-    *(Row("A", f"random shuffle, noise of 5 %, seed {seed}", {}, _whole("noisy-shuffle", seed), _NOISY) for seed in (1, 2, 3)),
-    *(Row("A", f"{name}, seed 1", {}, _whole(pattern, 1), _TRACES) for name, pattern in
+    *(Row("A", f"random shuffle, 1 % of the cables failed, seed {seed}", {}, _measure_failed("bisection-shuffle", seed), _BROKEN) for seed in (1, 2, 3)),
+    Row("A", "bisection, 1 % of the cables failed, seed 1", {}, _measure_failed("bisection", 1), _BROKEN),
+    *(Row("A", f"random shuffle, noise of 5 %, seed {seed}", {}, _measure_whole("noisy-shuffle", seed), _NOISY) for seed in (1, 2, 3)),
+    *(Row("A", f"{name}, seed 1", {}, _measure_whole(pattern, 1), _TRACES) for name, pattern in
       (("LULESH 512", "lulesh-512"), ("PARTISN 168", "partisn-168"), ("AMG 1728", "amg-1728"), ("irregular, 70 partners", "irregular-70"))),
-    *(Row("A", f"{name}, as many instances as fit, on fragments, {how}", {}, _copies(pattern, coupled), _COUPLED if coupled else _TRACES)
+    *(Row("A", f"{name}, as many instances as fit, on fragments, {how}", {}, _measure_copies(pattern, coupled), _COUPLED if coupled else _TRACES)
       for name, pattern in (("LULESH 512", "lulesh-512"), ("PARTISN 168", "partisn-168")) for how, coupled in (("apart", False), ("coupled", True))),
-    *(Row("A", f"LULESH 512, PARTISN 168 and AMG 1728 on scattered nodes, seed {seed}", {}, _scattered(seed), _TRACES) for seed in (1, 2)),
-    Row("A", "four random shuffles, a time slot each", {}, _phases(*["bisection-shuffle"] * 4), "the sum of the slots' busiest links"),
-    Row("A", "LULESH 512, AMG 1728 and a noisy shuffle, a time slot each, scattered", {}, _phases("lulesh-512", "amg-1728", "noisy-shuffle"), "the sum of the slots' busiest links"),
+    *(Row("A", f"LULESH 512, PARTISN 168 and AMG 1728 on scattered nodes, seed {seed}", {}, _measure_scattered(seed), _TRACES) for seed in (1, 2)),
+    Row("A", "four random shuffles, a time slot each", {}, _measure_phases(*["bisection-shuffle"] * 4), "the sum of the slots' busiest links"),
+    Row("A", "LULESH 512, AMG 1728 and a noisy shuffle, a time slot each, scattered", {}, _measure_phases("lulesh-512", "amg-1728", "noisy-shuffle"), "the sum of the slots' busiest links"),
 ]  # fmt: skip

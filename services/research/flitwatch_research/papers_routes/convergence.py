@@ -1,4 +1,4 @@
-"""How the error of a reconstruction falls while it is solved (Taffet 2021, figures 4.11 and 4.12)."""
+"""Curves of the error of a reconstruction while it is solved (Taffet 2021, figures 4.11 and 4.12)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit
-from flitwatch_routing.reconstruction.pdhg import solve, threads_for
+from flitwatch_routing.reconstruction.pdhg import solve_program, threads_for
 from flitwatch_routing.reconstruction.program import Vectors
 from flitwatch_routing.reconstruction.recover import Options, build_program
-from flitwatch_routing.reconstruction.study import study
+from flitwatch_routing.reconstruction.study import build_study
 
 SEED, LEVELS = 1, 5
 #: The text's two cases: pattern and basis. Figure 4.12 does not name its basis; its 256k variables are those of one alone.
@@ -40,33 +40,33 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--topology", default="quartz1", help="machine of the job")
     parser.add_argument("--out", type=Path, default=Path("docs/papers-routes/convergence.json"), help="file of curves")
     chosen = parser.parse_args(argv)
-    kept = json.loads(chosen.out.read_text()) if chosen.out.exists() else []
+    curves = json.loads(chosen.out.read_text()) if chosen.out.exists() else []
     for case in chosen.case or CASES:
-        point = course(chosen.topology, case, chosen.device, chosen.limit, chosen.tolerance)
+        point = measure_error_curve(chosen.topology, case, chosen.device, chosen.limit, chosen.tolerance)
         point["device"] = chosen.called or chosen.device
-        kept = [one for one in kept if (one["case"], one["device"]) != (case, point["device"])] + [point]
+        curves = [curve for curve in curves if (curve["case"], curve["device"]) != (case, point["device"])] + [point]
         chosen.out.parent.mkdir(parents=True, exist_ok=True)
-        chosen.out.write_text(json.dumps(kept) + "\n")
+        chosen.out.write_text(json.dumps(curves) + "\n")
     return 0
 
 
-def course(topology: str, case: str, device: str, limit_s: float, tolerance: float) -> dict[str, Any]:
+def measure_error_curve(topology: str, case: str, device: str, limit_s: float, tolerance: float) -> dict[str, Any]:
     """One curve of the solver alone, `seconds`, `iterations` and `error` at every look; `settled`: where it ends with fits of its largest coefficients."""
     pattern, basis = CASES[case]
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
-    truth = study(fabric, ports, pattern, LEVELS, LEVELS, 1, SEED)
+    truth = build_study(fabric, ports, pattern, LEVELS, LEVELS, 1, SEED)
     m = truth.measured
     began = time.monotonic()
     posed = build_program(fabric, ports, m.lanes, m.pairs, m.counters, Options(basis, device))
     if posed is None:
         raise BadRequest("no pair can have sent anything")
     built_s = time.monotonic() - began
-    sent = torch.from_numpy(truth.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale).to(posed.target)
+    true_x = torch.from_numpy(truth.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale).to(posed.target)
     size = float(np.linalg.norm(truth.size)) / posed.scale
 
     def error(x: torch.Tensor) -> float:
-        return float(torch.linalg.vector_norm(x - sent)) / size
+        return float(torch.linalg.vector_norm(x - true_x)) / size
 
     looks: list[tuple[float, int, float]] = []
     began = time.monotonic()
@@ -75,7 +75,7 @@ def course(topology: str, case: str, device: str, limit_s: float, tolerance: flo
         looks.append((time.monotonic() - began, iteration, error(x[0])))
 
     with threads_for(posed.program.places):
-        found = solve(posed.program, tolerance, Limit.after(limit_s), look=look)
+        result = solve_program(posed.program, tolerance, Limit.after(limit_s), look=look)
         ended = time.monotonic() - began
         began_again = time.monotonic()
         settled, _ = solve_with_dives(posed.program, tolerance, Limit.after(limit_s))
@@ -91,7 +91,7 @@ def course(topology: str, case: str, device: str, limit_s: float, tolerance: flo
         "seconds": seconds,
         "iterations": iterations,
         "error": errors,
-        "converged": found.converged,
+        "converged": result.converged,
         "ended_s": ended,
         "settled": {"seconds": settled_s, "error": error(settled.x[0]), "converged": settled.converged},
     }

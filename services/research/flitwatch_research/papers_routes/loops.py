@@ -8,22 +8,28 @@ import numpy as np
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.papers_routes.barrier import BARRIER_PORTION, MEGABYTES, SHOWN, barrier, keep
+from flitwatch_research.papers_routes.barrier import (
+    BARRIER_PORTION,
+    MEGABYTES,
+    SHOWN,
+    keep_barrier_portions,
+    reconstruct_barrier,
+)
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
 from flitwatch_research.papers_routes.seen import keep_seen
 from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.bounds import bounds
-from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import study
+from flitwatch_routing.bounds import compute_bounds
+from flitwatch_routing.forwarding import check_routes
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import build_study
 from flitwatch_simulation.loop.demand import BARRIER_BULLY, BARRIER_BULLY_EVEN, demand_of
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import turn
+from flitwatch_simulation.loop.turn import simulate_turn
 
 SEED = 1
 #: The pattern of figures 5.2 and 5.3.
@@ -38,7 +44,7 @@ DRAWS = 200
 QUICK_BARRIER = "xgft:2;12,6;1,8"
 
 
-def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
+def _make_parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
     return LoopRun(
         pattern,
         size.topology,
@@ -50,25 +56,27 @@ def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots:
     )
 
 
-def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
+def _measure_loop(pattern: str, relative_to: str, slots: int = 1) -> Measure:
     def measure(size: Size) -> dict[str, float]:
-        turned = turn(_parameters(pattern, size, slots=slots))
-        made = turned.summary()
-        times, gap = made["time_ms"], made["true_gap"]
-        _keep(size, {f"{pattern}-ftree": turned.before, f"{pattern}-loop": turned.after} if pattern == SHUFFLE else {})
+        turned = simulate_turn(_make_parameters(pattern, size, slots=slots))
+        summary = turned.summary()
+        times, gap = summary["time_ms"], summary["true_gap"]
+        _keep_plots(
+            size, {f"{pattern}-ftree": turned.before, f"{pattern}-loop": turned.after} if pattern == SHUFFLE else {}
+        )
         assert gap is not None, "traffic that crosses no switch"
-        found = {name: time_ms / times[relative_to] for name, time_ms in times.items() if name != relative_to}
+        ratios = {name: time_ms / times[relative_to] for name, time_ms in times.items() if name != relative_to}
         return {
-            **found,
+            **ratios,
             "true gap, %": 100 * gap,
-            "recommended": float(made["recommended"]),
-            "seconds": made["wall_s"],
+            "recommended": float(summary["recommended"]),
+            "seconds": summary["wall_s"],
         }
 
     return measure
 
 
-def _keep(size: Size, runs: dict[str, Carried | None]) -> None:
+def _keep_plots(size: Size, runs: dict[str, Carried | None]) -> None:
     """Keep what a figure shows; small machines are not drawn."""
     for name, carried in runs.items():
         if carried is not None and not size.quick:
@@ -76,7 +84,7 @@ def _keep(size: Size, runs: dict[str, Carried | None]) -> None:
 
 
 def _beside_bully(pattern: str, size: Size) -> LoopRun:
-    return _parameters(pattern, size, size.megabytes * BULLY_SCALE)
+    return _make_parameters(pattern, size, size.megabytes * BULLY_SCALE)
 
 
 def unlucky_seed(fabric: Fabric) -> int:
@@ -103,34 +111,34 @@ def _random_allocation(size: Size) -> dict[str, float]:
     """
     fabric = fabric_of(size.topology)
     megabytes = size.megabytes * BULLY_SCALE if size.quick else MEGABYTES
-    parameters = replace(_parameters(BARRIER_BULLY, size, megabytes), seed=unlucky_seed(fabric))
+    parameters = replace(_make_parameters(BARRIER_BULLY, size, megabytes), seed=unlucky_seed(fabric))
     barrier, bully = demand_of(BARRIER_BULLY, fabric, parameters.megabytes, 1, parameters.seed).jobs
     parts = []
-    for one, units in ((barrier, BARRIER_UNITS), (bully, BULLY_UNITS)):
-        src, dst, _ = one.messages.matrix()
-        parts.append((one.endpoints[src], one.endpoints[dst], np.full(len(src), units)))
+    for entry, units in ((barrier, BARRIER_UNITS), (bully, BULLY_UNITS)):
+        src, dst, _ = entry.messages.matrix()
+        parts.append((entry.endpoints[src], entry.endpoints[dst], np.full(len(src), units)))
     ends, others, amount = (np.concatenate(column) for column in zip(*parts, strict=True))
     believed = ends, others, amount
     tables = {
-        name: optimise(fabric, believed, size.optimise_s, SEED, fewest_worst=fewest)
+        name: optimise_routes(fabric, believed, size.optimise_s, SEED, fewest_worst=fewest)
         for name, fewest in (("optimised", False), ("fewest worst links", True))
     }
     between = fabric.router_links()
     shared = {
-        name: float((check(fabric, one.ports, believed).load[between] >= 2 * BULLY_UNITS).sum())
-        for name, one in tables.items()
+        name: float((check_routes(fabric, entry.ports, believed).load[between] >= 2 * BULLY_UNITS).sum())
+        for name, entry in tables.items()
     }
     with MachineProcess(parameters) as machine:
         alone = machine.call("simulate", ftree_tables(fabric), True).time_s
         times = {
             "ftree": machine.call("simulate", ftree_tables(fabric)),
             "adaptive": machine.call("simulate", None),
-            **{name: machine.call("simulate", one.ports) for name, one in tables.items()},
+            **{name: machine.call("simulate", entry.ports) for name, entry in tables.items()},
         }
-    _keep(size, {f"random-{name.replace(' ', '-')}": one for name, one in times.items()})
-    found = {name: one.time_s / alone for name, one in times.items()}
+    _keep_plots(size, {f"random-{name.replace(' ', '-')}": entry for name, entry in times.items()})
+    ratios = {name: entry.time_s / alone for name, entry in times.items()}
     return {
-        **found,
+        **ratios,
         "AR gap, %": 100 * (tables["optimised"].ar_gap or 0.0),
         "links with two flows": shared["optimised"],
         "of the fewest": shared["fewest worst links"],
@@ -140,13 +148,20 @@ def _random_allocation(size: Size) -> dict[str, float]:
 def _even_allocation(size: Size) -> dict[str, float]:
     """The loop with counters of bytes and, as a switch counts both, of packets and bytes mixed."""
     parameters = _beside_bully(BARRIER_BULLY_EVEN, size)
-    made = turn(parameters)
-    mixed = turn(replace(parameters, mtu=float(parameters.packet_bytes)))
+    loop_result = simulate_turn(parameters)
+    mixed = simulate_turn(replace(parameters, mtu=float(parameters.packet_bytes)))
     with MachineProcess(parameters) as machine:
-        alone = machine.call("simulate", made.loaded, True).time_s
-    times = {"ftree": made.before, "adaptive": made.adaptive, "loop, bytes": made.after, "loop, mixed": mixed.after}
-    _keep(size, {f"even-{name.replace(', ', '-')}": one for name, one in times.items() if name != "loop, bytes"})
-    return {name: one.time_s / alone for name, one in times.items() if one is not None}
+        alone = machine.call("simulate", loop_result.loaded, True).time_s
+    times = {
+        "ftree": loop_result.before,
+        "adaptive": loop_result.adaptive,
+        "loop, bytes": loop_result.after,
+        "loop, mixed": mixed.after,
+    }
+    _keep_plots(
+        size, {f"even-{name.replace(', ', '-')}": carried for name, carried in times.items() if name != "loop, bytes"}
+    )
+    return {name: carried.time_s / alone for name, carried in times.items() if carried is not None}
 
 
 def _bad_reconstruction(size: Size) -> dict[str, float]:
@@ -154,31 +169,32 @@ def _bad_reconstruction(size: Size) -> dict[str, float]:
     pattern = "irregular-70" if size.quick else "boxlib-cns-1024"
     fabric = fabric_of(size.topology)
     ports, between = ftree_tables(fabric), fabric.router_links()
-    known = study(fabric, ports, pattern, 5, 5, 1, SEED)
-    m = known.measured
-    made = reconstruct(
+    truth = build_study(fabric, ports, pattern, 5, 5, 1, SEED)
+    m = truth.measured
+    estimate = reconstruct_matrix(
         fabric, ports, m.lanes, m.pairs, m.counters, Options("od", time_limit_s=size.reconstruct_s * 3, estimate=False)
     )
-    src, dst, amount = traffic(pattern, len(fabric.endpoints), SEED)
+    src, dst, amount = load_traffic(pattern, len(fabric.endpoints), SEED)
     first = int(m.pairs.src.min())
     demand = src + first, dst + first, amount
-    bound = bounds(fabric, demand, packing=False).z_ar
-    keep = made.size > 1e-4 * made.size.max(initial=0)
-    believed = made.pairs.src[keep], made.pairs.dst[keep], made.size[keep]
+    bound = compute_bounds(fabric, demand, packing=False).z_ar
+    keep = estimate.size > 1e-4 * estimate.size.max(initial=0)
+    believed = estimate.pairs.src[keep], estimate.pairs.dst[keep], estimate.size[keep]
     tables: dict[str, np.ndarray] = {
-        "perfect knowledge": optimise(fabric, demand, size.optimise_s, SEED).ports,
-        "reconstructed": optimise(fabric, believed, size.optimise_s, SEED).ports,
+        "perfect knowledge": optimise_routes(fabric, demand, size.optimise_s, SEED).ports,
+        "reconstructed": optimise_routes(fabric, believed, size.optimise_s, SEED).ports,
         "ftree": ports,
         "random": random_tables(fabric, SEED),
     }
     return {
-        name: 100 * (float(check(fabric, one, demand).load[between].max()) / bound - 1) for name, one in tables.items()
+        name: 100 * (float(check_routes(fabric, table, demand).load[between].max()) / bound - 1)
+        for name, table in tables.items()
     }
 
 
-def _times(place: str, column: str, alone: str, **rows: str) -> dict[str, float]:
+def _compute_time_ratios(place: str, column: str, alone: str, **rows: str) -> dict[str, float]:
     """Published times over that of the row `alone`, by our names of the rows."""
-    value = published.rows("taffet2021", place)
+    value = published.published_rows("taffet2021", place)
     return {ours: value[theirs][column] / value[alone][column] for ours, theirs in rows.items()}
 
 
@@ -193,7 +209,7 @@ _ROUTES = {
 
 
 def _of_barrier(row: str) -> float:
-    return published.value("taffet2021", "section 5.4.2", row, "relative error")
+    return published.published_value("taffet2021", "section 5.4.2", row, "relative error")
 
 
 def _barrier_reconstructed(mixed: bool) -> Measure:
@@ -202,28 +218,28 @@ def _barrier_reconstructed(mixed: bool) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         megabytes, limit_s = (size.megabytes, 4.0) if size.quick else (MEGABYTES, size.reconstruct_s)
         topology = QUICK_BARRIER if size.quick else size.topology
-        found = barrier(topology, megabytes, mixed, limit_s, size.device)
+        result = reconstruct_barrier(topology, megabytes, mixed, limit_s, size.device)
         if mixed and not size.quick:
-            keep(BARRIER_PORTION, sent=found.sent[:SHOWN, :SHOWN], found=found.found[:SHOWN, :SHOWN])
-        return {"whole": 100 * found.error, "barrier": 100 * found.barrier_error, "seconds": found.seconds}
+            keep_barrier_portions(BARRIER_PORTION, sent=result.sent[:SHOWN, :SHOWN], found=result.found[:SHOWN, :SHOWN])
+        return {"whole": 100 * result.error, "barrier": 100 * result.barrier_error, "seconds": result.seconds}
 
     return measure
 
 
 ROWS = [
-    Row("5.1", "shift", _times("table 5.1", "Bisection Shift", "Adaptive static routes", **_STRATEGIES), _looped("shift", "loop"), _LESS),
-    Row("5.1", "random shuffle", _times("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _looped(SHUFFLE, "loop"), _LESS),
-    Row("5.2", "cyclic stencil", _times("table 5.2", "Large Messages", "Ftree", loop="Adaptive static routes", adaptive="Hardware adaptive routes"), _looped("cyclic-stencil", "ftree"), _LESS),
-    Row("5.2", "cyclic stencil, counters and routes by six time slots", {}, _looped("cyclic-stencil", "ftree", 6), _LESS),
+    Row("5.1", "shift", _compute_time_ratios("table 5.1", "Bisection Shift", "Adaptive static routes", **_STRATEGIES), _measure_loop("shift", "loop"), _LESS),
+    Row("5.1", "random shuffle", _compute_time_ratios("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _measure_loop(SHUFFLE, "loop"), _LESS),
+    Row("5.2", "cyclic stencil", _compute_time_ratios("table 5.2", "Large Messages", "Ftree", loop="Adaptive static routes", adaptive="Hardware adaptive routes"), _measure_loop("cyclic-stencil", "ftree"), _LESS),
+    Row("5.2", "cyclic stencil, counters and routes by six time slots", {}, _measure_loop("cyclic-stencil", "ftree", 6), _LESS),
     Row("5.3", "barrier and bully, random allocation", {
-        **_times("table 5.3", "runtime", "No bully", ftree="Ftree static routing", adaptive="Hardware adaptive routing", optimised="Combined formulation"),
-        "fewest worst links": _times("table 5.3", "runtime", "No bully", special="Special formulation")["special"],
-        **{ours: published.value("taffet2021", "table 5.3", "Combined formulation", ours) for ours in ("AR gap, %", "links with two flows")}}, _random_allocation, "the bytes as published"),
+        **_compute_time_ratios("table 5.3", "runtime", "No bully", ftree="Ftree static routing", adaptive="Hardware adaptive routing", optimised="Combined formulation"),
+        "fewest worst links": _compute_time_ratios("table 5.3", "runtime", "No bully", special="Special formulation")["special"],
+        **{ours: published.published_value("taffet2021", "table 5.3", "Combined formulation", ours) for ours in ("AR gap, %", "links with two flows")}}, _random_allocation, "the bytes as published"),
     Row("5.4", "barrier and bully, at most fifteen bully nodes a leaf", {
-        **_times("table 5.4", "runtime", "No bully", ftree="Ftree", adaptive="Hardware adaptive"),
-        "loop, bytes": _times("table 5.4", "runtime", "No bully", loop="Combined form., pure byte weighting")["loop"],
-        "loop, mixed": _times("table 5.4", "runtime", "No bully", loop="Combined form., mixed weighting")["loop"]}, _even_allocation, _LESS),
+        **_compute_time_ratios("table 5.4", "runtime", "No bully", ftree="Ftree", adaptive="Hardware adaptive"),
+        "loop, bytes": _compute_time_ratios("table 5.4", "runtime", "No bully", loop="Combined form., pure byte weighting")["loop"],
+        "loop, mixed": _compute_time_ratios("table 5.4", "runtime", "No bully", loop="Combined form., mixed weighting")["loop"]}, _even_allocation, _LESS),
     Row("5.4.2", "counters of bytes", {"whole": _of_barrier("whole, pure byte weighting"), "barrier": _of_barrier("barrier, pure byte weighting")}, _barrier_reconstructed(mixed=False), "nothing of the barrier is found, as published"),
     Row("5.4.2", "counters of packets and bytes mixed", {"whole": _of_barrier("whole, mixed weighting"), "barrier": _of_barrier("barrier, mixed weighting")}, _barrier_reconstructed(mixed=True)),
-    Row("5.5", "BoxLib CNS", {ours: published.value("taffet2021", "table 5.5", theirs, "AR gap") for ours, theirs in _ROUTES.items()}, _bad_reconstruction),
+    Row("5.5", "BoxLib CNS", {ours: published.published_value("taffet2021", "table 5.5", theirs, "AR gap") for ours, theirs in _ROUTES.items()}, _bad_reconstruction),
 ]  # fmt: skip

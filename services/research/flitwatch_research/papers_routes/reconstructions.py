@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction.recover import Options, reconstruct
-from flitwatch_routing.reconstruction.study import BY_LEVEL, relative_error, study
+from flitwatch_routing.reconstruction.recover import Options, reconstruct_matrix
+from flitwatch_routing.reconstruction.study import BY_LEVEL, build_study, relative_error
 
 SEED = 1
 #: Entries below this part of the largest are not kept with a picture's portion.
@@ -65,22 +65,22 @@ def of_two_cores() -> float:
     return time.process_time() / 2
 
 
-def reconstructed(
+def reconstruct_cell(
     topology: str, pattern: str, scheme: Scheme, basis: str, limit_s: float, device: str = "cpu"
 ) -> Outcome:
     """One cell. On a processor the limit is seconds of two cores, on a GPU seconds."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
-    known = study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
-    m = known.measured
+    truth = build_study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
+    m = truth.measured
     options = Options(basis, device, time_limit_s=limit_s, estimate=False)
     clock: Callable[[], float] = of_two_cores if device == "cpu" else time.monotonic
-    made = reconstruct(fabric, ports, m.lanes, m.pairs, m.counters, options, clock=clock)
+    estimate = reconstruct_matrix(fabric, ports, m.lanes, m.pairs, m.counters, options, clock=clock)
     first = int(m.pairs.src.min())
     ranks = int(m.pairs.src.max()) - first + 1
     matrix = np.zeros((ranks, ranks), np.float32)
-    matrix[made.pairs.src - first, made.pairs.dst - first] = made.size
-    return Outcome(relative_error(known, made), made.wall_s, made.iterations, made.converged, matrix)
+    matrix[estimate.pairs.src - first, estimate.pairs.dst - first] = estimate.size
+    return Outcome(relative_error(truth, estimate), estimate.wall_s, estimate.iterations, estimate.converged, matrix)
 
 
 def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: NDArray[np.float32]) -> None:
@@ -96,9 +96,9 @@ def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: ND
     )
 
 
-def portion(path: Path) -> NDArray[np.float64]:
+def load_portion(path: Path) -> NDArray[np.float64]:
     """(side, side) bytes of what `keep_portion` kept."""
-    with np.load(path) as kept:
-        matrix = np.zeros((int(kept["side"]),) * 2)
-        matrix[kept["row"], kept["column"]] = kept["size"]
+    with np.load(path) as archive:
+        matrix = np.zeros((int(archive["side"]),) * 2)
+        matrix[archive["row"], archive["column"]] = archive["size"]
     return matrix

@@ -24,18 +24,18 @@ NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limi
 """
 
 
-def load(path: Path) -> Kept:
+def load_rows(path: Path) -> Kept:
     """Rows that were measured before."""
     if not path.exists():
         return {}
     try:
-        kept = json.loads(path.read_text())
-        return dict(kept["rows"])
+        contents = json.loads(path.read_text())
+        return dict(contents["rows"])
     except (json.JSONDecodeError, KeyError, TypeError) as bad:
         raise BadInput(f"is no report: {bad}", where=str(path), advice="Remove it and measure anew") from bad
 
 
-def measure(
+def measure_rows(
     rows: Sequence[Row],
     size: Size,
     path: Path,
@@ -47,20 +47,22 @@ def measure(
 
     One that fails is kept with its error. columns: only these of the columns that are measured apart.
     """
-    kept = load(path)
+    rows_by_key = load_rows(path)
     tasks = [(row, "") for row in rows if row.measure is not None]
     tasks += [(row, column) for row in rows for column in row.cells if not columns or column in columns]
-    for number, (row, column, found) in enumerate(_found(tasks, size, at_once), 1):
+    for number, (row, column, result) in enumerate(_run_tasks(tasks, size, at_once), 1):
         say(f"{number} of {len(tasks)}: table {row.table}, {row.name} {column}")
-        kept[row.key] = _with_cell(kept.get(row.key, {}), column, found, size) if column else found | _sizes(size)
-        path.write_text(json.dumps({"rows": kept}, indent=1, sort_keys=True) + "\n")
-    return kept
+        rows_by_key[row.key] = (
+            _with_cell(rows_by_key.get(row.key, {}), column, result, size) if column else result | _list_sizes(size)
+        )
+        path.write_text(json.dumps({"rows": rows_by_key}, indent=1, sort_keys=True) + "\n")
+    return rows_by_key
 
 
-def _found(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> Iterator[tuple[Row, str, dict[str, Any]]]:
+def _run_tasks(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> Iterator[tuple[Row, str, dict[str, Any]]]:
     if at_once == 1:
         for row, column in tasks:
-            yield row, column, _measured(row.cells[column] if column else row.measure, size)
+            yield row, column, _measure_row(row.cells[column] if column else row.measure, size)
         return
     with ProcessPoolExecutor(at_once, multiprocessing.get_context("spawn")) as workers:
         running = {workers.submit(_by_key, row.key, column, size): (row, column) for row, column in tasks}
@@ -73,20 +75,20 @@ def _by_key(key: str, column: str, size: Size) -> dict[str, Any]:
     from flitwatch_research.papers_routes.catalogue import ROWS
 
     (row,) = [row for row in ROWS if row.key == key]
-    return _measured(row.cells[column] if column else row.measure, size)
+    return _measure_row(row.cells[column] if column else row.measure, size)
 
 
-def _measured(how: Measure | None, size: Size) -> dict[str, Any]:
+def _measure_row(how: Measure | None, size: Size) -> dict[str, Any]:
     assert how is not None, "a row without a measure has no task"
     started = time.monotonic()
     try:
-        found: dict[str, Any] = {"ours": how(size)}
+        result: dict[str, Any] = {"ours": how(size)}
     except FlitwatchError as failure:
-        found = {"error": str(failure)}
-    return {**found, "wall_s": round(time.monotonic() - started, 2)}
+        result = {"error": str(failure)}
+    return {**result, "wall_s": round(time.monotonic() - started, 2)}
 
 
-def _sizes(size: Size) -> dict[str, Any]:
+def _list_sizes(size: Size) -> dict[str, Any]:
     return {
         "topology": size.topology,
         "quick": size.quick,
@@ -105,14 +107,14 @@ def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: S
     if "error" in found:
         cells[column] = {"error": found["error"], "device": size.device}
     else:
-        known = dict(found["ours"])
-        ours[column] = known.pop(CELL)
-        cells[column] = {**known, "device": size.device}
-    seconds = sum(one.get("seconds", 0.0) for one in cells.values())
+        figures = dict(found["ours"])
+        ours[column] = figures.pop(CELL)
+        cells[column] = {**figures, "device": size.device}
+    seconds = sum(cell.get("seconds", 0.0) for cell in cells.values())
     return {"ours": ours, "cells": cells, "wall_s": round(seconds, 2), "topology": size.topology, "quick": size.quick}
 
 
-def markdown(rows: Sequence[Row], kept: Kept) -> str:
+def to_markdown(rows: Sequence[Row], kept: Kept) -> str:
     """The report of all rows."""
     parts = [HEAD]
     for table, title in TABLES.items():
@@ -124,14 +126,14 @@ def markdown(rows: Sequence[Row], kept: Kept) -> str:
                     columns.append(name)
         parts.append(f"## Table {table}. {title}\n")
         parts.append("| | " + " | ".join(columns) + " | |\n|---|" + "---|" * len(columns) + "---|")
-        parts += [_line(row, columns, kept.get(row.key)) for row in mine]
-        parts += [_worse(mine, kept)] if any(row.cells for row in mine) else []
+        parts += [_format_row(row, columns, kept.get(row.key)) for row in mine]
+        parts += [_format_worse_cells(mine, kept)] if any(row.cells for row in mine) else []
         parts.append("")
     return "\n".join(parts)
 
 
-def _worse(rows: Sequence[Row], kept: Kept) -> str:
-    """Where ours is above what was published by more than the last digit that was printed."""
+def _format_worse_cells(rows: Sequence[Row], kept: Kept) -> str:
+    """List the cells where our value exceeds the published one by more than the last printed digit."""
     both = apart = 0
     worse = []
     for row in rows:
@@ -140,16 +142,16 @@ def _worse(rows: Sequence[Row], kept: Kept) -> str:
         mine = [name for name in common if ours[name] > row.published[name] + ROUNDING]
         both, apart = both + len(common), apart + len(mine)
         worse += [f"- {row.name}: {', '.join(mine)}"] if mine else []
-    said = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
-    return "\n".join([said, "", *worse] if worse else [said])
+    sentence = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
+    return "\n".join([sentence, "", *worse] if worse else [sentence])
 
 
-def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
+def _format_row(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
     ours = (held or {}).get("ours", {})
     cells = []
     for name in columns:
-        published = f"({_figure(row.published[name])})" if name in row.published else ""
-        cells.append(f"{_figure(ours[name])} {published}".strip() if name in ours else published)
+        published = f"({_format_figure(row.published[name])})" if name in row.published else ""
+        cells.append(f"{_format_figure(ours[name])} {published}".strip() if name in ours else published)
     notes = [row.note] if row.note else []
     if held is None:
         notes.insert(0, "not run")
@@ -158,20 +160,20 @@ def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
     else:
         notes.insert(
             0,
-            _how(held) + (f", quick form on {held['topology']}: not comparable" if held["quick"] else ""),
+            _describe_effort(held) + (f", quick form on {held['topology']}: not comparable" if held["quick"] else ""),
         )
     return f"| {row.name} | " + " | ".join(cells) + " | " + "; ".join(notes) + " |"
 
 
-def _how(held: dict[str, Any]) -> str:
-    """How long it took; of columns that were measured apart on what, and within which limit."""
+def _describe_effort(held: dict[str, Any]) -> str:
+    """Return the time that a row took; for columns measured separately, the device and the time limit."""
     cells = held.get("cells")
     if cells is None:
         return f"{held['wall_s']:.0f} s"
-    ways = sorted({(one["device"], one["limit_s"]) for one in cells.values() if "limit_s" in one})
-    failed = [f"{name}: {one['error']}" for name, one in cells.items() if "error" in one]
+    ways = sorted({(cell["device"], cell["limit_s"]) for cell in cells.values() if "limit_s" in cell})
+    failed = [f"{name}: {cell['error']}" for name, cell in cells.items() if "error" in cell]
     return "; ".join([*(f"{device}, at most {limit_s:.0f} s a cell" for device, limit_s in ways), *failed])
 
 
-def _figure(value: float) -> str:
+def _format_figure(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) and abs(value) >= 10 else f"{value:.3g}"

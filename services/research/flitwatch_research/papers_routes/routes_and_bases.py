@@ -8,14 +8,14 @@ import numpy as np
 import torch
 
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, Scheme, keep_portion, reconstructed
+from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, Scheme, keep_portion, reconstruct_cell
 from flitwatch_research.papers_routes.rows import CELL, Measure, Row, Size
 from flitwatch_research.studies import published
-from flitwatch_routing.compared import busiest
-from flitwatch_routing.optimise import optimise
-from flitwatch_routing.patterns import traffic
+from flitwatch_routing.compared import compare_baselines
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis
-from flitwatch_routing.reconstruction.sparsity import counted
+from flitwatch_routing.reconstruction.sparsity import count_coefficients
 
 SEED = 1
 #: The three counts of table 4.1, as the published rows call them.
@@ -26,10 +26,10 @@ _COLUMNS = {"greedy": "AFAR"}
 PORTIONS_FOLDER = Path("docs/papers-routes")
 
 
-def _identity(pattern: str):  # type: ignore[no-untyped-def]
+def _measure_identity(pattern: str):  # type: ignore[no-untyped-def]
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        src, dst, _ = traffic(pattern, len(fabric.endpoints), SEED)
+        src, dst, _ = load_traffic(pattern, len(fabric.endpoints), SEED)
         leaf, pod = np.asarray(fabric.endpoints.router), np.asarray(fabric.routers.group)
         hops = np.where(leaf[src] == leaf[dst], 2, np.where(pod[leaf[src]] == pod[leaf[dst]], 4, 6))
         return {"pairs": float(len(src)), "hops": float(hops.mean())}
@@ -37,29 +37,29 @@ def _identity(pattern: str):  # type: ignore[no-untyped-def]
     return measure
 
 
-def _gaps(pattern: str):  # type: ignore[no-untyped-def]
+def _measure_gaps(pattern: str):  # type: ignore[no-untyped-def]
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        demand = traffic(pattern, len(fabric.endpoints), SEED)
-        found = optimise(fabric, demand, size.optimise_s, SEED)
-        loads = {_COLUMNS.get(name, name): load for name, load in busiest(fabric, [demand], SEED).items()}
+        demand = load_traffic(pattern, len(fabric.endpoints), SEED)
+        routes = optimise_routes(fabric, demand, size.optimise_s, SEED)
+        loads = {_COLUMNS.get(name, name): load for name, load in compare_baselines(fabric, [demand], SEED).items()}
         return {
-            "ours": 100 * (found.z / found.z_ar - 1),
-            "bound": 100 * (found.fixed_bound / found.z_ar - 1),
-            **{name: 100 * (load / found.z_ar - 1) for name, load in loads.items() if load is not None},
-            "seconds": found.wall_s,
+            "ours": 100 * (routes.z / routes.z_ar - 1),
+            "bound": 100 * (routes.fixed_bound / routes.z_ar - 1),
+            **{name: 100 * (load / routes.z_ar - 1) for name, load in loads.items() if load is not None},
+            "seconds": routes.wall_s,
         }
 
     return measure
 
 
-def _column(basis: str, kind: str) -> str:
+def _name_column(basis: str, kind: str) -> str:
     return basis if kind == COUNTS[0] else f"{basis}, {kind}"
 
 
-def _sparsity(pattern: str, ranks: int):  # type: ignore[no-untyped-def]
+def _measure_sparsity(pattern: str, ranks: int):  # type: ignore[no-untyped-def]
     def measure(size: Size) -> dict[str, float]:
-        src, dst, amount = traffic(pattern, ranks, SEED)
+        src, dst, amount = load_traffic(pattern, ranks, SEED)
         key = np.flatnonzero(~np.eye(ranks, dtype=bool).reshape(-1))
         matrix = torch.zeros(ranks, ranks, dtype=torch.float64)
         matrix.index_put_(
@@ -68,32 +68,34 @@ def _sparsity(pattern: str, ranks: int):  # type: ignore[no-untyped-def]
             True,
         )
         x = matrix.reshape(-1)[torch.from_numpy(key)]
-        found = {}
+        densities = {}
         for name in ("i", "s", "cd", "scd", "cs", "scs"):
             if name in ("cs", "scs") and ranks & (ranks - 1):
                 continue  # these bases need a power of two
-            for kind, count in zip(COUNTS, counted(Basis(name, np.array([ranks]), key).double(), x), strict=True):
-                found[_column(name, kind)] = count / ranks
-        return found
+            for kind, count in zip(
+                COUNTS, count_coefficients(Basis(name, np.array([ranks]), key).double(), x), strict=True
+            ):
+                densities[_name_column(name, kind)] = count / ranks
+        return densities
 
     return measure
 
 
-def _cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
+def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
     """Error, %, of each way to give lanes; `share` multiplies the limit of time."""
 
     def cell(way: Scheme) -> Measure:
         def measure(size: Size) -> dict[str, float]:
             name = "shift" if size.quick else pattern
-            found = reconstructed(size.topology, name, way, basis, size.reconstruct_s * share, size.device)
+            outcome = reconstruct_cell(size.topology, name, way, basis, size.reconstruct_s * share, size.device)
             if not size.quick:
-                keep_portion(PORTIONS_FOLDER, pattern, basis, way.ours, found.matrix)
+                keep_portion(PORTIONS_FOLDER, pattern, basis, way.ours, outcome.matrix)
             return {
-                CELL: 100 * found.error,
-                "seconds": found.seconds,
+                CELL: 100 * outcome.error,
+                "seconds": outcome.seconds,
                 "limit_s": size.reconstruct_s * share,
-                "iterations": float(found.iterations),
-                "converged": float(found.converged),
+                "iterations": float(outcome.iterations),
+                "converged": float(outcome.converged),
             }
 
         return measure
@@ -113,27 +115,27 @@ APPLICATIONS = (
 )
 
 
-def _published(place: str, name: str, **columns: str) -> dict[str, float]:
-    return published.row("taffet2021", place, name, **columns)
+def _load_published(place: str, name: str, **columns: str) -> dict[str, float]:
+    return published.published_row("taffet2021", place, name, **columns)
 
 
 def _of_routes(name: str) -> dict[str, float]:
-    return _published("table 3.3", name, ours="Combined", AFAR="AFAR", ftree="Ftree", random="Random")
+    return _load_published("table 3.3", name, ours="Combined", AFAR="AFAR", ftree="Ftree", random="Random")
 
 
 def _of_lanes(place: str, name: str) -> dict[str, float]:
-    found = _published(place, name)
-    return {way.ours: found[way.published] for way in LANE_SCHEMES}
+    published_row = _load_published(place, name)
+    return {way.ours: published_row[way.published] for way in LANE_SCHEMES}
 
 
 ROWS = [
-    *(Row("3.1", ours, _published("table 3.1", theirs, pairs="pairs", hops="mean hops"), _identity(pattern)) for ours, theirs, pattern in
+    *(Row("3.1", ours, _load_published("table 3.1", theirs, pairs="pairs", hops="mean hops"), _measure_identity(pattern)) for ours, theirs, pattern in
       (("stencil 16x16x12", "Stencil", "stencil3d"), ("bisection", "Bisection", "bisection"), ("random shuffle", "BS Rand Shuf", "bisection-shuffle"), ("all-to-all", "All-to-all", "alltoall"))),
-    *(Row("3.3", ours, _of_routes(theirs), _gaps(pattern), note) for ours, theirs, pattern, note in
+    *(Row("3.3", ours, _of_routes(theirs), _measure_gaps(pattern), note) for ours, theirs, pattern, note in
       (("stencil", "Stencil", "stencil3d", "AFAR of ours: greedy moves from ftree as the dissertation describes them, not its code"), ("bisection", "Bisection", "bisection", ""),
        ("random shuffle", "BS Rand Shuf", "bisection-shuffle", ""), ("random shuffle, noise of 5 %", "BS RS+noise", "noisy-shuffle", ""), ("all-to-all", "All-to-all", "alltoall", ""))),
-    *(Row("4.1", f"{name} {ranks}", {_column(basis, kind): value for kind in COUNTS for basis, value in _published("table 4.1", f"{name}, {kind}").items() if basis != "od"}, _sparsity(pattern, ranks), note)
+    *(Row("4.1", f"{name} {ranks}", {_name_column(basis, kind): value for kind in COUNTS for basis, value in _load_published("table 4.1", f"{name}, {kind}").items() if basis != "od"}, _measure_sparsity(pattern, ranks), note)
       for pattern, name, ranks, _, note in APPLICATIONS),
-    *(Row("4.2", f"{name} {ranks}", _of_lanes("table 4.2", name), None, note, _cells(pattern, basis, 2.0)) for pattern, name, ranks, basis, note in APPLICATIONS),
-    *(Row("4.3", f"{name} {ranks}", _of_lanes("table 4.3", name), None, note, _cells(pattern, "od", 1.0)) for pattern, name, ranks, _, note in APPLICATIONS),
+    *(Row("4.2", f"{name} {ranks}", _of_lanes("table 4.2", name), None, note, _make_cells(pattern, basis, 2.0)) for pattern, name, ranks, basis, note in APPLICATIONS),
+    *(Row("4.3", f"{name} {ranks}", _of_lanes("table 4.3", name), None, note, _make_cells(pattern, "od", 1.0)) for pattern, name, ranks, _, note in APPLICATIONS),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a row of a table is, and the sizes that it is measured at."""
+"""Rows of a table and the sizes at which they are measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Size:
-    """How large everything is; `quick` is for tests: a small tree and short limits, not comparable with what was published."""
+    """Sizes of a measurement; `quick` is for tests: a small tree and short limits, not comparable with the published figures."""
 
     topology: str = "quartz1"
     optimise_s: float = 60.0

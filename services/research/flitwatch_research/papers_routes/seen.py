@@ -1,4 +1,4 @@
-"""What packets saw in chapter 5's simulations, kept for the congested fraction plots (figures 5.2 to 5.13): a byte a link and value."""
+"""Congestion that packets saw in chapter 5's simulations, stored for the congested fraction plots (figures 5.2 to 5.13): a byte per link and value."""
 
 from __future__ import annotations
 
@@ -32,15 +32,17 @@ def keep_seen(name: str, topology: str, carried: Carried, folder: Path = FOLDER)
     )
 
 
-def seen(name: str, folder: Path = FOLDER) -> CongestionMap:
-    """What `keep_seen` kept."""
-    with np.load(folder / f"seen-{name}.npz") as kept:
-        fraction = np.where(kept["fraction"] == UNKNOWN, np.nan, kept["fraction"] / STEPS)
-        return CongestionMap(fabric_of(str(kept["topology"])), fraction, kept["use"] * (float(kept["most"]) / STEPS))
+def load_seen(name: str, folder: Path = FOLDER) -> CongestionMap:
+    """Load the congestion map that `keep_seen` stored."""
+    with np.load(folder / f"seen-{name}.npz") as archive:
+        fraction = np.where(archive["fraction"] == UNKNOWN, np.nan, archive["fraction"] / STEPS)
+        return CongestionMap(
+            fabric_of(str(archive["topology"])), fraction, archive["use"] * (float(archive["most"]) / STEPS)
+        )
 
 
 def was_kept(name: str, folder: Path = FOLDER) -> bool:
-    """Whether there is something to draw."""
+    """Return whether there is something to draw."""
     return (folder / f"seen-{name}.npz").exists()
 
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from flitwatch_domain.blame import NAMED
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
-from flitwatch_ml.work.blame import fitted as served
+from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend, normal_scores
+from flitwatch_ml.work.blame import fit_blame as served
 from flitwatch_research import stress
 from flitwatch_research.scoring import BlameEstimate, BlameFigures, BlameScore, DeviationScore, score_all
-from flitwatch_twin.campaign import Campaign, generate
+from flitwatch_twin.campaign import Campaign, generate_campaign
 
 Rows = Iterator[dict[str, Any]]
 
 
-def _estimate(fitted: Any) -> BlameEstimate:
+def _make_estimate(fitted: Any) -> BlameEstimate:
     """The ranking, and the q-value of each user; an estimator that gives verdicts names nobody beyond them."""
     q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
     if hasattr(fitted, "verdict_"):
@@ -27,7 +27,7 @@ def _estimate(fitted: Any) -> BlameEstimate:
     return {"ranking": [int(user) for user in fitted.ranking_], "q": q_values}
 
 
-def methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame | CalendarBlame]:
+def fit_methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame | CalendarBlame]:
     """The fitted estimator of each method on one set."""
     times, strata = campaign.run_time_s, hour_and_weekend(campaign.run_start_s)
     return {
@@ -43,16 +43,16 @@ def methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame | Cal
 
 def rows(scenario: str, seed: int, users: int) -> Rows:
     """One row a method."""
-    fitted = methods(generate(scenario, seed, users))
-    scores = score_all("blame", scenario, seed, users, [_estimate(one) for one in fitted.values()])
+    fitted = fit_methods(generate_campaign(scenario, seed, users))
+    scores = score_all("blame", scenario, seed, users, [_make_estimate(estimator) for estimator in fitted.values()])
     for name, scored in zip(fitted, scores, strict=True):
-        yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_figures(scored)}
+        yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_drop_truth(scored)}
 
 
 def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
     """One row a calendar and method: false share of those named, and recall of strong users, on one draw."""
     for world in worlds:
-        for method, (false_share, recall, named) in stress.scored(world, draw).items():
+        for method, (false_share, recall, named) in stress.score_methods(world, draw).items():
             yield {
                 "scenario": world,
                 "seed": draw,
@@ -65,12 +65,12 @@ def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
 
 def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
     """All sets of one machine pooled, clustered by day: the paper's method and ours."""
-    sets = [generate(scenario, seed, users) for scenario in scenarios]
+    sets = [generate_campaign(scenario, seed, users) for scenario in scenarios]
     exposure = np.concatenate([campaign.exposure for campaign in sets])
     overlap = np.concatenate([campaign.overlap for campaign in sets])
     standard = np.concatenate([np.exp(normal_scores(campaign.run_time_s)) for campaign in sets])
     strata = np.concatenate([hour_and_weekend(campaign.run_start_s) + 100 * i for i, campaign in enumerate(sets)])
-    clusters = np.concatenate([days(campaign.run_start_s) for campaign in sets])
+    clusters = np.concatenate([day_numbers(campaign.run_start_s) for campaign in sets])
     relative = np.concatenate([campaign.run_time_s / campaign.run_time_s.mean() for campaign in sets])
     begun = time.process_time()
     ours = ExposureBlame(min_exposed=8).fit(exposure, standard, strata, clusters)
@@ -79,11 +79,13 @@ def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
         "pooled: mi, present throughout (the paper)": PresenceBlame(rule="throughout").fit(overlap, relative),
         "pooled: exposure, conditional, by day (ours)": ours,
     }
-    scores = score_all("blame-pooled", ",".join(scenarios), seed, users, [_estimate(one) for one in fitted.values()])
+    scores = score_all(
+        "blame-pooled", ",".join(scenarios), seed, users, [_make_estimate(estimator) for estimator in fitted.values()]
+    )
     for name, scored in zip(fitted, scores, strict=True):
-        row = {"scenario": "pooled", "seed": seed, "users": users, "method": name, **_figures(scored)}
+        row = {"scenario": "pooled", "seed": seed, "users": users, "method": name, **_drop_truth(scored)}
         yield row | {"cpu_s": cpu_s if fitted[name] is ours else None}
 
 
-def _figures(scored: BlameScore | DeviationScore) -> BlameFigures:
+def _drop_truth(scored: BlameScore | DeviationScore) -> BlameFigures:
     return cast(BlameFigures, {name: value for name, value in scored.items() if name != "truth"})

@@ -9,10 +9,10 @@ from typing import TypedDict, cast
 import numpy as np
 
 from flitwatch_domain.fabric import Technology
-from flitwatch_ml.work.deviation import fitted, step_data
+from flitwatch_ml.work.deviation import fit_deviation, step_data
 from flitwatch_research.scorecard.worlds import runs_of
 from flitwatch_research.scoring import DeviationScore, score_all
-from flitwatch_twin.campaign import COUNTER_NAMES, generate
+from flitwatch_twin.campaign import COUNTER_NAMES, generate_campaign
 
 #: (inputs, split, definition): ours as served, counts over a step, their division by row, and the paper's learner.
 OURS = ("rates", "run", "ours")
@@ -41,18 +41,18 @@ class DeviationRow(DeviationFit, DeviationScore):
 
 def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[DeviationRow]:
     """One row a variant."""
-    campaign = generate(scenario, seed, users)
-    found: list[DeviationFit] = []
+    campaign = generate_campaign(scenario, seed, users)
+    fits: list[DeviationFit] = []
     runs, lay = runs_of(campaign), np.asarray(campaign.circumstances)
     for inputs, split, definition in variants:
         begun = time.process_time()
         data = step_data(runs, campaign.counters, COUNTER_NAMES, lay, definition)
         names, times = data["names"], data["runs"].step_time_s
-        model = fitted(data["counts"], times, data["lay"], names, inputs, definition, split, Technology.CRAY_XC)
+        model = fit_deviation(data["counts"], times, data["lay"], names, inputs, definition, split, Technology.CRAY_XC)
         # A counter that was read too seldom is taken by no model: it comes after all that were.
         rank = dict.fromkeys(COUNTER_NAMES, float(len(names) + 1))
         rank |= dict(zip(names, map(float, model.place_), strict=True))
-        found.append(
+        fits.append(
             {
                 "scenario": scenario,
                 "seed": seed,
@@ -67,6 +67,6 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
                 "cpu_s": time.process_time() - begun,
             }
         )
-    scores = score_all("deviation", scenario, seed, users, [{"rank": row["rank"]} for row in found])
-    for row, scored in zip(found, scores, strict=True):
+    scores = score_all("deviation", scenario, seed, users, [{"rank": row["rank"]} for row in fits])
+    for row, scored in zip(fits, scores, strict=True):
         yield cast(DeviationRow, {**row, **scored})

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flitwatch_ml.forecast import backtest, backtest_unseen
+from flitwatch_ml.forecast import backtest_unseen, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters, relative_gain
-from flitwatch_ml.work.forecast import SeriesData, features_of, grid, in_order, series_data
+from flitwatch_ml.work.forecast import SeriesData, choose_grid, features_of, in_order, series_data
 from flitwatch_research.scorecard.worlds import runs_of
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
+from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
 
 Rows = Iterator[dict[str, Any]]
 
@@ -21,16 +21,16 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 
 def rows(scenario: str, seed: int, users: int) -> Rows:
     """One row: every candidate and what served, on the same later runs."""
-    campaign = generate(scenario, seed, users)
-    data = _data(campaign)
+    campaign = generate_campaign(scenario, seed, users)
+    data = _make_series(campaign)
     series, start_s = data["series"], data["runs"].start_s
-    (_, m), (_, k) = grid(series.times.shape[1])
+    (_, m), (_, k) = choose_grid(series.times.shape[1])
     sets = features_of(series, start_s, m, k)
     result = in_order(series, start_s, m, k, sets)
     best = min(result.mape, key=result.mape.__getitem__)
-    gains = {name: _gain(result.served, errors) for name, errors in result.errors.items()}
+    gains = {name: _relative_gain(result.served, errors) for name, errors in result.errors.items()}
     yield {
-        "scenario": scenario, "seed": seed, "m": m, "k": k, "features": _named(sets), "mape": result.mape, "served_mape": result.served_mape,
+        "scenario": scenario, "seed": seed, "m": m, "k": k, "features": _join_features(sets), "mape": result.mape, "served_mape": result.served_mape,
         "best": best, "served_gain": gains[best], "gain_on": gains, "chosen": result.chosen, "serves": result.serves,
         "coverage90": result.coverage90, "fixed_coverage90": result.fixed_coverage90, "runs": result.runs, "windows": result.windows,
     }  # fmt: skip
@@ -38,7 +38,7 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
     """One row an m, k and feature set; one run-wise split of five."""
-    series = _data(generate(scenario, seed, users))["series"]
+    series = _make_series(generate_campaign(scenario, seed, users))["series"]
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:
         for sets in SETS:
@@ -46,13 +46,13 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
             learned = learned_forecasters()
             if (m, k) != headline:
                 del learned["attention"], learned[ALONE]
-            result = backtest(series, m, k, sets, folds=5, seed=seed, rounds=1, learned=learned)
+            result = run_backtest(series, m, k, sets, folds=5, seed=seed, rounds=1, learned=learned)
             yield {
                 "scenario": scenario,
                 "seed": seed,
                 "m": m,
                 "k": k,
-                "features": _named(sets),
+                "features": _join_features(sets),
                 "mape": result.mape,
                 "serves": result.serves,
             }
@@ -61,8 +61,8 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
 def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     """Runs of 620 steps in segments of 40 from the previous 30, by forecasters that learned from runs of 80 steps."""
     m, k = HEADLINE["long"]
-    known, new = (_data(generate(scenario, seed, users))["series"] for scenario in scenarios)
-    result = backtest_unseen(known, new, m, k, (), stride=k)
+    training, new = (_make_series(generate_campaign(scenario, seed, users))["series"] for scenario in scenarios)
+    result = backtest_unseen(training, new, m, k, (), stride=k)
     yield {
         "scenario": "long-milc",
         "seed": seed,
@@ -75,16 +75,16 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     }
 
 
-def _data(campaign: Campaign) -> SeriesData:
+def _make_series(campaign: Campaign) -> SeriesData:
     """As the task takes the runs."""
     around = (campaign.placement, campaign.io_rates, campaign.sys_rates)
     return series_data(runs_of(campaign), campaign.counters, COUNTER_NAMES, *around)
 
 
-def _named(sets: tuple[str, ...]) -> str:
+def _join_features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain(ours: Any, theirs: Any) -> dict[str, float]:
+def _relative_gain(ours: Any, theirs: Any) -> dict[str, float]:
     mean, low, high = relative_gain(ours, theirs)
     return {"mean": mean, "low": low, "high": high}

@@ -56,8 +56,8 @@ class Piece:
 
     @property
     def kept(self) -> Path:
-        """Where its rows are kept, once the code as it is now has made them."""
-        return folder() / f"{self._name()}.json"
+        """Path of the stored rows, once the current code has computed them."""
+        return scorecard_folder() / f"{self._hash_name()}.json"
 
     def read(self) -> PieceResult:
         """The rows that the same code made before."""
@@ -76,19 +76,19 @@ class Piece:
 
     def keep(self, made: PieceResult) -> None:
         """Keep the rows on this machine's disk."""
-        kept = self.kept
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(f".{os.getpid()}.part")
+        path = self.kept
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
-        os.replace(part, kept)
+        os.replace(part, path)
 
-    def _name(self) -> str:
-        code = _code(self.function.partition(".")[0])
+    def _hash_name(self) -> str:
+        code = _hash_code(self.function.partition(".")[0])
         digest = hashlib.sha256(f"{self.function}{self.arguments}{code}".encode())
         return digest.hexdigest()[:20]
 
 
-def simulated(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
+def simulate_sets(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
     """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
 
     Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
@@ -96,24 +96,28 @@ def simulated(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
     from flitwatch_twin.campaign.__main__ import main as simulate
 
     machines: dict[tuple[int, int], dict[str, None]] = {}
-    for piece in (one for one in pieces if one.scenarios):
+    for piece in (item for item in pieces if item.scenarios):
         seed, users = piece.arguments[1:3]
         machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
-    lacking = {machine: found for machine, names in machines.items() if (found := _lacking(tuple(names), *machine))}
+    lacking = {
+        machine: names_to_make
+        for machine, names in machines.items()
+        if (names_to_make := _find_missing(tuple(names), *machine))
+    }
     if not lacking:
         return
-    longest_first = sorted(lacking.items(), key=lambda one: -len(one[1]) * one[0][1])
+    longest_first = sorted(lacking.items(), key=lambda item: -len(item[1]) * item[0][1])
     for number, _ in executor.completed([partial(simulate, *machine, names) for machine, names in longest_first]):
         yield "sets of seed {}, {} users".format(*longest_first[number][0])
 
 
-def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
-    from flitwatch_twin.campaign.cache import places
+def _find_missing(names: tuple[str, ...], seed: int, users: int) -> list[str]:
+    from flitwatch_twin.campaign.cache import record_paths
 
-    return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
+    return [name for name in names if not all(path.exists() for path in record_paths(name, seed, users))]
 
 
-def done(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
+def compute_pieces(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
     """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
     lacking = []
     for piece in pieces:
@@ -121,9 +125,9 @@ def done(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, Pie
             yield piece.part, piece.read()
         else:
             lacking.append(piece)
-    for number, made in executor.completed([piece.make for piece in lacking]):
-        lacking[number].keep(made)
-        yield lacking[number].part, made
+    for number, result in executor.completed([piece.make for piece in lacking]):
+        lacking[number].keep(result)
+        yield lacking[number].part, result
 
 
 def _cpu_s() -> float:
@@ -132,13 +136,13 @@ def _cpu_s() -> float:
     return own.ru_utime + own.ru_stime
 
 
-def folder() -> Path:
+def scorecard_folder() -> Path:
     """`$FLITWATCH_CACHE/scorecard`, else `.cache/scorecard` below the working directory."""
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "scorecard"
 
 
 @cache
-def _code(word: str) -> str:
+def _hash_code(word: str) -> str:
     """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
     from flitwatch_research import scoring, stress

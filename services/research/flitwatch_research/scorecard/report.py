@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from flitwatch_ml.work.deviation import FOLDS
 from flitwatch_research.scorecard import worlds
-from flitwatch_research.scorecard.verdict import Check, checks
+from flitwatch_research.scorecard.verdict import Check, list_checks
 from flitwatch_research.stress import CALENDAR
 from flitwatch_research.stress import WORLDS as CALENDARS
 from flitwatch_twin.campaign import WORLDS
@@ -26,101 +26,101 @@ Card = dict[str, Any]
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
-def markdown(card: Card) -> str:
+def to_markdown(card: Card) -> str:
     """The whole scorecard."""
     word = "seed" if card["seeds"] == 1 else "seeds"
     return (
-        HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_fewer(card))
-        + "".join(f"- {line}\n" for line in worlds.headline(card))
-        + _checks(card)
-        + _worlds()
-        + _blame(card)
-        + _stress(card)
-        + _deviation(card)
-        + _forecast(card)
-        + _timings(card)
+        HEAD.format(command=card["command"], seeds=card["seeds"], word=word, fewer=_format_missing_parts(card))
+        + "".join(f"- {line}\n" for line in worlds.write_headline(card))
+        + _format_checks(card)
+        + _format_worlds()
+        + _format_blame(card)
+        + _format_stress(card)
+        + _format_deviation(card)
+        + _format_forecast(card)
+        + _format_timings(card)
     )
 
 
-def _fewer(card: Card) -> str:
-    """Which parts have fewer sets than seeds and worlds would give."""
+def _format_missing_parts(card: Card) -> str:
+    """List the parts that have fewer sets than the seeds and worlds would give."""
     short = dict.fromkeys(part for part, *_ in card.get("lacking", ()))
     return f", but for {' and '.join(short)} (some sets were not made)" if short else ""
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def format_table(heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in rows]
+    lines += ["| " + " | ".join(_format_cell(value) for value in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return "–"
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _grouped(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
+def _group_rows(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[key] for key in keys)].append(row)
     return groups
 
 
-def _checks(card: Card) -> str:
-    found = list(checks(card))
-    lines = [(one.what, one.published, one.wanted, one.found, HOLDS[one.holds]) for one in found]
-    text = _held(found) + _lacking(card)
+def _format_checks(card: Card) -> str:
+    results = list(list_checks(card))
+    lines = [(check.what, check.published, check.wanted, check.found, HOLDS[check.holds]) for check in results]
+    text = _summarize_checks(results) + _format_missing(card)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
-    return "\n## What was asked for\n\n" + text + table(heads, lines) + "\n"
+    return "\n## What was asked for\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _held(found: list[Check]) -> str:
-    """How many of all demands hold, how many do not, and how many the data cannot judge: these are no success."""
-    demands = [one for one in found if one.is_demand]
-    held, failed = (sum(one.holds is holds for one in demands) for holds in (True, False))
-    unjudged = [f"{one.what} ({one.found})" for one in demands if one.holds is None]
-    text = f"{held} of {len(demands)} demands hold, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
+def _summarize_checks(found: list[Check]) -> str:
+    """Count the acceptance criteria that pass, that fail, and that the data cannot judge; the last ones are no success."""
+    demands = [check for check in found if check.is_demand]
+    successes, failed = (sum(check.holds is holds for check in demands) for holds in (True, False))
+    unjudged = [f"{check.what} ({check.found})" for check in demands if check.holds is None]
+    text = f"{successes} of {len(demands)} demands hold, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
     if unjudged:
         text += f", {len(unjudged)} cannot be judged (–): {'; '.join(unjudged)}"
     return text + ".\n\n"
 
 
-def _lacking(card: Card) -> str:
-    """What was not made, so that nobody takes its absence for a success."""
-    by_part = _grouped([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
+def _format_missing(card: Card) -> str:
+    """List the pieces that were not made, so that their absence is not taken for a success."""
+    by_part = _group_rows([{"part": part, "seed": seed} for part, _, seed, _ in card.get("lacking", ())], "part")
     if not by_part:
         return ""
     names = [f"{part} ({len(rows)} pieces)" for (part,), rows in by_part.items()]
     return f"**Not made yet**, so not in these tables: {', '.join(names)}.\n\n"
 
 
-def _worlds() -> str:
+def _format_worlds() -> str:
     lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
-    return "## The worlds\n\n" + table(("world", "grade", "what is hard in it"), lines) + "\n"
+    return "## The worlds\n\n" + format_table(("world", "grade", "what is hard in it"), lines) + "\n"
 
 
-def _blame(card: Card) -> str:
+def _format_blame(card: Card) -> str:
     if not card["blame"] and not card["blame_pooled"]:
         return ""
     sizes = worlds.size_names()
     lines: list[tuple[Any, ...]] = []
     for world, rows in worlds.by_world(card["blame"]):
-        for method, own in worlds.methods(rows).items():
+        for method, own in worlds.group_methods(rows).items():
             line = worlds.blame_line(own)
             lines.append(
                 (
                     world,
                     method,
                     len(own),
-                    worlds.said(line["average_precision"]),
-                    f"{worlds.said(line['precision_at_10'])} of {line['best_at_10']:.2f}",
+                    worlds.format_interval(line["average_precision"]),
+                    f"{worlds.format_interval(line['precision_at_10'])} of {line['best_at_10']:.2f}",
                     *(
-                        f"{worlds.said((value[0], float('nan'), float('nan')))} of {n}"
+                        f"{worlds.format_interval((value[0], float('nan'), float('nan')))} of {n}"
                         for value, n in zip(line["recall"], line["with_effect"], strict=True)
                     ),
-                    worlds.said(line["false_share"]),
+                    worlds.format_interval(line["false_share"]),
                     line["found"],
                 )
             )
@@ -144,26 +144,26 @@ def _blame(card: Card) -> str:
             (
                 method,
                 len(own),
-                worlds.said(worlds.blame_line(own)["average_precision"]),
-                worlds.said(worlds.blame_line(own)["false_share"]),
+                worlds.format_interval(worlds.blame_line(own)["average_precision"]),
+                worlds.format_interval(worlds.blame_line(own)["false_share"]),
             )
-            for method, own in worlds.methods(card["blame_pooled"]).items()
+            for method, own in worlds.group_methods(card["blame_pooled"]).items()
         ]
-        pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + table(
+        pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + format_table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
         )
-    return "## Who: blame\n\n" + text + table(heads, lines) + pooled + "\n"
+    return "## Who: blame\n\n" + text + format_table(heads, lines) + pooled + "\n"
 
 
-def _deviation(card: Card) -> str:
+def _format_deviation(card: Card) -> str:
     if not card["deviation"]:
         return ""
     lines = []
     for world, rows in worlds.by_world(card["deviation"]):
-        for (inputs, split), own in _grouped(rows, "inputs", "split").items():
+        for (inputs, split), own in _group_rows(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.said(worlds.interval([row[key] for row in own]))
+                worlds.format_interval(worlds.bootstrap_interval([row[key] for row in own]))
                 for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
             )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
@@ -184,22 +184,22 @@ def _deviation(card: Card) -> str:
         f"{FOLDS} folds, 13 counters and how the runs lay. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
         "split) are shown to say how much that flatters. A count over a step contains the step's duration, so errors from deltas say little.\n\n"
     )
-    return "## What: deviation\n\n" + text + table(heads, lines) + "\n"
+    return "## What: deviation\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _stress(card: Card) -> str:
+def _format_stress(card: Card) -> str:
     if not card["stress"]:
         return ""
     lines = [
         (
             f"{world}: {CALENDARS[world]}",
             method,
-            one["draws"],
-            worlds.said(one["false_share"]),
-            worlds.said(one["recall"]),
-            one["named"],
+            figures["draws"],
+            worlds.format_interval(figures["false_share"]),
+            worlds.format_interval(figures["recall"]),
+            figures["named"],
         )
-        for (world, method), one in sorted(
+        for (world, method), figures in sorted(
             worlds.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
         )
     ]
@@ -208,28 +208,28 @@ def _stress(card: Card) -> str:
         "Eight strong users, twelve weak ones, and 220 who slow nobody and are there for three to eight weeks; in two of the calendars an upgrade on one day "
         "slows all runs. `flitwatch blame --stress all` has harder calendars.\n\n"
     )
-    return "## Who: calendar stress\n\n" + text + table(heads, lines) + "\n"
+    return "## Who: calendar stress\n\n" + text + format_table(heads, lines) + "\n"
 
 
-def _forecast(card: Card) -> str:
+def _format_forecast(card: Card) -> str:
     if not (card["forecast"] or card["long"] or card["ablation"]):
         return ""
     lines = []
     for world, rows in worlds.by_world(card["forecast"]):
-        best, _ = worlds.single(rows)
-        means = [worlds.interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
+        best, _ = worlds.select_best(rows)
+        means = [worlds.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
                 world,
                 len(rows),
-                worlds.said(worlds.interval([row["served_mape"] for row in rows])),
+                worlds.format_interval(worlds.bootstrap_interval([row["served_mape"] for row in rows])),
                 *means,
                 best,
-                worlds.said(worlds.forecast_gain(rows), "+.1%"),
+                worlds.format_interval(worlds.forecast_gain(rows), "+.1%"),
                 chosen,
-                worlds.said(worlds.interval([row["coverage90"] for row in rows])),
-                worlds.said(worlds.interval([row["fixed_coverage90"] for row in rows])),
+                worlds.format_interval(worlds.bootstrap_interval([row["coverage90"] for row in rows])),
+                worlds.format_interval(worlds.bootstrap_interval([row["fixed_coverage90"] for row in rows])),
             )
         )
     heads = (
@@ -249,10 +249,15 @@ def _forecast(card: Card) -> str:
         "blocks before it, averaged with those that do not differ from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
         f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen on the earliest runs alone: {features}.\n\n"
     )
-    return "## What next: forecast\n\n" + (text + table(heads, lines) if lines else "") + _extra(card) + "\n"
+    return (
+        "## What next: forecast\n\n"
+        + (text + format_table(heads, lines) if lines else "")
+        + _format_extra_forecasts(card)
+        + "\n"
+    )
 
 
-def _extra(card: Card) -> str:
+def _format_extra_forecasts(card: Card) -> str:
     text = ""
     if card["long"]:
         rows = [
@@ -260,7 +265,7 @@ def _extra(card: Card) -> str:
             for row in card["long"]
         ]
         text += "\nRuns of 620 steps in segments, by forecasters that learned from 80 steps:\n\n"
-        text += table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
+        text += format_table(("scenario", "m", "k", *FORECASTERS, "least error"), rows)
     if card["ablation"]:
         rows = [
             (
@@ -274,15 +279,15 @@ def _extra(card: Card) -> str:
             for row in card["ablation"]
         ]
         text += "\nAblations, one run-wise split:\n\n"
-        text += table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
+        text += format_table(("scenario", "m", "k", "features", *FORECASTERS, "least error"), rows)
     return text
 
 
-def _timings(card: Card) -> str:
+def _format_timings(card: Card) -> str:
     text = ""
     if card["timings"]:
         lines = [(row["what"], row["wall_s"], row["cpu_s"], row["bound_s"]) for row in card["timings"]]
-        text = "## Timings\n\n" + table(("what", "wall s", "CPU s of one process", "bound s"), lines)
+        text = "## Timings\n\n" + format_table(("what", "wall s", "CPU s of one process", "bound s"), lines)
     efforts = [
         (part, spent["pieces"], spent["wall_s"], spent["cpu_s"])
         for part, spent in card.get("effort", {}).items()
@@ -290,5 +295,5 @@ def _timings(card: Card) -> str:
     ]
     if efforts:
         text += "\nWhat making the scorecard's parts took, one process each, without the simulation of the sets:\n\n"
-        text += table(("part", "pieces", "wall s", "CPU s"), efforts)
+        text += format_table(("part", "pieces", "wall s", "CPU s"), efforts)
     return text

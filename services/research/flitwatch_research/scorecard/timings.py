@@ -12,7 +12,7 @@ import numpy as np
 
 
 class TimeBound(TypedDict):
-    """What was done, its seconds by the clock and on processors, the bound, and what others needed where that is published."""
+    """Timing of one operation: its seconds by the clock and on processors, the bound, and the published time of others."""
 
     what: str
     wall_s: float
@@ -25,14 +25,14 @@ RUNS, USERS, PERMUTATIONS = 200, 2000, 10_000
 JOBS = 1000
 
 
-def rows(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
+def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
     """One row a bound: what, seconds, the bound."""
-    yield from _blame()
-    yield from _deviation(scenarios, users)
-    yield from _forecast(scenarios[0], users)
+    yield from _time_blame()
+    yield from _time_deviation(scenarios, users)
+    yield from _time_forecast(scenarios[0], users)
 
 
-def _blame() -> Iterator[TimeBound]:
+def _time_blame() -> Iterator[TimeBound]:
     from flitwatch_ml.blame.information import exact_p_values
     from flitwatch_ml.blame.permutation import permutation_p_values
 
@@ -43,53 +43,55 @@ def _blame() -> Iterator[TimeBound]:
     permutation_p_values(amounts[:20], times[:20], strata[:20], 10)
     what = f"{RUNS} runs x {USERS} users"
     loop = "a loop of mutual_info_classif about 4 h"
-    exact = _timed(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow))
+    exact = _time_call(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow))
     yield {**exact, "published": loop}
-    yield _timed(
+    yield _time_call(
         f"{PERMUTATIONS} stratified permutations, {what}, one core",
         0.5,
         lambda: permutation_p_values(amounts, times, strata, PERMUTATIONS),
     )
 
 
-def _deviation(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
-    from flitwatch_twin.campaign import generate
+def _time_deviation(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
+    from flitwatch_twin.campaign import generate_campaign
 
-    sets = [(campaign.counters, campaign.times_s) for campaign in (generate(name, 1, users) for name in scenarios)]
+    sets = [
+        (campaign.counters, campaign.times_s) for campaign in (generate_campaign(name, 1, users) for name in scenarios)
+    ]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_fit, [tuple(part[:12] for part in sets[0])] * 2))  # both processes load libraries
+        list(pool.map(_fit_deviation, [tuple(part[:12] for part in sets[0])] * 2))  # both processes load libraries
         sets.sort(key=lambda parts: -parts[1].size)
         what = f"deviation of {len(sets)} sets, 10 folds, 13 counters, two cores"
-        timed = _timed(what, 60.0, lambda: list(pool.map(_fit, sets)))
+        timed = _time_call(what, 60.0, lambda: list(pool.map(_fit_deviation, sets)))
         yield {**timed, "published": "the paper's learner about 10 min a set"}
 
 
-def _fit(parts: tuple[Any, Any]) -> None:
+def _fit_deviation(parts: tuple[Any, Any]) -> None:
     from flitwatch_ml.deviation import DeviationModel
 
     DeviationModel().fit(*parts)
 
 
-def _forecast(scenario: str, users: int) -> Iterator[TimeBound]:
+def _time_forecast(scenario: str, users: int) -> Iterator[TimeBound]:
     from flitwatch_ml.forecast import AttentionForecaster, StepSeries
     from flitwatch_ml.forecast.series import Standard
     from flitwatch_ml.forecast.serving import Serving
-    from flitwatch_twin.campaign import generate
+    from flitwatch_twin.campaign import generate_campaign
 
-    campaign = generate(scenario, 1, users)
+    campaign = generate_campaign(scenario, 1, users)
     series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)
     sets = ("placement", "io", "sys")
     standard = Standard.learn(series, sets)
     windows = standard.training(series, 8, 10)
     model = AttentionForecaster(device="cpu")
     AttentionForecaster(device="cpu", epochs=1, least_steps=2).fit(windows)  # loads libraries
-    yield _timed(f"training the forecaster on {len(series.times)} runs", 60.0, lambda: model.fit(windows))
+    yield _time_call(f"training the forecaster on {len(series.times)} runs", 60.0, lambda: model.fit(windows))
     running = series.runs(np.arange(JOBS) % len(series.times))
     serving = Serving("attention", standard, model, 8, 10, 0.1, 10.0)
-    yield _timed(f"forecasts for {JOBS} running jobs, one core", 1.0, lambda: serving.forecast(running))
+    yield _time_call(f"forecasts for {JOBS} running jobs, one core", 1.0, lambda: serving.forecast(running))
 
 
-def _timed(what: str, bound_s: float, call: Callable[[], Any]) -> TimeBound:
+def _time_call(what: str, bound_s: float, call: Callable[[], Any]) -> TimeBound:
     cpu, wall = time.process_time(), time.perf_counter()
     call()
     return {"what": what, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "bound_s": bound_s}

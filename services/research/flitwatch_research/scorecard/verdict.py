@@ -1,4 +1,4 @@
-"""What the estimators were asked to reach, and whether they do: computed from the card's own rows."""
+"""Criteria that the estimators were to meet and whether they do, computed from the scorecard's own rows."""
 
 from __future__ import annotations
 
@@ -28,57 +28,57 @@ class Check:
 
     @property
     def is_demand(self) -> bool:
-        """Whether anything was demanded, or the figure is only reported."""
+        """Whether something was demanded; false if the figure is only reported."""
         return self.wanted != REPORTED
 
 
-def checks(card: Card) -> Iterator[Check]:
+def list_checks(card: Card) -> Iterator[Check]:
     """Every demand on blame, deviation, forecast and speed, as far as the card has the part."""
-    for part, found in (
-        ("blame", _blame),
-        ("stress", _stress),
-        ("blame_pooled", _pooled),
-        ("deviation", _deviation),
-        ("forecast", _forecast),
-        ("long", _long),
+    for part, check_part in (
+        ("blame", _check_blame),
+        ("stress", _check_stress),
+        ("blame_pooled", _check_pooled),
+        ("deviation", _check_deviation),
+        ("forecast", _check_forecast),
+        ("long", _check_long),
     ):
         if card[part]:
-            yield from found(card)
-    yield from _shapes(card)
+            yield from check_part(card)
+    yield from _check_shapes(card)
     for row in card["timings"]:
         holds = row["wall_s"] <= row["bound_s"]
         yield Check(row["what"], f"at most {row['bound_s']:g} s", f"{row['wall_s']:.2f} s", holds, row.get("published"))
 
 
-def _average(rows: list[dict[str, Any]], key: str) -> float:
+def _average_of(rows: list[dict[str, Any]], key: str) -> float:
     values = [row[key] for row in rows if row[key] is not None]
     return float(sum(values) / len(values)) if values else float("nan")
 
 
-def _blame(card: Card) -> Iterator[Check]:
+def _check_blame(card: Card) -> Iterator[Check]:
     for world, rows in worlds.by_world(card["blame"]):
-        of = {name: worlds.blame_line(own) for name, own in worlds.methods(rows).items()}
+        of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(rows).items()}
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
-        text = "nobody was named" if math.isnan(share) else worlds.said((share, low, high))
+        text = "nobody was named" if math.isnan(share) else worlds.format_interval((share, low, high))
         yield Check(
             f"blame, {world}: false share of those named",
             "at most 0.10",
             text,
             None if math.isnan(share) else share <= 0.1,
-            f"the paper's method here {worlds.said(theirs)}",
+            f"the paper's method here {worlds.format_interval(theirs)}",
         )
         ours = of[OURS]["average_precision"]
         best = max(of, key=lambda name: (round(of[name]["average_precision"][0], 9), name == OURS))
         yield Check(
             f"blame, {world}: average precision over all users",
             "no other method is better",
-            f"{worlds.said(ours)}; best: {best}",
+            f"{worlds.format_interval(ours)}; best: {best}",
             ours[0] >= of[best]["average_precision"][0] - 1e-9,
-            f"the paper's method here {worlds.said(of[PAPER]['average_precision'])}",
+            f"the paper's method here {worlds.format_interval(of[PAPER]['average_precision'])}",
         )
 
 
-def _stress(card: Card) -> Iterator[Check]:
+def _check_stress(card: Card) -> Iterator[Check]:
     """An upgrade that slows all runs may neither name innocents nor hide the guilty."""
     of = worlds.stress_lines(card["stress"])
     calm = of["none", stress.OURS]["recall"][0]
@@ -87,22 +87,22 @@ def _stress(card: Card) -> Iterator[Check]:
         yield Check(
             f"blame, calendar {world}, {ours['draws']} draws: false share",
             "at most 0.10",
-            worlds.said(ours["false_share"]),
+            worlds.format_interval(ours["false_share"]),
             ours["false_share"][0] <= 0.1,
-            f"the paper's method here {worlds.said(theirs['false_share'])}",
+            f"the paper's method here {worlds.format_interval(theirs['false_share'])}",
         )
         yield Check(
             f"blame, calendar {world}, {ours['draws']} draws: recall of strong users",
             f"at least three quarters of {calm:.2f}, without stress",
-            worlds.said(ours["recall"]),
+            worlds.format_interval(ours["recall"]),
             ours["recall"][0] >= 0.75 * calm,
-            f"the paper's method here {worlds.said(theirs['recall'])}",
+            f"the paper's method here {worlds.format_interval(theirs['recall'])}",
         )
 
 
-def _pooled(card: Card) -> Iterator[Check]:
-    by_method = worlds.methods(card["blame_pooled"])
-    precision = {name: _average(rows, "average_precision") for name, rows in by_method.items()}
+def _check_pooled(card: Card) -> Iterator[Check]:
+    by_method = worlds.group_methods(card["blame_pooled"])
+    precision = {name: _average_of(rows, "average_precision") for name, rows in by_method.items()}
     ours, theirs = (
         next(value for name, value in precision.items() if end in name) for end in ("(ours)", "(the paper)")
     )
@@ -110,18 +110,18 @@ def _pooled(card: Card) -> Iterator[Check]:
     yield Check(what, "at least the paper's", f"{ours:.2f} (the paper's method {theirs:.2f})", ours >= theirs)
 
 
-def _deviation(card: Card) -> Iterator[Check]:
+def _check_deviation(card: Card) -> Iterator[Check]:
     ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
     for world, rows in worlds.by_world(ours):
-        found = worlds.interval([row["planted_found"] for row in rows])
+        planted_found = worlds.bootstrap_interval([row["planted_found"] for row in rows])
         worst = max(row["rank_of_planted"] for row in rows)
         yield Check(
             f"deviation, {world}: place of the strongest planted counter",
             "top 3 in every set",
-            f"worst {worst}; of n planted {worlds.said(found)} among the first n",
+            f"worst {worst}; of n planted {worlds.format_interval(planted_found)} among the first n",
             worst <= 3,
         )
-        nested, curve = (worlds.interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
+        nested, curve = (worlds.bootstrap_interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
         yield Check(
             f"deviation, {world}: nested error",
             "below the mean curve's",
@@ -130,35 +130,35 @@ def _deviation(card: Card) -> Iterator[Check]:
         )
 
 
-def _forecast(card: Card) -> Iterator[Check]:
+def _check_forecast(card: Card) -> Iterator[Check]:
     for world, rows in worlds.by_world(card["forecast"]):
-        best, _ = worlds.single(rows)
+        best, _ = worlds.select_best(rows)
         gain = worlds.forecast_gain(rows)
         yield Check(
             f"forecast, {world}: what served against the best single candidate, known afterwards",
             "at most 1 % worse",
-            f"{worlds.said(gain, '+.1%')} on {best}",
+            f"{worlds.format_interval(gain, '+.1%')} on {best}",
             gain[0] >= -0.01,
         )
-        coverage = worlds.interval([row["coverage90"] for row in rows])
+        coverage = worlds.bootstrap_interval([row["coverage90"] for row in rows])
         yield Check(
             f"forecast, {world}: 90 % intervals, later runs",
             "88-92 %",
-            worlds.said(coverage, ".1%"),
+            worlds.format_interval(coverage, ".1%"),
             0.88 <= coverage[0] <= 0.92,
-            f"calibrated once {worlds.said(worlds.interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
+            f"calibrated once {worlds.format_interval(worlds.bootstrap_interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
         )
 
 
-def _long(card: Card) -> Iterator[Check]:
+def _check_long(card: Card) -> Iterator[Check]:
     for row in card["long"]:
         learned = min(row["mape"][name] for name in ("attention", "ridge", "lightgbm"))
-        found = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
-        yield Check("forecast of long runs", REPORTED, found, None)
+        text = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
+        yield Check("forecast of long runs", REPORTED, text, None)
 
 
-def _shapes(card: Card) -> Iterator[Check]:
-    """What Bhatele 2020, section V-C, saw of m, k and the feature sets; the least error of those that stand in every row; one run-wise split.
+def _check_shapes(card: Card) -> Iterator[Check]:
+    """Check what Bhatele 2020, section V-C, saw of m, k and the feature sets: least error of the candidates in every row; one run-wise split.
 
     Only ridge and LightGBM tell what features do: the naive forecasters read none, so their error cannot move.
     """
@@ -173,15 +173,15 @@ def _shapes(card: Card) -> Iterator[Check]:
         lengths, horizons = sorted({m for m, _, _ in errors}), sorted({k for _, k, _ in errors})
         for k in horizons:
             short, long = (errors[m, k, "app"] for m in lengths)
-            found = f"{short:.2f} % at m {lengths[0]}, {long:.2f} % at m {lengths[1]}"
-            yield Check(f"forecast {scenario}, k {k}: error falls with m", "required", found, long < short, "falls")
+            text = f"{short:.2f} % at m {lengths[0]}, {long:.2f} % at m {lengths[1]}"
+            yield Check(f"forecast {scenario}, k {k}: error falls with m", "required", text, long < short, "falls")
         near, far = (errors[lengths[1], k, "app"] for k in horizons)
-        found = f"{near:.2f} % at k {horizons[0]}, {far:.2f} % at k {horizons[1]}"
-        yield Check(f"forecast {scenario}, m {lengths[1]}: error falls with k", REPORTED, found, None, "falls")
+        text = f"{near:.2f} % at k {horizons[0]}, {far:.2f} % at k {horizons[1]}"
+        yield Check(f"forecast {scenario}, m {lengths[1]}: error falls with k", REPORTED, text, None, "falls")
         reading = learned[scenario]
         alone, around = (reading[lengths[1], horizons[1], features] for features in ("app", "app+placement+io+sys"))
         helps = scenario.startswith("milc")
-        said = "they help" if helps else "they overfit"
-        found = f"ridge or LightGBM {alone:.2f} % without, {around:.2f} % with placement, io and sys"
+        published = "they help" if helps else "they overfit"
+        text = f"ridge or LightGBM {alone:.2f} % without, {around:.2f} % with placement, io and sys"
         what = f"forecast {scenario}: what io and sys do to the error"
-        yield Check(what, "the paper's shape", found, around < alone if helps else around > alone, said)
+        yield Check(what, "the paper's shape", text, around < alone if helps else around > alone, published)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flitwatch_db.estimates.inputs import Runs
 from flitwatch_research.scoring import EFFECT_SIZES
-from flitwatch_twin.campaign import WORLDS, Campaign, split
+from flitwatch_twin.campaign import WORLDS, Campaign, split_scenario
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
 #: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
@@ -27,23 +27,23 @@ def runs_of(campaign: Campaign) -> Runs:
 def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
     """(world, its rows), easy to hard; worlds without rows are left out."""
     for world in WORLDS:
-        if some := [row for row in rows if split(row["scenario"])[1] == world]:
+        if some := [row for row in rows if split_scenario(row["scenario"])[1] == world]:
             yield world, some
 
 
-def interval(values: list[float]) -> tuple[float, float, float]:
+def bootstrap_interval(values: list[float]) -> tuple[float, float, float]:
     """(mean, low, high): 90 % bootstrap interval over sets; low and high are NaN below three."""
-    known = np.array([value for value in values if value is not None and not math.isnan(value)], float)
-    if not len(known):
+    samples = np.array([value for value in values if value is not None and not math.isnan(value)], float)
+    if not len(samples):
         return math.nan, math.nan, math.nan
-    if len(known) < 3:
-        return float(known.mean()), math.nan, math.nan
-    drawn = known[np.random.default_rng(0).integers(0, len(known), (DRAWS, len(known)))].mean(1)
+    if len(samples) < 3:
+        return float(samples.mean()), math.nan, math.nan
+    drawn = samples[np.random.default_rng(0).integers(0, len(samples), (DRAWS, len(samples)))].mean(1)
     low, high = np.quantile(drawn, [0.05, 0.95])
-    return float(known.mean()), float(low), float(high)
+    return float(samples.mean()), float(low), float(high)
 
 
-def share(part: int, whole: int) -> tuple[float, float, float]:
+def wilson_interval(part: int, whole: int) -> tuple[float, float, float]:
     """(share, low, high): Wilson's 90 % interval; NaN where there is nothing to share."""
     if not whole:
         return math.nan, math.nan, math.nan
@@ -53,7 +53,7 @@ def share(part: int, whole: int) -> tuple[float, float, float]:
     return p, max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def said(value: tuple[float, float, float], form: str = ".2f") -> str:
+def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str:
     """A figure with its interval."""
     mean, low, high = value
     if math.isnan(mean):
@@ -79,14 +79,16 @@ class BlameLine(TypedDict):
 
 def blame_line(rows: Rows) -> BlameLine:
     """One method in one world, over seeds."""
-    with_effect, found = (np.sum([row[name] for row in rows], axis=0) for name in ("with_effect", "found_by_size"))
+    with_effect, found_counts = (
+        np.sum([row[name] for row in rows], axis=0) for name in ("with_effect", "found_by_size")
+    )
     return {
-        "average_precision": interval([row["average_precision"] for row in rows]),
-        "precision_at_10": interval([row["precision_at_10"] for row in rows]),
-        "best_at_10": interval([row["best_at_10"] for row in rows])[0],
-        "recall": [share(int(f), int(n)) for f, n in zip(found, with_effect, strict=True)],
+        "average_precision": bootstrap_interval([row["average_precision"] for row in rows]),
+        "precision_at_10": bootstrap_interval([row["precision_at_10"] for row in rows]),
+        "best_at_10": bootstrap_interval([row["best_at_10"] for row in rows])[0],
+        "recall": [wilson_interval(int(f), int(n)) for f, n in zip(found_counts, with_effect, strict=True)],
         "with_effect": with_effect.tolist(),
-        "false_share": share(sum(row["false"] for row in rows), sum(row["found"] for row in rows)),
+        "false_share": wilson_interval(sum(row["false"] for row in rows), sum(row["found"] for row in rows)),
         "found": sum(row["found"] for row in rows) / len(rows),
     }
 
@@ -107,15 +109,15 @@ def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
     return {
         key: {
             "draws": len(some),
-            "false_share": interval([row["false_share"] for row in some]),
-            "recall": interval([row["recall"] for row in some]),
+            "false_share": bootstrap_interval([row["false_share"] for row in some]),
+            "recall": bootstrap_interval([row["recall"] for row in some]),
             "named": sum(row["named"] for row in some) / len(some),
         }
         for key, some in of.items()
     }
 
 
-def methods(rows: Rows) -> dict[str, Rows]:
+def group_methods(rows: Rows) -> dict[str, Rows]:
     """The rows of each method."""
     return {
         name: [row for row in rows if row["method"] == name] for name in dict.fromkeys(row["method"] for row in rows)
@@ -130,7 +132,7 @@ def size_names() -> list[str]:
     ]
 
 
-def headline(card: dict[str, Any]) -> list[str]:
+def write_headline(card: dict[str, Any]) -> list[str]:
     """One sentence a question; what a baseline wins comes first in it."""
     lines = []
     if card["blame"]:
@@ -146,18 +148,21 @@ def _blame_headline(rows: Rows) -> str:
     won: list[tuple[str, str]] = []
     lost: list[tuple[str, str]] = []
     for world, some in by_world(rows):
-        best = {name: interval([row["average_precision"] for row in own])[0] for name, own in methods(some).items()}
+        best = {
+            name: bootstrap_interval([row["average_precision"] for row in own])[0]
+            for name, own in group_methods(some).items()
+        }
         first = max(best, key=best.__getitem__)
         (won if best[OURS] >= best[first] - 1e-9 else lost).append((world, first))
-    paired = _paired(rows, lambda row: row["method"], "average_precision")
-    gain = interval([ours[OURS] - ours[PAPER] for ours in paired if OURS in ours and PAPER in ours])
+    paired = _pair_methods(rows, lambda row: row["method"], "average_precision")
+    gain = bootstrap_interval([ours[OURS] - ours[PAPER] for ours in paired if OURS in ours and PAPER in ours])
     ours = blame_line([row for row in rows if row["method"] == OURS])
-    broken = [world for world, some in by_world(rows) if blame_line(methods(some)[OURS])["false_share"][0] > 0.1]
+    broken = [world for world, some in by_world(rows) if blame_line(group_methods(some)[OURS])["false_share"][0] > 0.1]
     beaten = "; ".join(f"in {world} {name} is better" for world, name in lost)
-    silent = [world for world, some in by_world(rows) if not blame_line(methods(some)[OURS])["found"]]
+    silent = [world for world, some in by_world(rows) if not blame_line(group_methods(some)[OURS])["found"]]
     return (
         f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
-        f"{said(gain, '+.2f')} on the paper's method. False share {said(ours['false_share'])}"
+        f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
         f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}."
         f"{' It names nobody in ' + ', '.join(silent) + '.' if silent else ''}"
     )
@@ -168,15 +173,16 @@ def _deviation_headline(rows: Rows) -> str:
     useless = [
         world
         for world, some in by_world(rows)
-        if interval([row["mape"] for row in some])[0] >= interval([row["baseline_mape"] for row in some])[0]
+        if bootstrap_interval([row["mape"] for row in some])[0]
+        >= bootstrap_interval([row["baseline_mape"] for row in some])[0]
     ]
-    found = interval([row["planted_found"] for row in rows])
-    first = share(sum(row["rank_of_planted"] == 1 for row in rows), len(rows))
-    chosen = interval([row["chosen_mape"] / row["mape"] - 1 for row in rows])
+    planted_found = bootstrap_interval([row["planted_found"] for row in rows])
+    first = wilson_interval(sum(row["rank_of_planted"] == 1 for row in rows), len(rows))
+    chosen = bootstrap_interval([row["chosen_mape"] / row["mape"] - 1 for row in rows])
     beaten = f"The mean curve alone is better in {', '.join(useless)}. " if useless else ""
     return (
-        f"**Deviation**: {beaten}{said(found)} of the planted counters are among the first as many, the strongest is first in {said(first)} of the sets. "
-        f"Errors are nested; where the counters were chosen they differ by {said(chosen, '+.1%')}."
+        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are among the first as many, the strongest is first in {format_interval(first)} of the sets. "
+        f"Errors are nested; where the counters were chosen they differ by {format_interval(chosen, '+.1%')}."
     )
 
 
@@ -188,7 +194,7 @@ def _forecast_headline(rows: Rows) -> str:
             above.append(f"{world} ({gain:+.1%})")
         elif not math.isnan(low) and low > 0:
             below.append(world)
-        if single(some)[0] == "attention alone":
+        if select_best(some)[0] == "attention alone":
             attention.append(world)
     worst = (
         f"What served lost to the best single candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
@@ -200,30 +206,30 @@ def _forecast_headline(rows: Rows) -> str:
         if attention
         else "Attention alone wins nowhere. "
     )
-    coverage = interval([row["coverage90"] for row in rows])
+    coverage = bootstrap_interval([row["coverage90"] for row in rows])
     return (
         f"**Forecast**: {worst}{alone}What served is better than every single candidate beyond its interval in {len(below)} of "
-        f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {said(coverage)}."
+        f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {format_interval(coverage)}."
     )
 
 
-def single(rows: Rows) -> tuple[str, float]:
+def select_best(rows: Rows) -> tuple[str, float]:
     """The candidate with the least error over the sets of a world, and that error."""
-    errors = {name: interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
+    errors = {name: bootstrap_interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
     best = min(errors, key=errors.__getitem__)
     return best, errors[best]
 
 
 def forecast_gain(rows: Rows) -> tuple[float, float, float]:
     """1 - error of what served / error of the world's best single candidate; over runs of one or two sets, over sets from three on."""
-    best, _ = single(rows)
+    best, _ = select_best(rows)
     gains = [row["gain_on"][best] for row in rows]
     if len(gains) == 1:
         return gains[0]["mean"], gains[0]["low"], gains[0]["high"]
-    return interval([gain["mean"] for gain in gains])
+    return bootstrap_interval([gain["mean"] for gain in gains])
 
 
-def _paired(rows: Rows, key: Callable[[dict[str, Any]], str], value: str) -> list[dict[str, float]]:
+def _pair_methods(rows: Rows, key: Callable[[dict[str, Any]], str], value: str) -> list[dict[str, float]]:
     """For each set, the value of every method."""
     sets: dict[tuple[str, int], dict[str, float]] = {}
     for row in rows:

@@ -21,11 +21,18 @@ from flitwatch_domain.network_noise.observations import (
 )
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_numbers,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 
@@ -70,8 +77,8 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
 
 def detours_of(parameters: Parameters, interval_us: float = 0.0, detour_us: float = 0.0) -> packet.Detours | None:
     """OS noise of the hosts from `detour_interval_us` (0: none) and `detour_us`, the mean of a detour's length."""
-    every = number(parameters, "detour_interval_us", interval_us, 0.0, 1e9)
-    lasts = number(parameters, "detour_us", detour_us or every / 100, 0.0, 1e9)
+    every = read_number(parameters, "detour_interval_us", interval_us, 0.0, 1e9)
+    lasts = read_number(parameters, "detour_us", detour_us or every / 100, 0.0, 1e9)
     if every and lasts > every / 2:
         raise BadRequest(f"detours of {lasts:g} us every {every:g} us take half of a host or more")
     return packet.Detours(every * 1e3, lasts * 1e3) if every else None
@@ -88,7 +95,7 @@ def ping_pong(
     detours: packet.Detours | None = None,
 ) -> PingPong:
     """One ping-pong of `size` bytes beside uniform background on a quarter of the other endpoints."""
-    ops = to_ops([(patterns.make("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
+    ops = to_ops([(patterns.make_pattern("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
     generators = []
     if load_gib_per_s:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), pair))
@@ -98,7 +105,7 @@ def ping_pong(
     workload = packet.Workload(
         ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0, detours=detours
     )
-    result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
+    result = execute_workload(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     raw = result.raw
     packets, flits, latency, stalled = (
         np.asarray(raw[f"nic_{what}"], float)[list(pair)]
@@ -106,24 +113,26 @@ def ping_pong(
     )
     latency_cycles = latency * 1e-12 * NIC_HZ / np.maximum(packets, 1)
     stalls_per_flit = stalled * 1e-12 * NIC_HZ / np.maximum(flits, 1)
-    seen = list(zip(latency_cycles.tolist(), stalls_per_flit.tolist(), strict=True))
+    counters = list(zip(latency_cycles.tolist(), stalls_per_flit.tolist(), strict=True))
     return PingPong(
         time_s=result.time_s,
-        predicted_s=sum(message_time_s(size, *one) for one in seen),
-        predicted_without_window_s=sum(message_time_without_window_s(size, *one) for one in seen),
+        predicted_s=sum(message_time_s(size, *pair_counters) for pair_counters in counters),
+        predicted_without_window_s=sum(
+            message_time_without_window_s(size, *pair_counters) for pair_counters in counters
+        ),
         latency_cycles=float(latency_cycles[0]),
         stalls_per_flit=float(stalls_per_flit[0]),
         conserved=result.conserved,
     )
 
 
-def _setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machine]:
-    known(parameters, ("seed", "threads", "runs", "load_gib_per_s", "topology", *own))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", whole(parameters, "runs", 8, 1, 10_000), 1, 10_000)
-    load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    return seed, repeats, load, build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+def _read_setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machine]:
+    check_names(parameters, ("seed", "threads", "runs", "load_gib_per_s", "topology", *own))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 8, 1, 10_000), 1, 10_000)
+    load = read_number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
+    return seed, repeats, load, build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
 
 class TimeBand(TypedDict):
@@ -134,14 +143,14 @@ class TimeBand(TypedDict):
     q3: float
 
 
-def quartiles(times_us: list[float]) -> TimeBand:
+def time_quartiles(times_us: list[float]) -> TimeBand:
     """Quartiles of times in microseconds."""
     first, median, third = np.percentile(times_us, [25, 50, 75]).tolist()
     return {"q1": first, "median": median, "q3": third}
 
 
 class PingPongFigures(TypedDict):
-    """What the repeats of a ping-pong say: times, their quartile dispersion, NIC latency in cycles, stalls per flit, and the model's one-way time."""
+    """Figures of repeated ping-pongs: times, their quartile dispersion, NIC latency in cycles, stalls per flit, and the model's one-way time."""
 
     time_us: TimeBand
     qcd_time: float
@@ -173,10 +182,10 @@ class ModelFigures(TypedDict):
     allocations: int
 
 
-def _summary(runs: list[PingPong], size: int) -> PingPongFigures:
+def _summarize_runs(runs: list[PingPong], size: int) -> PingPongFigures:
     times = [run.time_s * 1e6 for run in runs]
     return {
-        "time_us": quartiles(times),
+        "time_us": time_quartiles(times),
         "qcd_time": quartile_dispersion(times),
         "qcd_latency": quartile_dispersion([run.latency_cycles for run in runs]),
         "latency_cycles": float(np.mean([run.latency_cycles for run in runs])),
@@ -191,14 +200,16 @@ def _summary(runs: list[PingPong], size: int) -> PingPongFigures:
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
-    seed, repeats, load, machine = _setting(parameters, "repeats")
+    seed, repeats, load, machine = _read_setting(parameters, "repeats")
 
     def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         pair = pair_of(machine, case["place"], np.random.default_rng(seed))
         runs = [ping_pong(machine, pair, 16384, MODES["adaptive"], seed + k, load, stop) for k in range(repeats)]
-        return [_summary(runs, 16384)]
+        return [_summarize_runs(runs, 16384)]
 
-    return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed)
+    return sweep_cases(
+        "desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed
+    )
 
 
 class HostFigures(TypedDict):
@@ -216,26 +227,28 @@ def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
     Parameters: seed, repeats (32), sizes, detour_interval_us (5; 0: no OS noise), detour_us (1), topology.
     """
-    known(parameters, ("seed", "threads", "runs", "repeats", "sizes", "detour_interval_us", "detour_us", "topology"))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", whole(parameters, "runs", 32, 4, 10_000), 4, 10_000)
-    sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144], 1, 1 << 24)]
+    check_names(
+        parameters, ("seed", "threads", "runs", "repeats", "sizes", "detour_interval_us", "detour_us", "topology")
+    )
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 32, 4, 10_000), 4, 10_000)
+    sizes = [int(s) for s in read_numbers(parameters, "sizes", [128, 1024, 16384, 262144], 1, 1 << 24)]
     detours = detours_of(parameters, 5.0, 1.0)
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
+    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
     def compute(case: Parameters, stop: Cancelled) -> list[HostFigures]:
-        made = patterns.make("alltoall", HOST_RANKS, case["size_bytes"] * (HOST_RANKS - 1), seed)
-        ops = to_ops([(made, np.zeros(HOST_RANKS, np.int64))])
+        messages = patterns.make_pattern("alltoall", HOST_RANKS, case["size_bytes"] * (HOST_RANKS - 1), seed)
+        ops = to_ops([(messages, np.zeros(HOST_RANKS, np.int64))])
         workload = packet.Workload(ops=ops, default_mode=machine.mode, detours=detours)
         runs = [
-            execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed + k)
+            execute_workload(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed + k)
             for k in range(repeats)
         ]
         times = [run.time_s * 1e6 for run in runs]
         return [
             {
-                "time_us": quartiles(times),
+                "time_us": time_quartiles(times),
                 "qcd_time": quartile_dispersion(times),
                 "request_flits": int(sum(run.raw["nic_request_flits"].sum() for run in runs)),
                 "conserved": all(run.conserved for run in runs),
@@ -243,7 +256,9 @@ def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
             }
         ]
 
-    return sweep("desensi-fig4", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
+    return sweep_cases(
+        "desensi-fig4", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed
+    )
 
 
 def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -252,7 +267,9 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     Parameters: seed, repeats, load_gib_per_s, topology, largest_bytes, detour_interval_us (5; 0: no OS noise), detour_us (1): times vary by
     the hosts too, latencies by the network alone.
     """
-    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes", "detour_interval_us", "detour_us")
+    seed, repeats, load, machine = _read_setting(
+        parameters, "repeats", "largest_bytes", "detour_interval_us", "detour_us"
+    )
     pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
     detours = detours_of(parameters, 5.0, 1.0)
 
@@ -261,50 +278,52 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
             ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop, detours)
             for k in range(repeats)
         ]
-        return [_summary(runs, case["size_bytes"])]
+        return [_summarize_runs(runs, case["size_bytes"])]
 
-    sizes = [128, 1024, 16384, 262144, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]
-    return sweep("desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
+    sizes = [128, 1024, 16384, 262144, read_whole_number(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]
+    return sweep_cases(
+        "desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed
+    )
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 7: a large ping-pong inside a group and between groups, adaptive and high bias: time, s, L, model. Parameter: size_bytes."""
-    seed, repeats, load, machine = _setting(parameters, "repeats", "size_bytes")
-    size = whole(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
+    seed, repeats, load, machine = _read_setting(parameters, "repeats", "size_bytes")
+    size = read_whole_number(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
 
     def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         pair = pair_of(machine, case["place"], np.random.default_rng(seed))
         runs = [ping_pong(machine, pair, size, MODES[case["mode"]], seed + k, load, stop) for k in range(repeats)]
-        return [_summary(runs, size)]
+        return [_summarize_runs(runs, size)]
 
     cases = [{"place": p, "mode": m} for p in ("inter-chassis", "inter-groups") for m in MODES]
-    return sweep("desensi-fig7", cases, compute, report, cancelled, parameters, seed=seed)
+    return sweep_cases("desensi-fig7", cases, compute, report, cancelled, parameters, seed=seed)
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 8, the ping-pong: adaptive, high bias and application-aware over sizes and two allocations."""
-    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
+    seed, repeats, load, machine = _read_setting(parameters, "repeats", "largest_bytes")
 
     def compute(case: Parameters, stop: Cancelled) -> list[ModeFigures]:
         pair, size = pair_of(machine, case["place"], np.random.default_rng(seed)), case["size_bytes"]
         points: list[ModeFigures] = []
         for name, mode in MODES.items():
             runs = [ping_pong(machine, pair, size, mode, seed + k, load, stop) for k in range(repeats)]
-            points.append({"mode": name, **_summary(runs, size)})
+            points.append({"mode": name, **_summarize_runs(runs, size)})
         choice = packet.RoutingChoice()
-        runs, taken = [], []
+        runs, modes = [], []
         for k in range(repeats):
-            taken.append(choice.select(size))
-            runs.append(ping_pong(machine, pair, size, taken[-1], seed + k, load, stop))
+            modes.append(choice.select(size))
+            runs.append(ping_pong(machine, pair, size, modes[-1], seed + k, load, stop))
             if choice.decided:
                 choice.observe(runs[-1].latency_cycles, runs[-1].stalls_per_flit)
-        share = float(np.mean(np.array(taken) == MODES["high-bias"]))
-        chosen: ChoiceFigures = {"mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}
+        share = float(np.mean(np.array(modes) == MODES["high-bias"]))
+        chosen: ChoiceFigures = {"mode": "application-aware", "high_bias_share": share, **_summarize_runs(runs, size)}
         return [*points, chosen]
 
-    sizes = (128, 4096, 65536, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
+    sizes = (128, 4096, 65536, read_whole_number(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
     cases = [{"place": p, "size_bytes": s} for p in ("inter-chassis", "inter-groups") for s in sizes]
-    return sweep("desensi-fig8", cases, compute, report, cancelled, parameters, seed=seed)
+    return sweep_cases("desensi-fig8", cases, compute, report, cancelled, parameters, seed=seed)
 
 
 def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -315,9 +334,11 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
 
     Parameters: seed, allocations (40), load_gib_per_s, topology, sizes.
     """
-    seed, _, load, machine = _setting(parameters, "allocations", "sizes")
-    allocations = whole(parameters, "allocations", whole(parameters, "runs", 40, 3, 1000), 3, 1000)
-    sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144, 1 << 20], 1, 1 << 24)]
+    seed, _, load, machine = _read_setting(parameters, "allocations", "sizes")
+    allocations = read_whole_number(
+        parameters, "allocations", read_whole_number(parameters, "runs", 40, 3, 1000), 3, 1000
+    )
+    sizes = [int(s) for s in read_numbers(parameters, "sizes", [128, 1024, 16384, 262144, 1 << 20], 1, 1 << 24)]
 
     def compute(case: Parameters, stop: Cancelled) -> list[ModelFigures]:
         size, runs = case["size_bytes"], []
@@ -335,12 +356,14 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
             }
         ]
 
-    answer = sweep(
+    answer = sweep_cases(
         "desensi-model", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed
     )
     return {
         **answer,
         "mean_correlation": float(np.mean([p["correlation"] for p in answer["points"]])),
-        "published_mean_correlation": published.value("desensi2019", "section 2.4", "message model", "correlation")
+        "published_mean_correlation": published.published_value(
+            "desensi2019", "section 2.4", "message model", "correlation"
+        )
         / 100,
     }

@@ -19,16 +19,23 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.studies.desensi import TimeBand, detours_of, quartiles
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.desensi import TimeBand, detours_of, time_quartiles
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_numbers,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeated, to_ops
+from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeat_messages, to_ops
 from flitwatch_simulation.workloads.minighost import all_reduce
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.placement import place_ranks
 
 ALLOCATIONS = ("contiguous", "random-node")
 MODES = ("default", "high-bias", "application-aware")
@@ -37,20 +44,27 @@ _HIGH_BIAS = int(packet.DragonflyMode.ADAPTIVE_3)
 Maker = Callable[[int, int, int], Messages]
 
 
-def _pattern(name: str) -> Maker:
-    return lambda ranks, size, seed: patterns.make(name, ranks, size, seed)
+def _make_pattern(name: str) -> Maker:
+    return lambda ranks, size, seed: patterns.make_pattern(name, ranks, size, seed)
 
 
-def _step(kind: ApplicationKind) -> Maker:
+def _make_step(kind: ApplicationKind) -> Maker:
     """A step of an application."""
 
     def make(ranks: int, size: int, seed: int) -> Messages:
-        made = patterns.make(kind.pattern, ranks, size, seed)
+        exchange = patterns.make_pattern(kind.pattern, ranks, size, seed)
         reduced = in_rounds(ranks, all_reduce(ranks) * kind.reductions) if kind.reductions else None
-        compute_ns = np.zeros((ranks, made.rounds), np.int64)
+        compute_ns = np.zeros((ranks, exchange.rounds), np.int64)
         compute_ns[:, -1] = round(kind.compute_ns(size))
         worked = Messages(
-            ranks, made.src, made.dst, made.size_bytes, made.send_round, made.recv_round, made.rounds, compute_ns
+            ranks,
+            exchange.src,
+            exchange.dst,
+            exchange.size_bytes,
+            exchange.send_round,
+            exchange.recv_round,
+            exchange.rounds,
+            compute_ns,
         )
         return worked if reduced is None else worked.then(reduced)
 
@@ -58,7 +72,7 @@ def _step(kind: ApplicationKind) -> Maker:
 
 
 MICROBENCHMARKS = {
-    name: _pattern(name) for name in ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
+    name: _make_pattern(name) for name in ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
 }
 
 
@@ -67,7 +81,7 @@ def sizes_of(name: str, ranks: int, sizes: list[int]) -> list[int]:
     return [8 * (ranks - 1).bit_length()] if name == "barrier" else sizes
 
 
-MAKERS: dict[str, Maker] = {name: _step(kind) for name, kind in APPLICATIONS.items()}
+MAKERS: dict[str, Maker] = {name: _make_step(kind) for name, kind in APPLICATIONS.items()}
 _ALL_TO_ALL = ("alltoall", "fft")
 
 
@@ -107,23 +121,23 @@ def run_once(
         choice=choice or packet.ChoiceOptions(),
         detours=detours,
     )
-    result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
+    result = execute_workload(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     packets, flits, latency, stalled = (
         np.asarray(result.raw[f"nic_{what}"], float)[endpoints]
         for what in ("request_packets", "request_flits", "latency_ps", "stalled_ps")
     )
-    taken = result.raw["chosen_modes"][:sends] if mode >= packet.CHOOSES else np.full(sends, mode)
+    modes = result.raw["chosen_modes"][:sends] if mode >= packet.CHOOSES else np.full(sends, mode)
     return Iteration(
         time_s=result.time_s,
         latency_cycles=latency * 1e-12 * NIC_HZ / np.maximum(packets, 1),
         stalls_per_flit=stalled * 1e-12 * NIC_HZ / np.maximum(flits, 1),
-        high_bias_share=float(messages.size_bytes[taken == _HIGH_BIAS].sum() / messages.total_bytes),
+        high_bias_share=float(messages.size_bytes[modes == _HIGH_BIAS].sum() / messages.total_bytes),
         conserved=result.conserved,
     )
 
 
 def mode_number(mode: str, all_to_all: bool) -> int:
-    """What a send's mode is under a way to route."""
+    """Return the number of a send's mode under a way to route."""
     if mode == "application-aware":
         return packet.CHOOSES_ALL_TO_ALL if all_to_all else packet.CHOOSES
     if mode == "high-bias":
@@ -136,12 +150,12 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
     Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default, of which a barrier has none.
     """
-    wanted = parameters.get("patterns", list(MICROBENCHMARKS))
-    if not isinstance(wanted, list) or not set(wanted) <= set(MICROBENCHMARKS):
-        raise BadRequest(f"patterns is {wanted!r}", advice=f"Choose from {', '.join(MICROBENCHMARKS)}.")
-    return _study(
+    pattern_names = parameters.get("patterns", list(MICROBENCHMARKS))
+    if not isinstance(pattern_names, list) or not set(pattern_names) <= set(MICROBENCHMARKS):
+        raise BadRequest(f"patterns is {pattern_names!r}", advice=f"Choose from {', '.join(MICROBENCHMARKS)}.")
+    return _run_cases(
         "desensi-fig8-collectives",
-        {name: MICROBENCHMARKS[name] for name in wanted},
+        {name: MICROBENCHMARKS[name] for name in pattern_names},
         [1024, 16384, 131072],
         parameters,
         report,
@@ -156,18 +170,18 @@ def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
     latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise), topology,
     applications.
     """
-    wanted = parameters.get("applications", list(APPLICATIONS))
-    if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
-        raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
-    makers = {name: MAKERS[name] for name in wanted}
-    return _study("desensi-fig10", makers, [8192, 32768], parameters, report, cancelled)
+    application_names = parameters.get("applications", list(APPLICATIONS))
+    if not isinstance(application_names, list) or not set(application_names) <= set(APPLICATIONS):
+        raise BadRequest(f"applications is {application_names!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
+    makers = {name: MAKERS[name] for name in application_names}
+    return _run_cases("desensi-fig10", makers, [8192, 32768], parameters, report, cancelled)
 
 
 _OWN = ("repeats", "iterations", "ranks", "sizes", "load_gib_per_s", "latency_factor", "stall_factor", "topology")
 DETOURS = ("detour_interval_us", "detour_us")
 
 
-def _study(
+def _run_cases(
     name: str,
     makers: dict[str, Maker],
     usual_sizes: list[float],
@@ -176,23 +190,24 @@ def _study(
     cancelled: Cancelled,
 ) -> Parameters:
     which = "patterns" if name == "desensi-fig8-collectives" else "applications"
-    known(parameters, ("seed", "threads", "runs", which, *_OWN, *DETOURS))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", whole(parameters, "runs", 4, 1, 10_000), 1, 10_000)
-    iterations = whole(parameters, "iterations", 4, 1, 1000)
-    ranks = whole(parameters, "ranks", 64, 2, 100_000)
-    sizes = [int(one) for one in numbers(parameters, "sizes", usual_sizes, 64, 1e8)]
-    load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    check_names(parameters, ("seed", "threads", "runs", which, *_OWN, *DETOURS))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 4, 1, 10_000), 1, 10_000)
+    iterations = read_whole_number(parameters, "iterations", 4, 1, 1000)
+    ranks = read_whole_number(parameters, "ranks", 64, 2, 100_000)
+    sizes = [int(value) for value in read_numbers(parameters, "sizes", usual_sizes, 64, 1e8)]
+    load = read_number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
     choice = packet.ChoiceOptions(
-        number(parameters, "latency_factor", 0.8, 0.01, 100.0), number(parameters, "stall_factor", 1.5, 0.01, 100.0)
+        read_number(parameters, "latency_factor", 0.8, 0.01, 100.0),
+        read_number(parameters, "stall_factor", 1.5, 0.01, 100.0),
     )
     detours = detours_of(parameters)
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
+    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
     def compute(case: Parameters, stop: Cancelled) -> list[ApplicationFigures]:
-        messages = repeated(makers[case["application"]](ranks, case["size_bytes"], seed), iterations)
-        endpoints = place(machine.fabric, ranks, case["allocation"], np.random.default_rng(seed))
+        messages = repeat_messages(makers[case["application"]](ranks, case["size_bytes"], seed), iterations)
+        endpoints = place_ranks(machine.fabric, ranks, case["allocation"], np.random.default_rng(seed))
         points: list[ApplicationFigures] = []
         usual_us = None
         for mode in MODES:
@@ -201,7 +216,7 @@ def _study(
                 run_once(machine, messages, endpoints, number_of, seed + k, load, stop, choice, detours)
                 for k in range(repeats)
             ]
-            figures = _summary(mode, runs, iterations)
+            figures = _summarize_mode(mode, runs, iterations)
             usual_us = figures["time_us"]["median"] if usual_us is None else usual_us
             points.append({**figures, "over_default": figures["time_us"]["median"] / usual_us})
         return points
@@ -212,11 +227,12 @@ def _study(
         for allocation in ALLOCATIONS
         for size in sizes_of(name, ranks, sizes)
     ]
-    return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
+    return sweep_cases(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
 
 
 class ModeSummary(TypedDict):
-    """What the repeats of an application say: times of an iteration, their quartile dispersion, mean NIC latency in cycles, stalls per flit, and the share with high bias."""
+    """Figures of an application's repeats: times of an iteration, their quartile dispersion, mean NIC latency in cycles,
+    stalls per flit, and the share with high bias."""
 
     mode: str
     time_us: TimeBand
@@ -234,11 +250,11 @@ class ApplicationFigures(ModeSummary):
     over_default: float
 
 
-def _summary(mode: str, runs: list[Iteration], iterations: int) -> ModeSummary:
+def _summarize_mode(mode: str, runs: list[Iteration], iterations: int) -> ModeSummary:
     times = [run.time_s * 1e6 / iterations for run in runs]
     return {
         "mode": mode,
-        "time_us": quartiles(times),
+        "time_us": time_quartiles(times),
         "qcd_time": quartile_dispersion(times),
         "latency_cycles": float(np.mean([run.latency_cycles.mean() for run in runs])),
         "stalls_per_flit": float(np.mean([run.stalls_per_flit.mean() for run in runs])),

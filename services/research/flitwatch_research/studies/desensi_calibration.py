@@ -18,10 +18,17 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import message_time_s
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.desensi_applications import ALLOCATIONS, MICROBENCHMARKS, mode_number, run_once
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_numbers,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.machine import build
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.packet.machine import build_machine
+from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Microbenchmarks whose pairs are fitted; a barrier's messages are too small to read counters for.
 #: Of the interval of a factor.
@@ -64,7 +71,7 @@ class FitFigures(TypedDict):
     pairs: int
 
 
-def fit(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -> FitFigures | None:
+def fit_factor(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -> FitFigures | None:
     """The factor that makes `biased` of `adaptive`; None for fewer than three pairs that have both."""
     have = (adaptive > 0) & (biased > 0)
     first, second = adaptive[have], biased[have]
@@ -87,12 +94,12 @@ def fit(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -
 def right_choices(pairs: list[Pair], latency_factor: float, stall_factor: float) -> float | None:
     """Share of pairs in which equation 3 with these factors, from what adaptive routing showed, takes the mode that was the faster one."""
     right = []
-    for one in pairs:
-        if one.time_s[0] == one.time_s[1]:
+    for pair in pairs:
+        if pair.time_s[0] == pair.time_s[1]:
             continue
-        stays = message_time_s(one.message_bytes, one.latency[0], one.stalls[0])
-        goes = message_time_s(one.message_bytes, latency_factor * one.latency[0], stall_factor * one.stalls[0])
-        right.append((goes < stays) == (one.time_s[1] < one.time_s[0]))
+        stays = message_time_s(pair.message_bytes, pair.latency[0], pair.stalls[0])
+        goes = message_time_s(pair.message_bytes, latency_factor * pair.latency[0], stall_factor * pair.stalls[0])
+        right.append((goes < stays) == (pair.time_s[1] < pair.time_s[0]))
     return float(np.mean(right)) if right else None
 
 
@@ -101,58 +108,60 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
 
     Parameters: seed, repeats (3: pairs of a case), ranks (32), sizes: bytes a rank ([4096, 32768]), load_gib_per_s (1), topology, patterns.
     """
-    known(
+    check_names(
         parameters,
         ("seed", "threads", "runs", "repeats", "ranks", "sizes", "load_gib_per_s", "topology", "patterns"),
     )
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    repeats = whole(parameters, "repeats", whole(parameters, "runs", 3, 1, 1000), 1, 1000)
-    ranks = whole(parameters, "ranks", 32, 2, 100_000)
-    sizes = [int(one) for one in numbers(parameters, "sizes", [4096, 32768], 64, 1e8)]
-    load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
-    wanted = parameters.get("patterns", list(FITTED))
-    if not isinstance(wanted, list) or not set(wanted) <= set(FITTED):
-        raise BadRequest(f"patterns is {wanted!r}", advice=f"Choose from {', '.join(FITTED)}.")
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
-    found: dict[tuple[str, str, int], list[Pair]] = {}
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 3, 1, 1000), 1, 1000)
+    ranks = read_whole_number(parameters, "ranks", 32, 2, 100_000)
+    sizes = [int(pair) for pair in read_numbers(parameters, "sizes", [4096, 32768], 64, 1e8)]
+    load = read_number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    pattern_names = parameters.get("patterns", list(FITTED))
+    if not isinstance(pattern_names, list) or not set(pattern_names) <= set(FITTED):
+        raise BadRequest(f"patterns is {pattern_names!r}", advice=f"Choose from {', '.join(FITTED)}.")
+    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
+    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    pairs_by_case: dict[tuple[str, str, int], list[Pair]] = {}
 
     def compute(case: Parameters, stop: Cancelled) -> list[PairFigures]:
         messages = MICROBENCHMARKS[case["pattern"]](ranks, case["size_bytes"], seed)
         pairs, conserved = [], True
         for k in range(repeats):
-            endpoints = place(machine.fabric, ranks, case["allocation"], np.random.default_rng([seed, k]))
+            endpoints = place_ranks(machine.fabric, ranks, case["allocation"], np.random.default_rng([seed, k]))
             both = [
                 run_once(machine, messages, endpoints, mode_number(mode, False), seed + k, load, stop)
                 for mode in ("default", "high-bias")
             ]
-            sent = both[0].latency_cycles > 0
+            active = both[0].latency_cycles > 0
             pairs.append(
                 Pair(
-                    (float(both[0].latency_cycles[sent].mean()), float(both[1].latency_cycles[sent].mean())),
-                    (float(both[0].stalls_per_flit[sent].mean()), float(both[1].stalls_per_flit[sent].mean())),
+                    (float(both[0].latency_cycles[active].mean()), float(both[1].latency_cycles[active].mean())),
+                    (float(both[0].stalls_per_flit[active].mean()), float(both[1].stalls_per_flit[active].mean())),
                     (both[0].time_s, both[1].time_s),
                     int(np.median(messages.size_bytes)),
                 )
             )
-            conserved &= all(one.conserved for one in both)
-        found[case["pattern"], case["allocation"], case["size_bytes"]] = pairs
-        stalled = [one.stalls[1] / one.stalls[0] for one in pairs if one.stalls[0] > 0]
+            conserved &= all(pair.conserved for pair in both)
+        pairs_by_case[case["pattern"], case["allocation"], case["size_bytes"]] = pairs
+        stalled = [pair.stalls[1] / pair.stalls[0] for pair in pairs if pair.stalls[0] > 0]
         return [
             {
-                "latency_factor": float(np.median([one.latency[1] / one.latency[0] for one in pairs])),
+                "latency_factor": float(np.median([pair.latency[1] / pair.latency[0] for pair in pairs])),
                 "stall_factor": float(np.median(stalled)) if stalled else None,
                 "pairs": len(pairs),
                 "conserved": conserved,
             }
         ]
 
-    cases = [{"pattern": p, "allocation": a, "size_bytes": s} for p in wanted for a in ALLOCATIONS for s in sizes]
-    answer = sweep("desensi-calibration", cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
-    pairs = [one for case in cases for one in found[case["pattern"], case["allocation"], case["size_bytes"]]]
-    latencies, stalled = (np.array([getattr(one, what) for one in pairs], float) for what in ("latency", "stalls"))
-    latency = fit(latencies[:, 0], latencies[:, 1], seed)
-    stalls = fit(stalled[:, 0], stalled[:, 1], seed)
+    cases = [
+        {"pattern": p, "allocation": a, "size_bytes": s} for p in pattern_names for a in ALLOCATIONS for s in sizes
+    ]
+    answer = sweep_cases("desensi-calibration", cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
+    pairs = [pair for case in cases for pair in pairs_by_case[case["pattern"], case["allocation"], case["size_bytes"]]]
+    latencies, stalled = (np.array([getattr(pair, what) for pair in pairs], float) for what in ("latency", "stalls"))
+    latency = fit_factor(latencies[:, 0], latencies[:, 1], seed)
+    stalls = fit_factor(stalled[:, 0], stalled[:, 1], seed)
     usual = packet.ChoiceOptions()
     answer["latency_factor"], answer["stall_factor"] = latency, stalls
     answer["right_choices"] = (

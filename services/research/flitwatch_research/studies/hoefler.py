@@ -13,9 +13,16 @@ from time import monotonic
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.studies.hoefler_sizes import TABLE1
-from flitwatch_research.studies.parameters import known, number, numbers, text, texts, whole
+from flitwatch_research.studies.parameters import (
+    check_names,
+    read_number,
+    read_numbers,
+    read_string,
+    read_strings,
+    read_whole_number,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_research.studies.sweep import Point, SweepRuns, assemble_points, compute
+from flitwatch_research.studies.sweep import Point, SweepRuns, assemble_points, compute_parts
 
 #: Parameters of every sweep.
 COMMON = ("runs", "seed", "threads", "semantics", "pattern", "routing")
@@ -50,17 +57,20 @@ class Sweep:
     def __call__(self, parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
         started = monotonic()
         points = self.plan(parameters)
-        threads = whole(parameters, "threads", os.cpu_count() or 1, 1, 1024)
-        return self.answer(points, compute(points, threads, report, cancelled), parameters, monotonic() - started)
+        threads = read_whole_number(parameters, "threads", os.cpu_count() or 1, 1, 1024)
+        return self.answer(points, compute_parts(points, threads, report, cancelled), parameters, monotonic() - started)
 
     def plan(self, parameters: Parameters) -> list[Point]:
         """The points; `runs` 1000, `seed` 1, `semantics` both, `pattern` binomial-bcast unless given."""
-        known(parameters, {*COMMON, *self.own})
-        rules = tuple(texts(parameters, "semantics", ["orcs", "longest-path"]))
+        check_names(parameters, {*COMMON, *self.own})
+        rules = tuple(read_strings(parameters, "semantics", ["orcs", "longest-path"]))
         # A confidence interval needs at least two runs.
-        runs, seed = whole(parameters, "runs", 1000, 2, 10_000_000), whole(parameters, "seed", 1, 0, 2**63 - 1)
-        pattern = text(parameters, "pattern", "binomial-bcast")
-        routing = None if parameters.get("routing") is None else text(parameters, "routing", "")
+        runs, seed = (
+            read_whole_number(parameters, "runs", 1000, 2, 10_000_000),
+            read_whole_number(parameters, "seed", 1, 0, 2**63 - 1),
+        )
+        pattern = read_string(parameters, "pattern", "binomial-bcast")
+        routing = None if parameters.get("routing") is None else read_string(parameters, "routing", "")
         return [
             Point(series, x, spec, ratio, runs, seed, rules, pattern, routing)
             for series, x, spec, ratio in self.places(parameters)
@@ -70,7 +80,11 @@ class Sweep:
         self, points: list[Point], parts: list[list[SweepRuns]], parameters: Parameters, wall_s: float
     ) -> Parameters:
         """The study's JSON from the parts of every point."""
-        answers = [one for point, results in zip(points, parts, strict=True) for one in assemble_points(point, results)]
+        answers = [
+            point_answer
+            for point, results in zip(points, parts, strict=True)
+            for point_answer in assemble_points(point, results)
+        ]
         cpu_s = sum(part["cpu_s"] for results in parts for part in results)
         increments = sum(part["increments"] for results in parts for part in results)
         return {
@@ -91,18 +105,18 @@ def fig11_places(parameters: Parameters) -> list[Place]:
     fabrics = parameters.get("fabrics", [])
     if not isinstance(fabrics, list) or not (fabrics or machines):
         raise BadRequest(f"fabrics must list objects with name and spec, not {fabrics!r}")
-    for one in fabrics:
-        if not isinstance(one, dict) or not {"name", "spec"} <= one.keys():
-            raise BadRequest(f"fabrics must list objects with name and spec, not {one!r}")
-        machines[str(one["name"])] = one["spec"] if isinstance(one["spec"], str) else str(one["spec"])
-    ratios = numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
+    for fabric in fabrics:
+        if not isinstance(fabric, dict) or not {"name", "spec"} <= fabric.keys():
+            raise BadRequest(f"fabrics must list objects with name and spec, not {fabric!r}")
+        machines[str(fabric["name"])] = fabric["spec"] if isinstance(fabric["spec"], str) else str(fabric["spec"])
+    ratios = read_numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
     return [(name, ratio, spec, ratio) for name, spec in machines.items() for ratio in ratios]
 
 
 def fig13_places(parameters: Parameters) -> list[Place]:
     """Table 1's fat trees (or `topologies`) at a fixed `ratio`, 0.5."""
-    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
-    return [("fat tree", None, spec, ratio) for spec in texts(parameters, "topologies", list(TABLE1.values()))]
+    ratio = read_number(parameters, "ratio", 0.5, 0.0, 1.0)
+    return [("fat tree", None, spec, ratio) for spec in read_strings(parameters, "topologies", list(TABLE1.values()))]
 
 
 def fig15_places(parameters: Parameters) -> list[Place]:
@@ -110,17 +124,17 @@ def fig15_places(parameters: Parameters) -> list[Place]:
     tori = parameters.get("topologies", {"100-ary 2-cube": "torus:100,100", "20-ary 3-cube": "torus:20,20,20"})
     if not isinstance(tori, dict) or not tori or not all(isinstance(spec, str) for spec in tori.values()):
         raise BadRequest(f"topologies must be an object of name and SPEC, not {tori!r}")
-    ratios = numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
+    ratios = read_numbers(parameters, "ratios", RATIOS, 0.0, 1.0)
     return [(name, ratio, spec, ratio) for name, spec in tori.items() for ratio in ratios]
 
 
 def fig16_places(parameters: Parameters) -> list[Place]:
     """k-ary 2-cubes and 3-cubes of the sizes `k_2d` and `k_3d` at a fixed `ratio`, 0.5."""
-    ratio = number(parameters, "ratio", 0.5, 0.0, 1.0)
+    ratio = read_number(parameters, "ratio", 0.5, 0.0, 1.0)
     places: list[Place] = []
     for n, name, sizes in ((2, "k_2d", TORI_2D), (3, "k_3d", TORI_3D)):
-        for k in numbers(parameters, name, sizes, 1, 1_000_000):
-            side = whole({name: k}, name, 0, 1, 1_000_000)
+        for k in read_numbers(parameters, name, sizes, 1, 1_000_000):
+            side = read_whole_number({name: k}, name, 0, 1, 1_000_000)
             places.append((f"k-ary {n}-cube", side**n, "torus:" + ",".join([str(side)] * n), ratio))
     return places
 

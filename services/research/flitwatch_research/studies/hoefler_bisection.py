@@ -16,7 +16,7 @@ from flitwatch_core import flow
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_research.studies import published
 from flitwatch_research.studies.hoefler import STAND_INS
-from flitwatch_research.studies.parameters import known, text, whole
+from flitwatch_research.studies.parameters import check_names, read_string, read_whole_number
 from flitwatch_research.studies.registry import Cancelled as IsCancelled
 from flitwatch_research.studies.registry import Parameters, Report
 from flitwatch_simulation import routings, topologies
@@ -26,19 +26,19 @@ from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
 STEP = 50
 
 
-def shares(routes: flow.Routes, bisections: int, seed: int, first: int = 0) -> NDArray[np.float64]:
+def bisection_shares(routes: flow.Routes, bisections: int, seed: int, first: int = 0) -> NDArray[np.float64]:
     """Share of the full bandwidth (bisections,), each with a seed of its own. Of an odd number of endpoints one stays out."""
     half = routes.endpoints // 2
     src, dst = np.arange(half, dtype=np.uint32), np.arange(half, 2 * half, dtype=np.uint32)
     offsets, nobody = np.array([0, half], np.uint64), np.zeros(0, np.uint32)
-    found = np.empty(bisections)
+    shares_by_run = np.empty(bisections)
     for number in range(bisections):
         order = np.random.default_rng([seed, first + number]).permutation(routes.endpoints)[: 2 * half]
         *_, most = flow.annotate(
             routes, 2 * half, src, dst, offsets, order.astype(np.uint32), nobody, nobody, "longest-path"
         )
-        found[number] = np.mean(1 / most)
-    return found
+        shares_by_run[number] = np.mean(1 / most)
+    return shares_by_run
 
 
 def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Parameters:
@@ -46,24 +46,27 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
 
     Parameters: runs (bisections, 1000), seed, topology, routing.
     """
-    known(parameters, ("runs", "seed", "threads", "topology", "routing"))
+    check_names(parameters, ("runs", "seed", "threads", "topology", "routing"))
     started = monotonic()
-    runs, seed = whole(parameters, "runs", 1000, 2, 1_000_000), whole(parameters, "seed", 1, 0, 2**63 - 1)
-    spec = None if parameters.get("topology") is None else text(parameters, "topology", "")
-    routing = None if parameters.get("routing") is None else text(parameters, "routing", "")
+    runs, seed = (
+        read_whole_number(parameters, "runs", 1000, 2, 1_000_000),
+        read_whole_number(parameters, "seed", 1, 0, 2**63 - 1),
+    )
+    spec = None if parameters.get("topology") is None else read_string(parameters, "topology", "")
+    routing = None if parameters.get("routing") is None else read_string(parameters, "routing", "")
     machines = STAND_INS if spec is None else {str(spec): spec}
     points = []
-    for place, (name, one) in enumerate(machines.items()):
-        routes = routings.routes_of(topologies.parse(one), routing)
+    for place, (name, machine_spec) in enumerate(machines.items()):
+        routes = routings.routes_of(topologies.parse_topology(machine_spec), routing)
         if routes.endpoints < 2:
-            raise BadRequest(f"{one} has fewer than two endpoints, so there is nothing to bisect")
+            raise BadRequest(f"{machine_spec} has fewer than two endpoints, so there is nothing to bisect")
         parts = []
         for first in range(0, runs, STEP):
             if cancelled():
                 raise Cancelled("the study was cancelled")
             report(place * runs + first, len(machines) * runs, name)
-            parts.append(shares(routes, min(STEP, runs - first), seed, first))
-        points.append(_point(name, str(one), routes, np.concatenate(parts), seed))
+            parts.append(bisection_shares(routes, min(STEP, runs - first), seed, first))
+        points.append(_make_point(name, str(machine_spec), routes, np.concatenate(parts), seed))
     answer: dict[str, Any] = {
         "study": "hoefler-ebb",
         "points": points,
@@ -84,7 +87,7 @@ def published_shares() -> dict[str, float]:
     return {
         # Per cent have one place: the share prints as the text has it.
         machine: round(row[column] / 100, 3)
-        for machine, row in published.rows("hoefler2009", "section 3.1").items()
+        for machine, row in published.published_rows("hoefler2009", "section 3.1").items()
         if column in row
     }
 
@@ -104,7 +107,7 @@ class BisectionPoint(TypedDict):
     published: float | None
 
 
-def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> BisectionPoint:
+def _make_point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> BisectionPoint:
     return {
         "series": name,
         "topology": spec,

@@ -21,7 +21,7 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
         figure, axes = plt.subplots(figsize=(6.4, 5.2), layout="constrained")
         for name in series:
             for rule, (line, mark) in _STYLE.items():
-                _line(
+                _draw_line(
                     axes,
                     [p for p in answer["points"] if (p["series"], p["semantics"]) == (name, rule)],
                     colours[name],
@@ -42,7 +42,7 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
     return [path]
 
 
-def _line(axes: Any, points: list[dict[str, Any]], colour: Any, line: str, mark: str) -> None:
+def _draw_line(axes: Any, points: list[dict[str, Any]], colour: Any, line: str, mark: str) -> None:
     if not points:
         return
     points = sorted(points, key=lambda point: point["x"])

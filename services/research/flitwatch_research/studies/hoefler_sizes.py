@@ -29,11 +29,11 @@ TABLE1 = {
 def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Build every tree of table 1 and count its endpoints, switches and ports."""
     started = monotonic()
-    printed = published.rows("hoefler2009", "table 1")
+    printed = published.published_rows("hoefler2009", "table 1")
     points = []
     for done, (layout, spec) in enumerate(TABLE1.items()):
         report(done, len(TABLE1), layout)
-        core = topologies.parse(spec).core
+        core = topologies.parse_topology(spec).core
         ports = np.bincount(core.src[core.src < core.routers], minlength=core.routers)
         points.append(
             {
@@ -41,7 +41,7 @@ def run_table1(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
                 "topology": spec,
                 "endpoints": core.endpoints,
                 "switches": core.routers,
-                "switch_ports": sorted({int(one) for one in ports}),
+                "switch_ports": sorted({int(port_count) for port_count in ports}),
                 "published": printed[layout],
                 "agrees": {"endpoints": core.endpoints, "switches": core.routers} == printed[layout],
             }
@@ -72,7 +72,7 @@ def run_example(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
 def example_routes(example: dict[str, Any]) -> flow.Routes:
     """The routes of the example's explicit table."""
-    core = topologies.parse(example["topology"]).core
+    core = topologies.parse_topology(example["topology"]).core
     ports = np.array(example["ports"], np.uint16)
     router, endpoint = (axis.ravel().astype(np.uint32) for axis in np.indices(ports.shape))
     return flow.table_routes(core, topology.table_from_ports(core, router, endpoint, ports.ravel()), "example")

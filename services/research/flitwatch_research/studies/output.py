@@ -1,4 +1,4 @@
-"""What a study leaves in a folder: JSON, CSV and figures."""
+"""Output of a study in a folder: JSON, CSV and figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_research.studies.registry import Study
 
 
-def prepare(folder: Path) -> None:
+def prepare_folder(folder: Path) -> None:
     """Make the folder and try to write there, before hours of work have nowhere to go.
 
     Raises
@@ -29,7 +29,7 @@ def prepare(folder: Path) -> None:
         raise BadInput(f"cannot be written: {bad.strerror}", where=str(bad.filename or folder)) from bad
 
 
-def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
+def write_outputs(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
     """Write the answer as JSON and CSV and draw its figures; returns the figures.
 
     Raises
@@ -37,7 +37,7 @@ def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
     BadInput
         Where the folder cannot be written.
     """
-    prepare(folder)
+    prepare_folder(folder)
     try:
         text = orjson.dumps(answer, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         (folder / f"{study.name}.json").write_bytes(text)
@@ -49,7 +49,7 @@ def write(study: Study, answer: dict[str, Any], folder: Path) -> list[Path]:
 
 def write_csv(points: list[dict[str, Any]], path: Path) -> None:
     """One row a point; nested values get dotted columns."""
-    rows = [_flat(point) for point in points]
+    rows = [_flatten_value(point) for point in points]
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns)
@@ -61,11 +61,15 @@ def write_csv(points: list[dict[str, Any]], path: Path) -> None:
 Cell = str | int | float | bool | None
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, Cell]:
+def _flatten_value(value: Any, prefix: str = "") -> dict[str, Cell]:
     if isinstance(value, dict):
         pairs = value.items()
     elif isinstance(value, list):
         pairs = enumerate(value)  # type: ignore[assignment]
     else:
         return {prefix: value}
-    return {key: one for name, inner in pairs for key, one in _flat(inner, f"{prefix}.{name}".lstrip(".")).items()}
+    return {
+        key: item
+        for name, inner in pairs
+        for key, item in _flatten_value(inner, f"{prefix}.{name}".lstrip(".")).items()
+    }

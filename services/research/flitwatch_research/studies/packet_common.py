@@ -1,4 +1,4 @@
-"""What the packet-level studies share: steps with progress and cancel, and their answers."""
+"""Shared parts of the packet-level studies: steps with progress and cancel, and their answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from time import monotonic
 from typing import Any
 
 from flitwatch_domain.errors import Cancelled
-from flitwatch_research.studies.parameters import known, number, numbers, text, whole
+from flitwatch_research.studies.parameters import check_names, read_number, read_numbers, read_string, read_whole_number
 from flitwatch_research.studies.registry import Cancelled as IsCancelled
 from flitwatch_research.studies.registry import Parameters, Report
 
-__all__ = ["known", "number", "numbers", "sweep", "text", "whole"]
+__all__ = ["check_names", "read_number", "read_numbers", "read_string", "read_whole_number", "sweep_cases"]
 
 
-def sweep(
+def sweep_cases(
     study: str,
     cases: list[Parameters],
     compute: Callable[[Parameters, IsCancelled], Sequence[Mapping[str, Any]]],
@@ -30,7 +30,7 @@ def sweep(
     A point is a case with the figures that `compute` gives for it.
     """
     started = monotonic()
-    threads = whole(parameters, "threads", 1, 1, 1024)
+    threads = read_whole_number(parameters, "threads", 1, 1, 1024)
     points: list[dict[str, Any]] = []
     ended = Event()
 
@@ -40,14 +40,14 @@ def sweep(
     with ThreadPoolExecutor(threads) as pool:
         running = [pool.submit(compute, case, stop) for case in cases]
         try:
-            for done, (case, one) in enumerate(zip(cases, running, strict=True)):
+            for done, (case, future) in enumerate(zip(cases, running, strict=True)):
                 report(done, len(cases), ", ".join(f"{key} {value}" for key, value in case.items()))
                 while True:
                     if cancelled():
                         raise Cancelled(f"{study} was cancelled after {done} of {len(cases)} cases")
-                    if wait([one], 0.5).done:
+                    if wait([future], 0.5).done:
                         break
-                points += [{**case, **figures} for figures in one.result()]
+                points += [{**case, **figures} for figures in future.result()]
         finally:  # an interrupt, a cancel or one case's fault ends them all
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,7 @@ from flitwatch_domain.errors import BadRequest
 Parameters = dict[str, Any]
 
 
-def known(parameters: Parameters, names: Iterable[str]) -> None:
+def check_names(parameters: Parameters, names: Iterable[str]) -> None:
     """Refuse a parameter that the study does not have, so that a slip of the pen does not pass for a result."""
     names = sorted(names)
     for name in parameters:
@@ -18,7 +18,7 @@ def known(parameters: Parameters, names: Iterable[str]) -> None:
             raise BadRequest(f"the study has no parameter {name!r}", advice=f"It has {', '.join(names)}.")
 
 
-def number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
+def read_number(parameters: Parameters, name: str, default: float, low: float, high: float) -> float:
     """A numeric parameter within its bounds."""
     value = parameters.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
@@ -26,23 +26,23 @@ def number(parameters: Parameters, name: str, default: float, low: float, high: 
     return value
 
 
-def whole(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
+def read_whole_number(parameters: Parameters, name: str, default: int, low: int, high: int) -> int:
     """A whole-number parameter within its bounds."""
-    value = number(parameters, name, default, low, high)
+    value = read_number(parameters, name, default, low, high)
     if int(value) != value:
         raise BadRequest(f"parameter {name!r} is {value!r}; expected a whole number")
     return int(value)
 
 
-def numbers(parameters: Parameters, name: str, default: list[float], low: float, high: float) -> list[float]:
+def read_numbers(parameters: Parameters, name: str, default: list[float], low: float, high: float) -> list[float]:
     """A list of numbers within their bounds, at least one."""
     values = parameters.get(name, default)
     if not isinstance(values, list) or not 1 <= len(values) <= 1000:
         raise BadRequest(f"parameter {name!r} must be a list of 1 to 1000 numbers, not {values!r}")
-    return [number({name: value}, name, 0.0, low, high) for value in values]
+    return [read_number({name: value}, name, 0.0, low, high) for value in values]
 
 
-def text(parameters: Parameters, name: str, default: str) -> str:
+def read_string(parameters: Parameters, name: str, default: str) -> str:
     """A text."""
     value = parameters.get(name, default)
     if not isinstance(value, str):
@@ -50,10 +50,14 @@ def text(parameters: Parameters, name: str, default: str) -> str:
     return value
 
 
-def texts(parameters: Parameters, name: str, default: list[str]) -> list[str]:
+def read_strings(parameters: Parameters, name: str, default: list[str]) -> list[str]:
     """A list of texts, or one alone; at least one."""
     values = parameters.get(name, default)
     values = [values] if isinstance(values, str) else values
-    if not isinstance(values, list) or not 1 <= len(values) <= 1000 or not all(isinstance(one, str) for one in values):
+    if (
+        not isinstance(values, list)
+        or not 1 <= len(values) <= 1000
+        or not all(isinstance(item, str) for item in values)
+    ):
         raise BadRequest(f"parameter {name!r} must be a text or a list of texts, not {values!r}")
     return values

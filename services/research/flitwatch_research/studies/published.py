@@ -51,13 +51,13 @@ class Figure:
     quote: str
 
 
-def numbers(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     """The numbers of a piece of text, commas between thousands left out."""
-    return [float(one.replace(",", "")) for one in _NUMBER.findall(text)]
+    return [float(match.replace(",", "")) for match in _NUMBER.findall(text)]
 
 
 @lru_cache(maxsize=1)
-def figures() -> tuple[Figure, ...]:
+def load_figures() -> tuple[Figure, ...]:
     """Every published figure, in the order of the file."""
     text = resources.files(__package__).joinpath("published.csv").read_text("utf-8")
     return tuple(
@@ -68,13 +68,13 @@ def figures() -> tuple[Figure, ...]:
 
 @lru_cache(maxsize=1)
 def _by_place() -> dict[tuple[str, str], dict[str, dict[str, float]]]:
-    found: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
-    for one in figures():
-        found.setdefault((one.paper, one.place), {}).setdefault(one.row, {})[one.column] = one.value
-    return found
+    tables: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
+    for figure in load_figures():
+        tables.setdefault((figure.paper, figure.place), {}).setdefault(figure.row, {})[figure.column] = figure.value
+    return tables
 
 
-def rows(paper: str, place: str) -> dict[str, dict[str, float]]:
+def published_rows(paper: str, place: str) -> dict[str, dict[str, float]]:
     """A published table: values by row and column.
 
     Raises
@@ -87,7 +87,7 @@ def rows(paper: str, place: str) -> dict[str, dict[str, float]]:
         raise NotFound(f"published.csv has no {place} of {paper}") from None
 
 
-def row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
+def published_row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
     """A row of a published table; with `columns`, only those, under the names given (ours=theirs).
 
     Raises
@@ -95,12 +95,12 @@ def row(paper: str, place: str, name: str, **columns: str) -> dict[str, float]:
     NotFound
     """
     try:
-        found = rows(paper, place)[name]
-        return {ours: found[theirs] for ours, theirs in columns.items()} if columns else dict(found)
+        cells = published_rows(paper, place)[name]
+        return {ours: cells[theirs] for ours, theirs in columns.items()} if columns else dict(cells)
     except KeyError as missing:
         raise NotFound(f"published.csv has no {missing} in {place} of {paper}") from None
 
 
-def value(paper: str, place: str, name: str, column: str) -> float:
-    """One published figure; raises as `row`."""
-    return row(paper, place, name, found=column)["found"]
+def published_value(paper: str, place: str, name: str, column: str) -> float:
+    """One published figure; raises as `published_row`."""
+    return published_row(paper, place, name, found=column)["found"]

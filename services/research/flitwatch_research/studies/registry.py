@@ -121,7 +121,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
 ALIASES = {short: f"hoefler-{short}" for short in ("table1", "example", "fig11", "fig13", "fig15", "fig16", "ebb")}
 
 
-def find(name: str) -> Study:
+def find_study(name: str) -> Study:
     """The study of this name or alias; its module is imported now.
 
     Raises
@@ -133,15 +133,15 @@ def find(name: str) -> Study:
     if name not in STUDIES:
         raise NotFound(f"there is no study {name!r}", advice=f"Choose one of {', '.join(sorted(STUDIES))}.")
     run, draw, summary = STUDIES[name]
-    runner = _function(run)
+    runner = _import_function(run)
     plan, answer = getattr(runner, "plan", None), getattr(runner, "answer", None)
-    return Study(name, summary, runner, _function(draw) if draw else None, plan, answer or _no_sweep)
+    return Study(name, summary, runner, _import_function(draw) if draw else None, plan, answer or _no_sweep)
 
 
 def _no_sweep(*_: Any) -> Parameters:
     raise NotFound("this study is no sweep")
 
 
-def _function(place: str) -> Callable[..., Any]:
+def _import_function(place: str) -> Callable[..., Any]:
     module, function = place.split(":")
     return getattr(importlib.import_module(f"flitwatch_research.studies.{module}"), function)

@@ -11,7 +11,9 @@ from flitwatch_research.studies.registry import Cancelled, Parameters, Report, S
 from flitwatch_research.studies.sweep import SweepPart, SweepRuns, compute_part
 
 
-def run(study: Study, parameters: Parameters, executor: Executor, report: Report, cancelled: Cancelled) -> Parameters:
+def run_shared(
+    study: Study, parameters: Parameters, executor: Executor, report: Report, cancelled: Cancelled
+) -> Parameters:
     """The study's answer, its parts computed by the executor.
 
     Raises
@@ -27,14 +29,14 @@ def run(study: Study, parameters: Parameters, executor: Executor, report: Report
     parts = [part for point in points for part in point.parts()]
     results: dict[int, SweepRuns] = {}
     report(0, len(parts), f"{executor.workers} workers")
-    for number, runs in executor.completed([partial(_part, part) for part in parts], cancelled):
+    for number, runs in executor.completed([partial(_compute_part, part) for part in parts], cancelled):
         results[number] = runs
         report(len(results), len(parts), f"{executor.workers} workers")
-    left = iter(results[number] for number in range(len(parts)))
-    by_point = [[next(left) for _ in point.parts()] for point in points]
+    remaining = iter(results[number] for number in range(len(parts)))
+    by_point = [[next(remaining) for _ in point.parts()] for point in points]
     return study.answer(points, by_point, parameters, time.monotonic() - started)
 
 
-def _part(part: SweepPart) -> SweepRuns:
+def _compute_part(part: SweepPart) -> SweepRuns:
     # The engine comes back to Python now and then, where a request to stop takes effect.
     return compute_part(part, 1, lambda done, total: True)

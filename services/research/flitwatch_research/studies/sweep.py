@@ -108,8 +108,8 @@ class Point:
 
 
 @lru_cache(maxsize=2)
-def _routes(topology: str, routing: str | None) -> flow.Routes:
-    return routings.routes_of(topologies.parse(topology), routing)
+def _build_routes(topology: str, routing: str | None) -> flow.Routes:
+    return routings.routes_of(topologies.parse_topology(topology), routing)
 
 
 def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], bool] | None = None) -> SweepRuns:
@@ -133,7 +133,7 @@ def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], 
         part["routing"],
     )
     results = simulate_all(
-        _routes(point.topology, point.routing),
+        _build_routes(point.topology, point.routing),
         point.pattern,
         point.ratio,
         runs,
@@ -144,21 +144,21 @@ def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], 
         watch=watch,
     )
     return {
-        "quiet": [one.quiet.tolist() for one in results],
-        "perturbed": [one.perturbed.tolist() for one in results],
+        "quiet": [result.quiet.tolist() for result in results],
+        "perturbed": [result.perturbed.tolist() for result in results],
         "cpu_s": results[0].cpu_s,
         "increments": results[0].increments,
-        "routing": _routes(point.topology, point.routing).name,
-        "endpoints": _routes(point.topology, point.routing).endpoints,
+        "routing": _build_routes(point.topology, point.routing).name,
+        "endpoints": _build_routes(point.topology, point.routing).endpoints,
     }
 
 
 def assemble_points(point: Point, parts: Sequence[SweepRuns]) -> list[SweepPoint]:
     """Means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
-    return [_assemble(point, name, number, parts) for number, name in enumerate(point.semantics)]
+    return [_assemble_point(point, name, number, parts) for number, name in enumerate(point.semantics)]
 
 
-def _assemble(point: Point, semantics: str, number: int, parts: Sequence[SweepRuns]) -> SweepPoint:
+def _assemble_point(point: Point, semantics: str, number: int, parts: Sequence[SweepRuns]) -> SweepPoint:
     quiet = np.concatenate([np.array(part["quiet"][number], np.uint32) for part in parts])
     perturbed = np.concatenate([np.array(part["perturbed"][number], np.uint32) for part in parts])
     return {
@@ -178,7 +178,7 @@ def _assemble(point: Point, semantics: str, number: int, parts: Sequence[SweepRu
     }
 
 
-def compute(
+def compute_parts(
     points: Sequence[Point], threads: int, report: Callable[[int, int, str], None], cancelled: Callable[[], bool]
 ) -> list[list[SweepRuns]]:
     """Compute the parts of all points on this machine, in the order given.

@@ -9,14 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_domain.diagnosis import CongestionMap, diagnose
+from flitwatch_domain.diagnosis import CongestionMap, diagnose_congestion
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 
@@ -52,32 +58,32 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
 
     Parameters: seed, topology (quartz1), mbytes (10 a node), packet_bytes (4096).
     """
-    known(parameters, ("seed", "threads", "topology", "mbytes", "packet_bytes"))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    size = int(number(parameters, "mbytes", 10, 0.1, 100) * 1e6)
-    packet_bytes = whole(parameters, "packet_bytes", 4096, 64, 8192)
-    fabric = fabric_of(text(parameters, "topology", "quartz1"))
+    check_names(parameters, ("seed", "threads", "topology", "mbytes", "packet_bytes"))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    size = int(read_number(parameters, "mbytes", 10, 0.1, 100) * 1e6)
+    packet_bytes = read_whole_number(parameters, "packet_bytes", 4096, 64, 8192)
+    fabric = fabric_of(read_string(parameters, "topology", "quartz1"))
 
     def compute(case: Parameters, stop: Cancelled) -> list[TableFigures]:
-        machine = build(fabric, case["routing"], packet_bytes=packet_bytes)
-        made = patterns.make(case["pattern"], machine.endpoints, size, seed)
-        workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
-        result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
+        machine = build_machine(fabric, case["routing"], packet_bytes=packet_bytes)
+        messages = patterns.make_pattern(case["pattern"], machine.endpoints, size, seed)
+        workload = packet.Workload(ops=to_ops([(messages, np.arange(machine.endpoints))]), default_mode=machine.mode)
+        result = execute_workload(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
         return [
             {
                 "time_ms": result.time_s * 1e3,
-                "published_ms": published.value(
+                "published_ms": published.published_value(
                     "taffet2021", "table 5.1", TABLE_51[0][case["routing"]], TABLE_51[1][case["pattern"]]
                 ),
                 "conserved": result.conserved,
                 "mean_latency_us": result.latency_ns["mean"] / 1e3,
                 "max_latency_us": result.latency_ns["max"] / 1e3,
-                "load_ratio": load_ratio(machine, made),
+                "load_ratio": load_ratio(machine, messages),
             }
         ]
 
     cases = [{"pattern": p, "routing": r} for p in ("bisection", "bisection-shuffle") for r in ("ftree", "hw-adaptive")]
-    answer = sweep("taffet-table5.1", cases, compute, report, cancelled, parameters, seed=seed)
+    answer = sweep_cases("taffet-table5.1", cases, compute, report, cancelled, parameters, seed=seed)
     by_case = {(p["pattern"], p["routing"]): p for p in answer["points"]}
     for pattern in ("bisection", "bisection-shuffle"):
         answer[f"ratio_{pattern}"] = by_case[pattern, "ftree"]["time_ms"] / by_case[pattern, "hw-adaptive"]["time_ms"]
@@ -145,7 +151,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     BadRequest
         For a fabric whose nodes do not stand 32 to a leaf switch, or with fewer leaves than the study's nodes take.
     """
-    spec = text(parameters, "topology", CASE_STUDY_TREE)
+    spec = read_string(parameters, "topology", CASE_STUDY_TREE)
     fabric = fabric_of(spec)
     leaf = np.asarray(fabric.endpoints.router)
     leaves = leaf.size // 32
@@ -158,7 +164,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
             f"{spec} has not at least {least_leaves} leaf switches of 32 nodes each",
             advice=f"Use {CASE_STUDY_TREE} or another xgft:2;32,LEAVES;1,SPINES.",
         )
-    return build(fabric, "hw-adaptive", packet_bytes=4096), leaves
+    return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,7 @@ class Pf3d:
     @classmethod
     def of(cls, parameters: Parameters, seed: int) -> Pf3d:
         """From the parameters that `run_pf3d` names. Raises as `case_study_machine`."""
-        size = int(number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
+        size = int(read_number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
         machine, leaves = case_study_machine(parameters, 12)
         rng = np.random.default_rng(seed)
         # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6 of them; leaves 1 to 3 also hold the receivers of the incasts.
@@ -205,7 +211,7 @@ class Pf3d:
         """The run, and what the job's own packets saw."""
         jobs = [(self.job, self.mappings[mapping])]
         jobs += [(self.incast, self.incast_nodes)] if background else []
-        result = execute(
+        result = execute_workload(
             self.machine,
             packet.Workload(ops=to_ops(jobs), default_mode=self.machine.mode),
             cancelled=stop,
@@ -223,20 +229,20 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     Parameters: seed, mbytes a node (4), topology (32 nodes a leaf, at least 12 leaves), congested_after_ns (0: a link is congested
     where its queue exceeds its credits, section 2.3.1; above: where a packet waits longer).
     """
-    known(parameters, ("seed", "threads", "mbytes", "topology", "congested_after_ns"))
-    congested_after_ns = number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    check_names(parameters, ("seed", "threads", "mbytes", "topology", "congested_after_ns"))
+    congested_after_ns = read_number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
     pf3d = Pf3d.of(parameters, seed)
 
     def compute(case: Parameters, stop: Cancelled) -> list[DiagnosisFigures]:
-        result, seen = pf3d.run(case["mapping"], case["background"], seed, stop, congested_after_ns)
+        result, congestion = pf3d.run(case["mapping"], case["background"], seed, stop, congested_after_ns)
         time_s = float(result.raw["rank_end_ps"][:52].max()) * 1e-12
-        roots = diagnose(seen)
+        roots = diagnose_congestion(congestion)
         return [
             {
                 "time_ms": time_s * 1e3,
                 "conserved": result.conserved,
-                "causes": sorted({one.cause for one in roots}),
+                "causes": sorted({root.cause for root in roots}),
                 "first_root": roots[0].vertex if roots else None,
             }
         ]
@@ -246,4 +252,4 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         {"mapping": "linear", "background": True},
         {"mapping": "inside-leaves", "background": True},
     ]
-    return sweep("taffet-pf3d", cases, compute, report, cancelled, parameters, seed=seed)
+    return sweep_cases("taffet-pf3d", cases, compute, report, cancelled, parameters, seed=seed)

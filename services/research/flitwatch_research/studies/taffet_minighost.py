@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_domain.diagnosis import CongestionMap, Diagnosis, diagnose
+from flitwatch_domain.diagnosis import CongestionMap, Diagnosis, diagnose_congestion
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, whole
+from flitwatch_research.studies.packet_common import check_names, read_number, read_whole_number, sweep_cases
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.taffet import case_study_machine, congestion_of
 from flitwatch_simulation.packet.machine import Machine
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import to_ops
-from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost, tiled
+from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost_messages, tile_ranks
 
 
 class GhostFigures(TypedDict):
@@ -36,12 +36,12 @@ class GhostFigures(TypedDict):
     published_s: float | None
 
 
-def _rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
+def _find_root_rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
     """Rows (along y, in tiles of ranks) of the nodes that are endpoint roots."""
     row = np.zeros(int(node_of_rank.max()) + 1, np.int64)
     row[node_of_rank] = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")[1] // GHOST_TILE[1]
-    found = [root.endpoint for root in roots if root.endpoint is not None]
-    return sorted({int(row[one]) for one in found})
+    endpoints = [root.endpoint for root in roots if root.endpoint is not None]
+    return sorted({int(row[endpoint]) for endpoint in endpoints})
 
 
 def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[list[float | None]]:
@@ -93,11 +93,11 @@ class Ghost:
         BadRequest
             For a value out of range, or a fabric without 24 leaf switches of 32 nodes.
         """
-        size = number(parameters, "kbytes", kbytes, 10, 1e5) * 1e3
-        variables = whole(parameters, "variables", 5, 1, 40)
+        size = read_number(parameters, "kbytes", kbytes, 10, 1e5) * 1e3
+        variables = read_whole_number(parameters, "variables", 5, 1, 40)
         compute, imbalance = (
-            number(parameters, "compute", 7.0, 0.0, 1000.0),
-            number(parameters, "imbalance", 0.05, 0.0, 1.0),
+            read_number(parameters, "compute", 7.0, 0.0, 1000.0),
+            read_number(parameters, "imbalance", 0.05, 0.0, 1.0),
         )
         machine, _ = case_study_machine(parameters, 24)
         ranks = np.arange(int(np.prod(GHOST_GRID)))
@@ -105,17 +105,17 @@ class Ghost:
         mappings = {
             "cyclic": ranks // a_leaf * 32 + ranks % 32,
             "linear": ranks // GHOST_RANKS_A_NODE,
-            "tiled": tiled(GHOST_GRID, GHOST_TILE, GHOST_LEAF),
+            "tiled": tile_ranks(GHOST_GRID, GHOST_TILE, GHOST_LEAF),
         }
         faces = {name: faces_of(GHOST_GRID, mapping) for name, mapping in mappings.items()}
-        face_bytes = size * nodes / (variables * sum(int(one.count.sum()) for one in faces["tiled"]))
+        face_bytes = size * nodes / (variables * sum(int(face.count.sum()) for face in faces["tiled"]))
         line_bps = float(np.asarray(machine.fabric.links.bandwidth_bps).max())
         compute_ns = compute * size * 8 / line_bps * 1e9 / variables
         return cls(machine, mappings, faces, nodes, variables, face_bytes, compute_ns, imbalance)
 
     def workload(self, mapping: str, strategy: str, seed: int) -> packet.Workload:
         """One time step; the same computation for every strategy and mapping."""
-        made = minighost(
+        messages = minighost_messages(
             self.faces[mapping],
             self.nodes,
             strategy,
@@ -125,13 +125,13 @@ class Ghost:
             self.imbalance,
             np.random.default_rng(seed),
         )
-        return packet.Workload(ops=to_ops([(made, np.arange(self.nodes))]), default_mode=self.machine.mode)
+        return packet.Workload(ops=to_ops([(messages, np.arange(self.nodes))]), default_mode=self.machine.mode)
 
     def run(
         self, mapping: str, strategy: str, seed: int, stop: Cancelled | None = None, congested_after_ns: float = 0.0
     ) -> tuple[packet.Result, dict[str, CongestionMap]]:
         """The run, and what its packets saw: all of them as `all`, and those of each direction."""
-        result = execute(
+        result = execute_workload(
             self.machine,
             self.workload(mapping, strategy, seed),
             cancelled=stop,
@@ -141,11 +141,11 @@ class Ghost:
             mark_after_ns=congested_after_ns,
         )
         pair = result.raw["sample_src"].astype(np.int64) * self.nodes + result.raw["sample_dst"]
-        seen = {"all": congestion_of(self.machine, result, 0)}
-        for one in self.faces[mapping]:
-            phase = np.isin(pair, one.src * self.nodes + one.dst)
-            seen[DIRECTIONS[one.axis, one.sign]] = congestion_of(self.machine, result, 0, phase)
-        return result, seen
+        congestion = {"all": congestion_of(self.machine, result, 0)}
+        for face in self.faces[mapping]:
+            phase = np.isin(pair, face.src * self.nodes + face.dst)
+            congestion[DIRECTIONS[face.axis, face.sign]] = congestion_of(self.machine, result, 0, phase)
+        return result, congestion
 
 
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -156,35 +156,47 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
     (0.05: of the computation, from node to node; a trace has some, how much is not in the text), congested_after_ns (0: a link is congested where its
     queue exceeds its credits; above: where a packet waits longer).
     """
-    known(parameters, ("seed", "threads", "congested_after_ns", *GHOST_PARAMETERS))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    congested_after_ns = number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
+    check_names(parameters, ("seed", "threads", "congested_after_ns", *GHOST_PARAMETERS))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    congested_after_ns = read_number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
     ghost = Ghost.of(parameters)
 
     def solve(case: Parameters, stop: Cancelled) -> list[GhostFigures]:
-        result, seen = ghost.run(case["mapping"], case["strategy"], seed, stop, congested_after_ns)
-        roots = {phase: diagnose(one) for phase, one in seen.items()}
+        result, congestion = ghost.run(case["mapping"], case["strategy"], seed, stop, congested_after_ns)
+        roots = {phase: diagnose_congestion(congestion_map) for phase, congestion_map in congestion.items()}
         tiles = case["mapping"] == "tiled"
-        south = south_grid(seen["south"], ghost.mappings["tiled"]) if tiles else None
-        ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
+        south = south_grid(congestion["south"], ghost.mappings["tiled"]) if tiles else None
+        ends = {
+            name: sum(root.cause == "communication-pattern" for root in diagnoses) for name, diagnoses in roots.items()
+        }
         return [
             {
                 "time_ms": result.time_s * 1e3,
                 "conserved": result.conserved,
                 "endpoint_roots": len(
-                    {root.vertex for found in roots.values() for root in found if root.cause == "communication-pattern"}
+                    {
+                        root.vertex
+                        for diagnoses in roots.values()
+                        for root in diagnoses
+                        if root.cause == "communication-pattern"
+                    }
                 ),
                 "interior_roots": len(
-                    {root.vertex for found in roots.values() for root in found if root.cause != "communication-pattern"}
+                    {
+                        root.vertex
+                        for diagnoses in roots.values()
+                        for root in diagnoses
+                        if root.cause != "communication-pattern"
+                    }
                 ),
                 "endpoint_roots_by_direction": ends,
-                "rows_of_south_roots": _rows(roots["south"], ghost.mappings[case["mapping"]]),
+                "rows_of_south_roots": _find_root_rows(roots["south"], ghost.mappings[case["mapping"]]),
                 "south_grid": south,
-                "published_s": published.rows("taffet2021", "section 2.4.2")
+                "published_s": published.published_rows("taffet2021", "section 2.4.2")
                 .get(f"{case['mapping']}, {case['strategy'].upper()}", {})
                 .get("time"),
             }
         ]
 
     cases = [{"mapping": m, "strategy": s} for m in ghost.mappings for s in STRATEGIES]
-    return sweep("taffet-minighost", cases, solve, report, cancelled, parameters, seed=seed)
+    return sweep_cases("taffet-minighost", cases, solve, report, cancelled, parameters, seed=seed)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from flitwatch_core import sampling
 from flitwatch_domain.fabric import Fabric
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, whole
+from flitwatch_research.studies.packet_common import check_names, read_number, read_whole_number, sweep_cases
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.taffet_minighost import GHOST_PARAMETERS, Ghost
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 
 
@@ -50,13 +50,15 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     Parameters: seed; of Bernoulli's: mpackets (4; the paper has 800), leaves (16), nodes a leaf (32), spines (16), congested (0.42, the mean share of
     hops that meet congestion); of the simulation: kbytes (10000 that a node sends), topology, variables, compute, imbalance as in taffet-minighost.
     """
-    known(parameters, ("seed", "threads", "mpackets", "leaves", "nodes", "spines", "congested", *GHOST_PARAMETERS))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    packets = int(number(parameters, "mpackets", 4, 0.05, 1000) * 1e6)
-    leaves, nodes, spines = (
-        whole(parameters, n, d, 2, 256) for n, d in (("leaves", 16), ("nodes", 32), ("spines", 16))
+    check_names(
+        parameters, ("seed", "threads", "mpackets", "leaves", "nodes", "spines", "congested", *GHOST_PARAMETERS)
     )
-    share = number(parameters, "congested", 0.42, 0.0, 1.0)
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    packets = int(read_number(parameters, "mpackets", 4, 0.05, 1000) * 1e6)
+    leaves, nodes, spines = (
+        read_whole_number(parameters, n, d, 2, 256) for n, d in (("leaves", 16), ("nodes", 32), ("spines", 16))
+    )
+    share = read_number(parameters, "congested", 0.42, 0.0, 1.0)
     ghost = Ghost.of(parameters, kbytes=10_000)
     simulated: list[PacketSamples] = []
 
@@ -79,7 +81,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
             error, norm = result[variant][what][carries] - exact[what][carries], np.linalg.norm(exact[what][carries])
             return 100 * float(np.linalg.norm(error) / norm) if norm > 0 else None
 
-        printed = published.row("taffet2021", "table 2.1", str(downsampling))
+        printed = published.published_row("taffet2021", "table 2.1", str(downsampling))
         return [
             {
                 "standard_traffic_percent": percent("standard", "traffic"),
@@ -98,7 +100,7 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     # The simulation runs once, in the first case that needs it: its four cases go one after the other.
     cases = [{"congestion": c, "downsampling": d} for c in CONGESTION for d in (1, 10, 100, 1000)]
     one_thread = {**parameters, "threads": 1}
-    return sweep("taffet-table2.1", cases, compute, report, cancelled, one_thread, seed=seed, note=_floor_note())
+    return sweep_cases("taffet-table2.1", cases, compute, report, cancelled, one_thread, seed=seed, note=_floor_note())
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class PacketSamples:
     def of(cls, ghost: Ghost, seed: int, stop: Cancelled) -> PacketSamples:
         """Simulate one time step of miniGhost with SVAF on the tiled mapping."""
         workload = ghost.workload("tiled", "svaf", seed)
-        result = execute(ghost.machine, workload, cancelled=stop, packet_bytes=4096, seed=seed, sampling=True)
+        result = execute_workload(ghost.machine, workload, cancelled=stop, packet_bytes=4096, seed=seed, sampling=True)
         raw = result.raw
         return cls(
             raw["sample_src"].astype(np.int64),
@@ -138,7 +140,7 @@ class PacketSamples:
             ghost.machine.fabric,
         )
 
-    def _candidates(self) -> Callable[[int, int], NDArray[np.int64]]:
+    def _make_candidates(self) -> Callable[[int, int], NDArray[np.int64]]:
         """Links between two endpoints of a tree of two levels: both terminals, and between two leaves all up and down links."""
         links, routers = self.fabric.links, len(self.fabric.routers)
         src, dst = np.asarray(links.src), np.asarray(links.dst)
@@ -149,8 +151,8 @@ class PacketSamples:
         eject[dst[dst >= routers] - routers] = np.flatnonzero(dst >= routers)
         inner = (src < routers) & (dst < routers)
         leaves = np.unique(leaf)
-        up = {int(one): np.flatnonzero(inner & (src == one)) for one in leaves}
-        down = {int(one): np.flatnonzero(inner & (dst == one)) for one in leaves}
+        up = {int(leaf_router): np.flatnonzero(inner & (src == leaf_router)) for leaf_router in leaves}
+        down = {int(leaf_router): np.flatnonzero(inner & (dst == leaf_router)) for leaf_router in leaves}
 
         def between(a: int, b: int) -> NDArray[np.int64]:
             ends = np.array([inject[a], eject[b]])
@@ -161,54 +163,54 @@ class PacketSamples:
         return between
 
     def estimates(self, downsampling: int, rng: np.random.Generator) -> dict[str, Any]:
-        """What receivers make of one of `downsampling` packets, in both variants, beside what the links carried."""
-        links, candidates = self.traffic.size, self._candidates()
-        taken = np.flatnonzero(rng.random(self.link.size) * downsampling < 1)
-        taken = taken[np.argsort(self.src[taken] * len(self.fabric.endpoints) + self.dst[taken], kind="stable")]
-        link, hops, marked = self.link[taken], self.hops[taken], self.marked[taken]
-        ids = rng.integers(0, 1 << 16, taken.size, dtype=np.uint32)
-        masks = np.array([sampling.mask_of(one + 1) for one in range(links)], np.uint32)
-        bits = parity(ids & masks[link])
-        found = {"traffic": np.zeros(links), "congested": np.zeros(links)}
-        pair = self.src[taken] * len(self.fabric.endpoints) + self.dst[taken]
+        """Estimate, in both variants, what receivers infer from one in `downsampling` packets, alongside what the links carried."""
+        links, candidates = self.traffic.size, self._make_candidates()
+        samples = np.flatnonzero(rng.random(self.link.size) * downsampling < 1)
+        samples = samples[np.argsort(self.src[samples] * len(self.fabric.endpoints) + self.dst[samples], kind="stable")]
+        link, hops, marked = self.link[samples], self.hops[samples], self.marked[samples]
+        ids = rng.integers(0, 1 << 16, samples.size, dtype=np.uint32)
+        masks = np.array([sampling.mask_of(number + 1) for number in range(links)], np.uint32)
+        bits = compute_parity(ids & masks[link])
+        estimates = {"traffic": np.zeros(links), "congested": np.zeros(links)}
+        pair = self.src[samples] * len(self.fabric.endpoints) + self.dst[samples]
         first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]]) if pair.size else np.zeros(0, np.int64)
         for begin, end in zip(first.tolist(), [*first[1:].tolist(), pair.size], strict=True):
-            might = candidates(int(self.src[taken[begin]]), int(self.dst[taken[begin]]))
+            might = candidates(int(self.src[samples[begin]]), int(self.dst[samples[begin]]))
             receiver = sampling.OneBitReceiver((might + 1).astype(np.uint32))
             some = slice(begin, end)
             receiver.add(ids[some], bits[some], hops[some].astype(np.uint8), marked[some])
-            found["traffic"][might] += receiver.traffic()
-            found["congested"][might] += receiver.congested()
+            estimates["traffic"][might] += receiver.traffic()
+            estimates["congested"][might] += receiver.congested()
         return {
             "exact": {"traffic": self.traffic, "congested": self.congested},
             "standard": {
                 "traffic": downsampling * np.bincount(link, hops, links),
                 "congested": downsampling * np.bincount(link, hops * marked, links),
             },
-            "one_bit": {name: downsampling * value for name, value in found.items()},
+            "one_bit": {name: downsampling * value for name, value in estimates.items()},
             "packets": int(self.link.size),
         }
 
     def expected_errors(self, downsampling: int) -> tuple[float, float]:
         """As `expected_errors`; the links' mix of path lengths is that of the samples."""
-        candidates, endpoints = self._candidates(), len(self.fabric.endpoints)
+        candidates, endpoints = self._make_candidates(), len(self.fabric.endpoints)
         tested = np.zeros(self.traffic.size)
         pairs, first, count = np.unique(self.src * endpoints + self.dst, return_index=True, return_counts=True)
         for pair, at, packets in zip(pairs.tolist(), first.tolist(), count.tolist(), strict=True):
             tested[candidates(pair // endpoints, pair % endpoints)] += packets * self.hops[at] ** 2
         standard = np.bincount(self.link, self.hops * (self.hops - 1), self.traffic.size).astype(float)
-        return _errors(self.traffic, standard, tested, downsampling)
+        return _estimate_errors(self.traffic, standard, tested, downsampling)
 
 
-def parity(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Whether each has an odd number of ones."""
+def compute_parity(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Return whether each value has an odd number of ones."""
     for shift in (16, 8, 4, 2, 1):
         values = values ^ (values >> np.uint32(shift))
     return (values & np.uint32(1)).astype(np.uint8)
 
 
 def _floor_note() -> str:
-    at = {d: published.value("taffet2021", "table 2.1", d, "standard congested") for d in ("10", "1")}
+    at = {d: published.published_value("taffet2021", "table 2.1", d, "standard congested") for d in ("10", "1")}
     return (
         f"The published congested column of the standard variant hardly falls from downsampling 10 to 1 ({at['10']} to {at['1']} %). An independent uniform "
         "sample cannot do that: its error shrinks with the square root of the packets, and ours does. A bias between two definitions of "
@@ -228,10 +230,10 @@ def expected_errors(flows: list[Flow], links: int, downsampling: int) -> tuple[f
             np.add.at(traffic, path, packets / len(paths))
             np.add.at(standard, path, packets / len(paths) * (len(path) - 1))
         tested[candidates] += packets * len(paths[0]) ** 2
-    return _errors(traffic, standard, tested, downsampling)
+    return _estimate_errors(traffic, standard, tested, downsampling)
 
 
-def _errors(
+def _estimate_errors(
     traffic: NDArray[np.float64], standard: NDArray[np.float64], tested: NDArray[np.float64], downsampling: int
 ) -> tuple[float, float]:
     carries = traffic > 0
@@ -252,8 +254,8 @@ def stencil_experiment(
 ) -> tuple[sampling.Experiment, list[Flow]]:
     """Six-face stencil flows on a two-level tree; links: injection, ejection, up [leaf][spine], down [spine][leaf]."""
     ranks = leaves * nodes
-    made = patterns.stencil27(ranks, 1_000_000, np.random.default_rng(seed), "svafp", 1)
-    src, dst, size = made.matrix()
+    messages = patterns.stencil27_messages(ranks, 1_000_000, np.random.default_rng(seed), "svafp", 1)
+    src, dst, size = messages.matrix()
     up, down = 2 * ranks, 2 * ranks + leaves * spines
     run = sampling.Experiment()
     run.links = down + leaves * spines

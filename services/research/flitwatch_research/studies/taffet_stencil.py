@@ -10,13 +10,19 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_routing.baselines import random_tables
-from flitwatch_routing.optimise import optimise
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_routing.optimise import optimise_routes
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, to_ops
 
@@ -42,7 +48,7 @@ class StencilFigures(TypedDict):
     conserved: bool
 
 
-def cut(messages: Messages, size: int) -> Messages:
+def split_messages(messages: Messages, size: int) -> Messages:
     """Each message as many of `size` bytes, the k-th to every neighbour before the next to any."""
     count = np.maximum(messages.size_bytes // size, 1)
     most = int(count.max())
@@ -69,34 +75,36 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
 
     Parameters: seed, topology (quartz1), mbytes (0.25 to each neighbour; the dissertation has 2), optimise_s (30).
     """
-    known(parameters, ("seed", "threads", "topology", "mbytes", "optimise_s"))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    size = int(number(parameters, "mbytes", 0.25, 0.01, 2.0) * 1e6)
-    optimise_s = number(parameters, "optimise_s", 30.0, 0.1, 3600.0)
-    fabric = fabric_of(text(parameters, "topology", "quartz1"))
+    check_names(parameters, ("seed", "threads", "topology", "mbytes", "optimise_s"))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
+    size = int(read_number(parameters, "mbytes", 0.25, 0.01, 2.0) * 1e6)
+    optimise_s = read_number(parameters, "optimise_s", 30.0, 0.1, 3600.0)
+    fabric = fabric_of(read_string(parameters, "topology", "quartz1"))
     ranks = len(fabric.endpoints)
-    whole_faces = patterns.make("cyclic-stencil", ranks, 6 * size, seed)
+    whole_faces = patterns.make_pattern("cyclic-stencil", ranks, 6 * size, seed)
     if not whole_faces.src.size:
         raise BadRequest(f"{fabric.name} is too small for a stencil", advice="Use a tree of more endpoints.")
-    sent = {"large": whole_faces, "small": cut(whole_faces, SMALL_BYTES)}
+    messages_by_size = {"large": whole_faces, "small": split_messages(whole_faces, SMALL_BYTES)}
     src, dst, amount = whole_faces.matrix()
-    found = optimise(fabric, (src, dst, amount.astype(float)), optimise_s, seed)
-    tables = {"optimised": found.ports, "random": random_tables(fabric, seed)}
+    routes = optimise_routes(fabric, (src, dst, amount.astype(float)), optimise_s, seed)
+    tables = {"optimised": routes.ports, "random": random_tables(fabric, seed)}
     base: list[float] = []
 
     def machine_of(routing: str) -> Machine:
         if routing in tables:
-            return build(fabric, "ftree", packet_bytes=SMALL_BYTES, table=table_of_ports(fabric, tables[routing]))
-        return build(fabric, routing, packet_bytes=SMALL_BYTES)
+            return build_machine(
+                fabric, "ftree", packet_bytes=SMALL_BYTES, table=table_of_ports(fabric, tables[routing])
+            )
+        return build_machine(fabric, routing, packet_bytes=SMALL_BYTES)
 
     def compute(case: Parameters, stop: Cancelled) -> list[StencilFigures]:
         machine = machine_of(case["routing"])
-        ops = to_ops([(sent[case["messages"]], np.arange(ranks))])
+        ops = to_ops([(messages_by_size[case["messages"]], np.arange(ranks))])
         workload = packet.Workload(ops=ops, default_mode=machine.mode)
-        result = execute(machine, workload, cancelled=stop, packet_bytes=SMALL_BYTES, seed=seed)
+        result = execute_workload(machine, workload, cancelled=stop, packet_bytes=SMALL_BYTES, seed=seed)
         if not base:
             base.append(result.time_s)
-        value = published.rows("taffet2021", "table 5.2")
+        value = published.published_rows("taffet2021", "table 5.2")
         printed = value[ROUTINGS[case["routing"]]][MESSAGES[case["messages"]]]
         return [
             {
@@ -104,11 +112,11 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
                 "published_ms": printed,
                 "over_ftree": result.time_s / base[0],
                 "published_over_ftree": printed / value["Ftree"]["Large Messages"],
-                "ar_gap": found.ar_gap if case["routing"] == "optimised" else None,
+                "ar_gap": routes.ar_gap if case["routing"] == "optimised" else None,
                 "conserved": result.conserved,
             }
         ]
 
     cases = [{"messages": m, "routing": r} for m in MESSAGES for r in ROUTINGS]
     # The first case is what all others are held against.
-    return sweep("taffet-table5.2", cases, compute, report, cancelled, {**parameters, "threads": 1}, seed=seed)
+    return sweep_cases("taffet-table5.2", cases, compute, report, cancelled, {**parameters, "threads": 1}, seed=seed)

@@ -12,16 +12,22 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
+from flitwatch_research.studies.packet_common import (
+    check_names,
+    read_number,
+    read_string,
+    read_whole_number,
+    sweep_cases,
+)
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_research.studies.wang_distributions import Draw, by_case, draw_of, percent_of, together
+from flitwatch_research.studies.wang_distributions import Draw, by_case, combine_draws, draw_of, percent_of
 from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
 from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, repeated, to_ops
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
+from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Section II-A: ranks, and KB that a rank sends in our runs (fill boundary: the mean of a load of 100 to 2,560 KB).
 APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "amg": (1728, 75)}
@@ -36,28 +42,34 @@ _BLOCKS, _INTERVALS = 64, 60
 _DRAWS = 5
 
 
-def _machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
+def _build_machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
     # The paper's adaptive packets go through a random intermediate router.
     mode = "minimal" if routing == "minimal" else "adaptive0"
-    return build(fabric, mode, packet_bytes=packet_bytes, through_router=True)
+    return build_machine(fabric, mode, packet_bytes=packet_bytes, through_router=True)
 
 
-def _messages(application: str, ranks: int | None, scale: float, seed: int, exchanges: int = 1) -> Messages:
+def _make_messages(application: str, ranks: int | None, scale: float, seed: int, exchanges: int = 1) -> Messages:
     papers_ranks, kbytes = APPLICATIONS[application]
-    return repeated(patterns.make(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed), exchanges)
+    return repeat_messages(
+        patterns.make_pattern(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed), exchanges
+    )
 
 
-def _draw(
+def _run_draw(
     case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, ranks: int | None
 ) -> Draw:
     """One draw of a case: the same number has the same places and messages whatever the routing and the background."""
-    made = _messages(case["application"], ranks, case.get("scale", 1.0), seed + number, case.get("exchanges", 1))
-    endpoints = place(machine.fabric, made.ranks, case["placement"], np.random.default_rng([seed, number]))
+    messages = _make_messages(
+        case["application"], ranks, case.get("scale", 1.0), seed + number, case.get("exchanges", 1)
+    )
+    endpoints = place_ranks(machine.fabric, messages.ranks, case["placement"], np.random.default_rng([seed, number]))
     background = case.get("background", "none")
-    generators = _background(machine, case["application"], background, case, endpoints) if background != "none" else []
-    workload = packet.Workload(ops=to_ops([(made, endpoints)]), generators=generators, default_mode=machine.mode)
+    generators = (
+        _make_background(machine, case["application"], background, case, endpoints) if background != "none" else []
+    )
+    workload = packet.Workload(ops=to_ops([(messages, endpoints)]), generators=generators, default_mode=machine.mode)
     sampled = not generators  # every packet of a job that runs alone, for the hops of each rank
-    result = execute(
+    result = execute_workload(
         machine,
         workload,
         cancelled=stop,
@@ -68,7 +80,7 @@ def _draw(
     return draw_of(machine, result, endpoints, sampled)
 
 
-def _background(
+def _make_background(
     machine: Machine, application: str, kind: str, case: Parameters, endpoints: NDArray[np.int64]
 ) -> list[packet.Generator]:
     free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
@@ -76,33 +88,35 @@ def _background(
     return background_generators(machine, kind, case["load_gib_per_s"], free, 1, size)
 
 
-def _wanted(parameters: Parameters) -> list[str]:
-    wanted = parameters.get("applications", list(APPLICATIONS))
-    if not isinstance(wanted, list) or not wanted or not set(wanted) <= set(APPLICATIONS):
-        raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
-    return [one for one in APPLICATIONS if one in wanted]
+def _read_applications(parameters: Parameters) -> list[str]:
+    names = parameters.get("applications", list(APPLICATIONS))
+    if not isinstance(names, list) or not names or not set(names) <= set(APPLICATIONS):
+        raise BadRequest(f"applications is {names!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
+    return [name for name in APPLICATIONS if name in names]
 
 
-def _study(
+def _run_cases(
     name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
     background = ("load_gib_per_s", "exchanges") if "background" in cases[0] else ()
     names = ("runs", "seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks")
-    known(parameters, (*names, *background))
-    seed, draws = whole(parameters, "seed", 1, 0, 2**62), whole(parameters, "runs", 5, 1, 1000)
-    packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
-    factor = number(parameters, "load", 1.0, 0.001, 100)
-    topology = text(parameters, "topology", "theta")
+    check_names(parameters, (*names, *background))
+    seed, draws = read_whole_number(parameters, "seed", 1, 0, 2**62), read_whole_number(parameters, "runs", 5, 1, 1000)
+    packet_bytes = read_whole_number(parameters, "packet_bytes", 2048, 256, 8192)
+    factor = read_number(parameters, "load", 1.0, 0.001, 100)
+    topology = read_string(parameters, "topology", "theta")
     fabric = fabric_of(topology)
-    ranks = whole(parameters, "ranks", 0, 0, 10**6) or None
-    wanted = _wanted(parameters)
-    cases = [{**case, "scale": case.get("scale", 1.0) * factor} for case in cases if case["application"] in wanted]
+    ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
+    application_names = _read_applications(parameters)
+    cases = [
+        {**case, "scale": case.get("scale", 1.0) * factor} for case in cases if case["application"] in application_names
+    ]
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
-        machine = _machine(fabric, case["routing"], packet_bytes)
-        return [together([_draw(case, machine, k, seed, stop, packet_bytes, ranks) for k in range(draws)])]
+        machine = _build_machine(fabric, case["routing"], packet_bytes)
+        return [combine_draws([_run_draw(case, machine, k, seed, stop, packet_bytes, ranks) for k in range(draws)])]
 
-    return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
+    return sweep_cases(name, cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
 
 
 def run_fig2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
@@ -111,33 +125,33 @@ def run_fig2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     The time is that of the exchange: the applications compute nothing, as in the paper's simulations.
     Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
     """
-    known(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks"))
-    seed = whole(parameters, "seed", 1, 0, 2**62)
-    packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
-    factor = number(parameters, "load", 1.0, 0.001, 100)
-    ranks = whole(parameters, "ranks", 0, 0, 10**6) or None
-    topology = text(parameters, "topology", "theta")
+    check_names(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks"))
+    seed = read_whole_number(parameters, "seed", 1, 0, 2**62)
+    packet_bytes = read_whole_number(parameters, "packet_bytes", 2048, 256, 8192)
+    factor = read_number(parameters, "load", 1.0, 0.001, 100)
+    ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
+    topology = read_string(parameters, "topology", "theta")
     fabric, matrices = fabric_of(topology), {}
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
-        made = _messages(case["application"], ranks, factor, seed)
-        matrices[case["application"]] = _matrix(made)
-        machine = _machine(fabric, "adaptive", packet_bytes)
-        endpoints = place(machine.fabric, made.ranks, "random-node", np.random.default_rng([seed, 0]))
-        workload = packet.Workload(ops=to_ops([(made, endpoints)]), default_mode=machine.mode)
-        result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
-        return _load_over_time(made, result)
+        messages = _make_messages(case["application"], ranks, factor, seed)
+        matrices[case["application"]] = _summarize_matrix(messages)
+        machine = _build_machine(fabric, "adaptive", packet_bytes)
+        endpoints = place_ranks(machine.fabric, messages.ranks, "random-node", np.random.default_rng([seed, 0]))
+        workload = packet.Workload(ops=to_ops([(messages, endpoints)]), default_mode=machine.mode)
+        result = execute_workload(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
+        return _load_over_time(messages, result)
 
-    cases = [{"application": one} for one in _wanted(parameters)]
-    answer = sweep("wang-fig2", cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
+    cases = [{"application": name} for name in _read_applications(parameters)]
+    answer = sweep_cases("wang-fig2", cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
     return {**answer, "matrices": [{**case, **matrices[case["application"]]} for case in cases]}
 
 
-def _matrix(made: Messages) -> Parameters:
+def _summarize_matrix(made: Messages) -> Parameters:
     block = -(-made.ranks // _BLOCKS)
     size = -(-made.ranks // block)
-    sent = np.bincount(made.src // block * size + made.dst // block, made.size_bytes, size * size)
-    return {"ranks": made.ranks, "ranks_a_block": block, "sent_mb": (sent.reshape(size, size) * 1e-6).tolist()}
+    sent_bytes = np.bincount(made.src // block * size + made.dst // block, made.size_bytes, size * size)
+    return {"ranks": made.ranks, "ranks_a_block": block, "sent_mb": (sent_bytes.reshape(size, size) * 1e-6).tolist()}
 
 
 def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
@@ -161,14 +175,17 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     cases = [
         {"application": a, "placement": p, "routing": r} for a in APPLICATIONS for p in PLACEMENTS for r in ROUTINGS
     ]
-    answer = _study("wang-fig3", cases, parameters, report, cancelled)
-    return {**answer, "gains": [_gain(answer["points"], one) for one in _wanted(parameters)]}
+    answer = _run_cases("wang-fig3", cases, parameters, report, cancelled)
+    return {
+        **answer,
+        "gains": [_compute_gain(answer["points"], application) for application in _read_applications(parameters)],
+    }
 
 
-def _gain(points: list[Parameters], application: str) -> Parameters:
-    """What one extreme placement saves of the other's time under the same routing, whichever gives more ("up to"): medians, mean over draws."""
+def _compute_gain(points: list[Parameters], application: str) -> Parameters:
+    """Compute the saving of one extreme placement over the other under the same routing, whichever saves more ("up to"): medians, mean over draws."""
     at = by_case(points, "application", "placement", "routing")
-    ((column, printed),) = published.rows("wang2018", "figure 3")[SHORT[application]].items()
+    ((column, printed),) = published.published_rows("wang2018", "figure 3")[SHORT[application]].items()
     extremes = ("contiguous", "random-node")
     winner, loser = extremes if column.startswith("contiguous") else extremes[::-1]
     shares = {
@@ -209,7 +226,7 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         for r in ROUTINGS
         for s in scales[a]
     ]
-    answer = _study("wang-fig7", cases, parameters, report, cancelled)
+    answer = _run_cases("wang-fig7", cases, parameters, report, cancelled)
     at = by_case(answer["points"], "application", "scale", "placement", "routing")
     for (application, scale, *_), point in at.items():
         base = at[application, scale, "random-node", "adaptive"]
@@ -227,8 +244,8 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     their intervals the job alone takes: a job that is over within the first burst says how long the burst lasts, not what bursts cost
     an application that sends all the time (ADR 0039).
     """
-    load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
-    exchanges = whole(parameters, "exchanges", 1, 1, 10_000)
+    load = read_number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
+    exchanges = read_whole_number(parameters, "exchanges", 1, 1, 10_000)
     cases = [
         {
             "application": a,
@@ -243,13 +260,13 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         for r in ROUTINGS
         for b in BACKGROUNDS
     ]
-    answer = _study("wang-fig8-10", cases, parameters, report, cancelled)
+    answer = _run_cases("wang-fig8-10", cases, parameters, report, cancelled)
     at = by_case(answer["points"], "application", "placement", "routing", "background")
     for (*case, _), point in at.items():
         alone = at[*case, "none"]
         point["slowest_percent_of_alone"] = percent_of(point["slowest_ms_of_draws"], alone["slowest_ms_of_draws"])
         if point["background"] == "bursty":
-            ranks = whole(parameters, "ranks", 0, 0, 10**6) or APPLICATIONS[point["application"]][0]
+            ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or APPLICATIONS[point["application"]][0]
             peers = len(fabric_of(answer["topology"]).endpoints) - ranks - 1
             interval_ms = TABLE_2_BURST_MESSAGE_BYTES[point["application"]] * peers / (load * 2**30) * 1e3
             point["intervals"] = alone["slowest_ms"]["mean"] / interval_ms
@@ -274,7 +291,7 @@ def beside_over_alone(
 
     burst_message_bytes: table II's. A draw has the same places and messages with and without the background.
     """
-    machine = _machine(fabric_of(topology), routing, 2048)
+    machine = _build_machine(fabric_of(topology), routing, 2048)
     case = {
         "application": application,
         "placement": placement,
@@ -285,10 +302,14 @@ def beside_over_alone(
     }
     beside, alone = (
         [
-            float(_draw({**case, "background": one}, machine, k, seed, lambda: False, 2048, ranks)["time_ms"].max())
+            float(
+                _run_draw({**case, "background": background}, machine, k, seed, lambda: False, 2048, ranks)[
+                    "time_ms"
+                ].max()
+            )
             for k in range(draws)
         ]
-        for one in (kind, "none")
+        for background in (kind, "none")
     )
     return percent_of(beside, alone)
 
@@ -298,13 +319,13 @@ def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
     Parameters: topology, applications. The nodes are those that the application leaves free, in five draws of random nodes: how many they are decides, not which.
     """
-    known(parameters, ("threads", "topology", "applications"))
-    topology = text(parameters, "topology", "theta")
-    machine = _machine(fabric_of(topology), "minimal", 2048)
+    check_names(parameters, ("threads", "topology", "applications"))
+    topology = read_string(parameters, "topology", "theta")
+    machine = _build_machine(fabric_of(topology), "minimal", 2048)
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
-        peaks = [_peaks(machine, case["application"], k) for k in range(_DRAWS)]
-        uniform, bursty = (mean_with_ci95(np.array(one)) for one in zip(*peaks, strict=True))
+        peaks = [_peak_bytes(machine, case["application"], k) for k in range(_DRAWS)]
+        uniform, bursty = (mean_with_ci95(np.array(peak_bytes)) for peak_bytes in zip(*peaks, strict=True))
         return [
             {
                 "draws": _DRAWS,
@@ -315,16 +336,16 @@ def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
             }
         ]
 
-    cases = [{"application": one} for one in _wanted(parameters)]
-    return sweep("wang-table2", cases, compute, report, cancelled, parameters, topology=topology)
+    cases = [{"application": application} for application in _read_applications(parameters)]
+    return sweep_cases("wang-table2", cases, compute, report, cancelled, parameters, topology=topology)
 
 
-def _peaks(machine: Machine, application: str, number: int) -> tuple[int, int]:
+def _peak_bytes(machine: Machine, application: str, number: int) -> tuple[int, int]:
     """Bytes of uniform and of bursty traffic beside one draw of the application's nodes."""
     rng = np.random.default_rng([1, number])
-    endpoints = place(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
+    endpoints = place_ranks(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
     uniform, bursty = (
-        peak_load_bytes(_background(machine, application, kind, {"load_gib_per_s": 1.0}, endpoints))
+        peak_load_bytes(_make_background(machine, application, kind, {"load_gib_per_s": 1.0}, endpoints))
         for kind in BACKGROUNDS[1:]
     )
     return uniform, bursty

@@ -1,4 +1,4 @@
-"""What Wang 2018 draws instead of means: distributions over ranks and channels, and what repeated draws say of them."""
+"""Distributions over ranks and channels that Wang 2018 draws instead of means, and statistics of repeated draws."""
 
 from __future__ import annotations
 
@@ -80,21 +80,21 @@ class PlacementFigures(TypedDict):
     conserved: bool
 
 
-def spread(values: NDArray[np.float64]) -> Spread:
+def summarize_spread(values: NDArray[np.float64]) -> Spread:
     """Extremes and quartiles; values (n,), at least one."""
     low, first, median, third, high = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
     return {"min": low, "q1": first, "median": median, "q3": third, "max": high}
 
 
-def distribution(values: NDArray[np.float64]) -> Distribution:
+def summarize_distribution(values: NDArray[np.float64]) -> Distribution:
     """Extremes, quartiles and the values at `SHARES_PERCENT`; a machine without such channels has zeros."""
     if not values.size:
         values = np.zeros(1)
-    return {**spread(values), "quantiles": np.percentile(values, SHARES_PERCENT).tolist()}
+    return {**summarize_spread(values), "quantiles": np.percentile(values, SHARES_PERCENT).tolist()}
 
 
 def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64], sampled: bool) -> Draw:
-    """What one run leaves; job 0 has one rank on each of `endpoints`. sampled: every packet was."""
+    """Extract one run's figures; job 0 has one rank on each of `endpoints`. sampled: every packet was."""
     links = machine.fabric.links
     serves = np.zeros(machine.fabric.vertices, bool)
     serves[np.asarray(machine.fabric.endpoints.router)[endpoints]] = True
@@ -122,7 +122,7 @@ def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64
     }
 
 
-def together(draws: Sequence[Draw]) -> PlacementFigures:
+def combine_draws(draws: Sequence[Draw]) -> PlacementFigures:
     """The figures of all draws of one case."""
 
     def pooled(name: str) -> NDArray[np.float64]:
@@ -134,16 +134,16 @@ def together(draws: Sequence[Draw]) -> PlacementFigures:
     hops = hops[np.isfinite(hops)]
     return {
         "draws": len(draws),
-        "time_ms": spread(pooled("time_ms")),
+        "time_ms": summarize_spread(pooled("time_ms")),
         "median_ms": mean_with_ci95(medians).as_json(),
         "slowest_ms": mean_with_ci95(slowest).as_json(),
         "median_ms_of_draws": medians.tolist(),
         "slowest_ms_of_draws": slowest.tolist(),
-        "hops": distribution(hops) if hops.size else None,
-        "local_traffic_mb": distribution(pooled("local_mb")),
-        "global_traffic_mb": distribution(pooled("global_mb")),
-        "local_saturation_ms": distribution(pooled("local_saturated_ms")),
-        "global_saturation_ms": distribution(pooled("global_saturated_ms")),
+        "hops": summarize_distribution(hops) if hops.size else None,
+        "local_traffic_mb": summarize_distribution(pooled("local_mb")),
+        "global_traffic_mb": summarize_distribution(pooled("global_mb")),
+        "local_saturation_ms": summarize_distribution(pooled("local_saturated_ms")),
+        "global_saturation_ms": summarize_distribution(pooled("global_saturated_ms")),
         "mean_hops": float(np.mean([draw["mean_hops"] for draw in draws])),
         "mean_latency_us": float(np.mean([draw["mean_latency_us"] for draw in draws])),
         "conserved": all(draw["conserved"] for draw in draws),

@@ -38,12 +38,12 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
     """Draw the study's SVGs into `folder`: one for all applications, of figures 3 and 8 to 10 one more for the channels."""
     with plt.rc_context({"svg.hashsalt": answer["study"], "font.size": 8, "axes.grid": True, "grid.alpha": 0.3}):
         figures = {
-            "wang-fig2": lambda: [("", _patterns(answer))],
-            "wang-fig3": lambda: [("", _boxes(answer, None)), ("-channels", _channels(answer, ("none",)))],
-            "wang-fig7": lambda: [("", _loads(answer))],
+            "wang-fig2": lambda: [("", _draw_patterns(answer))],
+            "wang-fig3": lambda: [("", _draw_boxes(answer, None)), ("-channels", _draw_channels(answer, ("none",)))],
+            "wang-fig7": lambda: [("", _draw_loads(answer))],
             "wang-fig8-10": lambda: [
-                *((f"-{kind}", _boxes(answer, kind)) for kind in ("uniform", "bursty")),
-                ("-channels", _channels(answer, ("uniform", "bursty"))),
+                *((f"-{kind}", _draw_boxes(answer, kind)) for kind in ("uniform", "bursty")),
+                ("-channels", _draw_channels(answer, ("uniform", "bursty"))),
             ],
         }[answer["study"]]()
         paths = []
@@ -56,41 +56,41 @@ def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
     return paths
 
 
-def _applications(points: Iterable[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(one["application"] for one in points))
+def _list_applications(points: Iterable[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(point["application"] for point in points))
 
 
-def _name(point: dict[str, Any]) -> str:
+def _format_name(point: dict[str, Any]) -> str:
     return f"{_PLACEMENTS[point['placement']]}-{_ROUTINGS[point['routing']]}"
 
 
-def _patterns(answer: dict[str, Any]) -> Any:
-    names = _applications(answer["points"])
+def _draw_patterns(answer: dict[str, Any]) -> Any:
+    names = _list_applications(answer["points"])
     figure, axes = plt.subplots(2, len(names), figsize=(3.2 * len(names), 5.2), layout="constrained", squeeze=False)
     for (top, bottom), matrix in zip(axes.T, answer["matrices"], strict=True):
-        sent = np.array(matrix["sent_mb"])
-        sent[sent == 0] = np.nan
-        shown = top.imshow(sent, extent=(0, matrix["ranks"], matrix["ranks"], 0), cmap="viridis", aspect="equal")
+        sent_mb = np.array(matrix["sent_mb"])
+        sent_mb[sent_mb == 0] = np.nan
+        shown = top.imshow(sent_mb, extent=(0, matrix["ranks"], matrix["ranks"], 0), cmap="viridis", aspect="equal")
         figure.colorbar(shown, ax=top, label="MB", shrink=0.7)
         top.grid(visible=False)
         top.set(title=matrix["application"], xlabel="to rank", ylabel="from rank")
-        load = [one for one in answer["points"] if one["application"] == matrix["application"]]
-        bottom.step([one["time_ms"] for one in load], [one["mean_kb"] for one in load], where="post")
+        load = [point for point in answer["points"] if point["application"] == matrix["application"]]
+        bottom.step([point["time_ms"] for point in load], [point["mean_kb"] for point in load], where="post")
         bottom.set(xlabel="time, ms", ylabel="load of a rank, kB")
     return figure
 
 
-def _boxes(answer: dict[str, Any], background: str | None) -> Any:
+def _draw_boxes(answer: dict[str, Any], background: str | None) -> Any:
     """Boxes of all ranks of all draws; the cross is the slowest rank, mean over draws with its 95 % interval."""
-    points = [one for one in answer["points"] if background is None or one["background"] == background]
-    names = _applications(points)
+    points = [point for point in answer["points"] if background is None or point["background"] == background]
+    names = _list_applications(points)
     figure, axes = plt.subplots(1, len(names), figsize=(3.4 * len(names), 3.4), layout="constrained", squeeze=False)
     for panel, name in zip(axes[0], names, strict=True):
-        own = [one for one in points if one["application"] == name]
-        panel.bxp([_box(one["time_ms"], _name(one)) for one in own], showfliers=False)
-        for place, one in enumerate(own, 1):
-            low, high = one["slowest_ms"]["ci95"] or (one["slowest_ms"]["mean"],) * 2
-            mean = one["slowest_ms"]["mean"]
+        own = [point for point in points if point["application"] == name]
+        panel.bxp([_make_box(point["time_ms"], _format_name(point)) for point in own], showfliers=False)
+        for place, point in enumerate(own, 1):
+            low, high = point["slowest_ms"]["ci95"] or (point["slowest_ms"]["mean"],) * 2
+            mean = point["slowest_ms"]["mean"]
             panel.errorbar(place, mean, [[mean - low], [high - mean]], fmt="x", color="C3", capsize=2, linewidth=0.8)
         panel.tick_params(axis="x", rotation=60)
         panel.set_ylim(bottom=0)
@@ -100,7 +100,7 @@ def _boxes(answer: dict[str, Any], background: str | None) -> Any:
     return figure
 
 
-def _box(spread: dict[str, float], label: str) -> dict[str, Any]:
+def _make_box(spread: dict[str, float], label: str) -> dict[str, Any]:
     return {
         "label": label,
         "whislo": spread["min"],
@@ -111,48 +111,54 @@ def _box(spread: dict[str, float], label: str) -> dict[str, Any]:
     }
 
 
-def _channels(answer: dict[str, Any], backgrounds: tuple[str, ...]) -> Any:
+def _draw_channels(answer: dict[str, Any], backgrounds: tuple[str, ...]) -> Any:
     """Share of ranks or channels that do not exceed a value, for the extremes of placement and routing."""
     rows = [
         (name, kind)
-        for name in _applications(answer["points"])
+        for name in _list_applications(answer["points"])
         for kind in backgrounds
-        if any(one["application"] == name and one.get("background", "none") == kind for one in answer["points"])
+        if any(point["application"] == name and point.get("background", "none") == kind for point in answer["points"])
     ]
     kinds = [
         key
         for key in _CHANNELS
-        if all(one[key] for one in answer["points"] if one.get("background", "none") in backgrounds)
+        if all(point[key] for point in answer["points"] if point.get("background", "none") in backgrounds)
     ]
     figure, axes = plt.subplots(
         len(rows), len(kinds), figsize=(2.6 * len(kinds), 2.3 * len(rows)), layout="constrained", squeeze=False
     )
     for line, (name, background) in zip(axes, rows, strict=True):
         for panel, key in zip(line, kinds, strict=True):
-            for one in answer["points"]:
-                if (one["application"], one.get("background", "none")) != (name, background) or _name(
-                    one
+            for point in answer["points"]:
+                if (point["application"], point.get("background", "none")) != (name, background) or _format_name(
+                    point
                 ) not in _EXTREMES:
                     continue
-                colour, dash = _EXTREMES[_name(one)]
-                panel.plot(one[key]["quantiles"], SHARES_PERCENT, dash, color=colour, linewidth=1, label=_name(one))
+                colour, dash = _EXTREMES[_format_name(point)]
+                panel.plot(
+                    point[key]["quantiles"], SHARES_PERCENT, dash, color=colour, linewidth=1, label=_format_name(point)
+                )
             panel.set(xlabel=_CHANNELS[key], title=name if background == "none" else f"{name}, {background}")
         line[0].set_ylabel("share, %")
         line[0].legend(fontsize=6)
     return figure
 
 
-def _loads(answer: dict[str, Any]) -> Any:
-    names = _applications(answer["points"])
+def _draw_loads(answer: dict[str, Any]) -> Any:
+    names = _list_applications(answer["points"])
     figure, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.2), layout="constrained", squeeze=False)
     for panel, name in zip(axes[0], names, strict=True):
         for combination, (colour, dash) in _EXTREMES.items():
-            own = [one for one in answer["points"] if one["application"] == name and _name(one) == combination]
-            share = [one["slowest_percent_of_random_adaptive"] for one in own]
-            ends = np.array([one["ci95"] or [one["mean"]] * 2 for one in share])
-            mean = np.array([one["mean"] for one in share])
+            own = [
+                point
+                for point in answer["points"]
+                if point["application"] == name and _format_name(point) == combination
+            ]
+            share = [point["slowest_percent_of_random_adaptive"] for point in own]
+            ends = np.array([point["ci95"] or [point["mean"]] * 2 for point in share])
+            mean = np.array([point["mean"] for point in share])
             panel.errorbar(
-                [one["scale"] for one in own],
+                [point["scale"] for point in own],
                 mean,
                 np.abs(ends.T - mean),
                 label=combination,

@@ -27,7 +27,7 @@ DIRECTIONS = 3
 SAME_SUM = 1e-7
 
 
-def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
+def furthest_distance(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
     """Relative distance of x (pairs,) to the furthest such matrix; None where the program is too large or the limit came first."""
     if program.places > MOST_PLACES or limit.over():
         return None
@@ -49,26 +49,26 @@ def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
 
 
 def has_many_solutions(program: Program, x: Vectors) -> bool:
-    """Whether a solution has more coefficients than SHARE of the counters: many others, as sparse, then explain as much."""
+    """Return whether a solution has more coefficients than SHARE of the counters: many others, equally sparse, then explain as much."""
     sizes = [part.abs() for part in program.coefficients(x)]
     largest = max(float(part.max()) for part in sizes)
     count = sum(int((part > EXPLAINING * largest).sum()) for part in sizes)
     return count > SHARE * int((program.row_scale > 0).sum())
 
 
-def analysis(basis: Basis, places: int) -> sparse.csr_matrix:
+def analysis_matrix(basis: Basis, places: int) -> sparse.csr_matrix:
     """Psi^-1 as a matrix (coefficients, places)."""
     count = basis.coefficients
     own = np.arange(count) if basis.own is None else basis.own.cpu().numpy()
-    matrix = _picked(own, places)
+    matrix = _pick_places(own, places)
     if basis.earlier is not None:
-        matrix = matrix - _picked(basis.earlier.cpu().numpy(), places)
+        matrix = matrix - _pick_places(basis.earlier.cpu().numpy(), places)
     if basis.mirror is not None:
         matrix = matrix + sparse.diags(basis.sign.double().cpu().numpy()) @ matrix[basis.mirror.cpu().numpy()]
     return sparse.csr_matrix(matrix)
 
 
-def _picked(place: NDArray[np.integer], places: int) -> sparse.csr_matrix:
+def _pick_places(place: NDArray[np.integer], places: int) -> sparse.csr_matrix:
     """A row for each place, zero where it is none."""
     inside = np.flatnonzero(place < places)
     return sparse.csr_matrix((np.ones(len(inside)), (inside, place[inside])), (len(place), places))
@@ -79,26 +79,28 @@ class _Model:
 
     def __init__(self, program: Program) -> None:
         scale = program.row_scale.double().cpu().numpy()
-        kept = scale > 0
-        target, slack = (part.double().cpu().numpy()[kept] / scale[kept] for part in (program.target, program.slack))
+        row_mask = scale > 0
+        target, slack = (
+            part.double().cpu().numpy()[row_mask] / scale[row_mask] for part in (program.target, program.slack)
+        )
         self.pairs, places = program.pairs, program.places
-        rows = counter_matrix(program.counters, self.pairs)[kept]
+        rows = counter_matrix(program.counters, self.pairs)[row_mask]
         place = np.arange(self.pairs) if program.place_of is None else program.place_of.cpu().numpy()
         spread = sparse.csr_matrix((np.ones(self.pairs), (place, np.arange(self.pairs))), (places, self.pairs))
-        parts = [analysis(basis, places) for basis in program.bases]
+        parts = [analysis_matrix(basis, places) for basis in program.bases]
         if len(parts) == 1:
             coefficients = parts[0] @ spread
         else:
             coefficients = sparse.bmat([[parts[0] @ spread, -parts[0]], [None, parts[1]]])
         count, free = coefficients.shape[0], coefficients.shape[1] - self.pairs
-        one = sparse.identity(count)
+        identity = sparse.identity(count)
         counted = sparse.hstack([rows, sparse.csr_matrix((rows.shape[0], free + count))])
         everything = sparse.csc_matrix(
             sparse.vstack(
                 [
                     counted,
-                    sparse.hstack([coefficients, -one]),
-                    sparse.hstack([coefficients, one]),
+                    sparse.hstack([coefficients, -identity]),
+                    sparse.hstack([coefficients, identity]),
                     np.concatenate([np.zeros(self.pairs + free), np.ones(count)])[None],
                 ]
             )
@@ -136,10 +138,10 @@ class _Model:
         return self._solved(limit)
 
     def _solved(self, limit: Limit) -> Floats | None:
-        left = limit.left()
-        if left <= 0:
+        seconds_left = limit.left()
+        if seconds_left <= 0:
             return None
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + min(left, 1e9))
+        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + min(seconds_left, 1e9))
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_routing.reconstruction.numbering import places_among
-from flitwatch_routing.reconstruction.pairs import Places, places
+from flitwatch_routing.reconstruction.pairs import Places, locate_keys
 
 Ints = NDArray[np.int64]
 #: name on the command line -> (difference, symmetric)
@@ -23,8 +23,8 @@ BASES = {
 }
 
 
-def _step(kind: str, at: Places) -> Ints:
-    """How far along the diagonal the earlier place is: one rank (Psi_CD), or the smallest aligned block that holds row and column (Psi_CS)."""
+def _diagonal_step(kind: str, at: Places) -> Ints:
+    """Return how far along the diagonal the earlier place is: one rank (Psi_CD), or the smallest aligned block that holds row and column (Psi_CS)."""
     if kind == "cd":
         return np.ones_like(at.row)
     _, exponent = np.frexp((at.row ^ at.column).astype(float))
@@ -53,35 +53,35 @@ class Basis(nn.Module):
         if kind == "cs" and any(n & (n - 1) for n in sizes.tolist()):
             raise BadRequest("the copy-shift basis needs jobs of a power of two", advice="Use od, scd or s")
         bound = int((sizes**2).sum())
-        at = places(sizes, key)
+        at = locate_keys(sizes, key)
         reached = np.zeros(bound + 1, bool)  # the last place is outside of all matrices
         reached[key] = True
         following = None
         if kind is not None:
-            step = _step(kind, at)
+            step = _diagonal_step(kind, at)
             following = at.key(at.row + step, at.column + step)
             reached[following] = True
         reached[-1] = False
         if symmetric:
-            reached[_transposed(sizes, np.flatnonzero(reached))] = True
+            reached[_transpose_keys(sizes, np.flatnonzero(reached))] = True
         all_reached = np.flatnonzero(reached)
         self.coefficients = len(all_reached)
-        there = places(sizes, all_reached)
+        there = locate_keys(sizes, all_reached)
         of_key, of_reached = places_among(key, bound + 1), places_among(all_reached, bound + 1)
         whole = len(all_reached) == len(key)
-        self._gather("own", None if whole else of_key[all_reached])
-        self._gather("home", None if whole else of_reached[key])
-        self._gather("earlier", None)
-        self._gather("later", None)
+        self._register_index("own", None if whole else of_key[all_reached])
+        self._register_index("home", None if whole else of_reached[key])
+        self._register_index("earlier", None)
+        self._register_index("later", None)
         if kind is not None and following is not None:
-            step = _step(kind, there)
-            self._gather("earlier", of_key[there.key(there.row - step, there.column - step)])
-            self._gather("later", of_reached[following])
-        self._gather("mirror", of_reached[_transposed(sizes, all_reached)] if symmetric else None)
+            step = _diagonal_step(kind, there)
+            self._register_index("earlier", of_key[there.key(there.row - step, there.column - step)])
+            self._register_index("later", of_reached[following])
+        self._register_index("mirror", of_reached[_transpose_keys(sizes, all_reached)] if symmetric else None)
         sign = np.where(there.row > there.column, 1.0, -1.0).astype(np.float32)
         self.register_buffer("sign", torch.from_numpy(sign) if symmetric else None)
 
-    def _gather(self, name: str, index: NDArray[np.int32] | None) -> None:
+    def _register_index(self, name: str, index: NDArray[np.int32] | None) -> None:
         self.register_buffer(name, None if index is None else torch.from_numpy(index))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -100,11 +100,11 @@ class Basis(nn.Module):
         return x if self.later is None else x - padded.index_select(0, self.later)
 
 
-def _transposed(sizes: Ints, key: Ints) -> Ints:
-    at = places(sizes, key)
+def _transpose_keys(sizes: Ints, key: Ints) -> Ints:
+    at = locate_keys(sizes, key)
     return at.key(at.column, at.row)
 
 
-def dictionary(sizes: Ints) -> tuple[str, str]:
+def choose_dictionary(sizes: Ints) -> tuple[str, str]:
     """Psi_OD, equation 4.3.5: (S CD; S CS) for powers of two, (S CD; S) otherwise."""
     return ("scd", "s") if any(n & (n - 1) for n in sizes.tolist()) else ("scd", "scs")

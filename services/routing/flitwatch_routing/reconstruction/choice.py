@@ -49,7 +49,7 @@ def choose_basis(
     missed: dict[str, float | None] = {}
     for basis in candidates:
         try:
-            missed[basis] = _missed(fabric, ports, lanes, pairs, counters, basis, each_s, watch, floor)
+            missed[basis] = _held_out_error(fabric, ports, lanes, pairs, counters, basis, each_s, watch, floor)
         except (BadRequest, BadInput):
             if basis == candidates[0]:
                 raise
@@ -60,7 +60,7 @@ def choose_basis(
     return Choice(chosen, missed)
 
 
-def _missed(
+def _held_out_error(
     fabric: Fabric,
     ports: NDArray[np.int64],
     lanes: Sequence[Lanes | PairLanes],
@@ -76,11 +76,13 @@ def _missed(
     if problem is None:
         return 0.0
     generator = torch.Generator().manual_seed(11)
-    held = torch.rand(len(problem.target), generator=generator) < HELD_OUT
-    program, hidden = problem.program, held.to(problem.target.device)
+    held_out = torch.rand(len(problem.target), generator=generator) < HELD_OUT
+    program, hidden = problem.program, held_out.to(problem.target.device)
     for buffer in (program.row_scale, program.target, program.slack):
         buffer.mul_(~hidden)
-    found, _ = recover.solved(program, options.tolerance, Limit.after(each_s), watch, f"trying basis {basis}")
-    gap = (problem.sensing(found.x[0]) - problem.target)[hidden]
+    solution, _ = recover.solve_with_threads(
+        program, options.tolerance, Limit.after(each_s), watch, f"trying basis {basis}"
+    )
+    gap = (problem.sensing(solution.x[0]) - problem.target)[hidden]
     size = torch.linalg.vector_norm(problem.target[hidden]).clamp(min=1e-30)
     return float(torch.linalg.vector_norm(gap) / size)

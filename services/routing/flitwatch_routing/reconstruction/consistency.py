@@ -40,7 +40,7 @@ def management_bytes(ports: int = 0, seconds: float | None = None) -> float:
 
 
 def too_little(counted: float, floor: float, where: str) -> BadInput:
-    """What to say where all that was counted may be management."""
+    """Return the error for counters that may hold nothing but management traffic."""
     return BadInput(
         f"too little traffic to tell: {where} counted {counted:.6g} bytes, and managers and collectors may send {floor:.6g} over a link meanwhile",
         advice="Count while programs communicate, or for longer",
@@ -61,12 +61,12 @@ def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> 
     differences, squares = [], []
     for counted in counters:
         total, square = counted.sum(axis=1), (counted**2).sum(axis=1)
-        received, sent, energy = np.zeros(fabric.vertices), np.zeros(fabric.vertices), np.zeros(fabric.vertices)
-        for ends, flow in ((links.dst, received), (links.src, sent)):
+        received, sent_bytes, energy = np.zeros(fabric.vertices), np.zeros(fabric.vertices), np.zeros(fabric.vertices)
+        for ends, flow in ((links.dst, received), (links.src, sent_bytes)):
             np.add.at(flow, ends, total)
             np.add.at(energy, ends, square)
-        flow = received[:routers] + sent[:routers]
-        gap = received[:routers] - sent[:routers]
+        flow = received[:routers] + sent_bytes[:routers]
+        gap = received[:routers] - sent_bytes[:routers]
         busy = flow > 1e-3 * flow.max(initial=0)
         bad = busy & (np.abs(gap) > IMBALANCE * flow)
         if bad.any() and np.abs(gap[bad]).max() <= floor:
@@ -75,7 +75,7 @@ def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> 
         elif bad.any():
             at = int(np.argmax(np.where(bad, np.abs(gap), 0)))
             raise BadInput(
-                f"counters conflict: {fabric.routers.name[at]} received {received[at]:.6g} and sent {sent[at]:.6g} bytes",
+                f"counters conflict: {fabric.routers.name[at]} received {received[at]:.6g} and sent {sent_bytes[at]:.6g} bytes",
                 advice="Read all ports at the same moments, before any counter wraps, and give the tables that were loaded",
             )
         differences.append(gap[busy])

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from flitwatch_routing.reconstruction.limit import Limit
-from flitwatch_routing.reconstruction.pdhg import MOST_ITERATIONS, Solution, Watch, solve
+from flitwatch_routing.reconstruction.pdhg import MOST_ITERATIONS, Solution, Watch, solve_program
 from flitwatch_routing.reconstruction.program import Program, Vectors
-from flitwatch_routing.reconstruction.settle import CounterFit, Fit, score
+from flitwatch_routing.reconstruction.settle import CounterFit, Fit, schwarz_score
 
 Floats = NDArray[np.float64]
 #: Iterations before the first look at the support, and how much later each further look is.
@@ -64,26 +64,26 @@ class DivingSolver:
     def run(self, tolerance: float) -> tuple[Solution, float | None]:
         """Solve; with the relative error that two dives leave possible where they agree, else None."""
         begun, diving, failed, own, look = self._limit.clock(), 0.0, 0, 0, FIRST_LOOK
-        found: Solution | None = None
+        solution: Solution | None = None
         while True:
-            found = self._solved(tolerance, 1.0, found, look - own)
-            own += found.iterations
+            solution = self._solved(tolerance, 1.0, solution, look - own)
+            own += solution.iterations
             if (
-                found.converged
-                or self._over(found)
+                solution.converged
+                or self._is_over(solution)
                 or self._limit.clock() > self._until_agreed
                 or own >= MOST_ITERATIONS
             ):
-                return self._end(found, own)
+                return self._end(solution, own)
             look = round(LATER * own)
             started = self._limit.clock()
             if diving > (SHARE if failed < 2 else LATER_SHARE) * (started - begun) or self._no_look():
                 continue
-            fit = self._dive(found, own)
+            fit = self._dive_below(solution, own)
             diving += self._limit.clock() - started
             failed += fit is None
-            if fit is not None and self._agreed(fit):
-                return self._end(found, own)
+            if fit is not None and self._check_agreement(fit):
+                return self._end(solution, own)
             if fit is not None and self._until_agreed == math.inf:
                 self._until_agreed = self._limit.clock() + AGAIN * (self._limit.clock() - begun)
 
@@ -93,28 +93,28 @@ class DivingSolver:
         if watch is not None:
             follow = lambda iterations, residual, gap: watch(done + iterations, min(residual, 1.0) * wrong, gap)  # noqa: E731
         goal = min(tolerance / wrong, 0.1)
-        found = solve(self._program, goal, self._limit, follow, start, self._norm, most)
-        self._done += found.iterations
-        return found
+        solution = solve_program(self._program, goal, self._limit, follow, start, self._norm, most)
+        self._done += solution.iterations
+        return solution
 
-    def _agreed(self, fit: Fit) -> bool:
-        """Whether a dive's matrix is that of one before it; the one whose objective is less is kept."""
+    def _check_agreement(self, fit: Fit) -> bool:
+        """Return whether a dive's matrix agrees with that of an earlier dive; the one with the smaller objective is kept."""
         before = self._best
         if before is None or fit.objective < before.objective:
             self._best = fit
         if before is None:
             return False
         apart = float(np.linalg.norm(fit.x - before.x) / np.linalg.norm(fit.x))
-        known = max(fit.refit_distance or 0.0, before.refit_distance or 0.0)
-        if apart <= max(SAME, known):
-            self._apart = max(apart, known)
+        refit_distance = max(fit.refit_distance or 0.0, before.refit_distance or 0.0)
+        if apart <= max(SAME, refit_distance):
+            self._apart = max(apart, refit_distance)
         return self._apart is not None
 
-    def _over(self, found: Solution) -> bool:
+    def _is_over(self, found: Solution) -> bool:
         return found.stopped or self._limit.over()
 
     def _no_look(self) -> bool:
-        """Whether a look at the support could last beyond the limit."""
+        """Return whether a look at the support could last beyond the limit."""
         return self._limit.left() < self._longest
 
     def _end(self, found: Solution, iterations: int) -> tuple[Solution, float | None]:
@@ -125,63 +125,69 @@ class DivingSolver:
         if fit is None:
             return found, None
         x = [torch.from_numpy(part).to(found.x[0]) for part in (np.maximum(fit.x, 0), *self._settler.second(fit))]
-        known = fit.refit_distance or 0.0
+        refit_distance = fit.refit_distance or 0.0
         return replace(
             found, x=x, residual=fit.wrong, converged=found.converged or fit.exact
-        ), self._apart if self._apart is not None or known <= SAME else known
+        ), self._apart if self._apart is not None or refit_distance <= SAME else refit_distance
 
     def _explains_more(self, fit: Fit, found: Solution) -> bool:
-        """Whether a fit that does not explain all is still the better explanation than where the solver is."""
+        """Return whether a fit that does not explain everything is still a better explanation than the solver's present solution."""
         sizes = np.abs(np.concatenate(self._settler.coefficients(self._program, found.x)))
         rows = len(self._settler.target)
         count = min(int((sizes > EXPLAINING * sizes.max()).sum()), rows)
-        return not found.converged and score(fit.wrong, fit.count, rows) < score(found.residual, count, rows)
+        return not found.converged and schwarz_score(fit.wrong, fit.count, rows) < schwarz_score(
+            found.residual, count, rows
+        )
 
-    def _deeper(self, fit: Fit | None) -> Fit | None:
+    def _keep_deepest(self, fit: Fit | None) -> Fit | None:
         """The fit itself; it is kept where none before explained as much by as little."""
         rows, best = len(self._settler.target), self._deepest
         if (
             fit is not None
             and fit.missed <= PREDICTING
-            and (best is None or score(fit.wrong, fit.count, rows) < score(best.wrong, best.count, rows))
+            and (
+                best is None or schwarz_score(fit.wrong, fit.count, rows) < schwarz_score(best.wrong, best.count, rows)
+            )
         ):
             self._deepest = fit
         return fit
 
-    def _dive(self, found: Solution, iterations: int) -> Fit | None:
+    def _dive_below(self, found: Solution, iterations: int) -> Fit | None:
         """The fit that explains all, below an iterate; None where the levels lead nowhere."""
         program = self._program
         before = program.target.clone(), program.least.clone()
         zero = [np.zeros(basis.coefficients) for basis in program.bases]
-        fit, wrong = self._deeper(self._look(found.x, zero, 1.0)), 1.0
+        fit, wrong = self._keep_deepest(self._fit_support(found.x, zero, 1.0)), 1.0
         try:
             while fit is not None and not fit.exact and fit.wrong <= PROGRESS * wrong:
-                wrong, unit = fit.wrong, self._descend(fit)
+                wrong, unit = fit.wrong, self._descend_level(fit)
                 level = self._solved(0.0, wrong, None, iterations)
-                if self._over(level) or self._no_look():
+                if self._is_over(level) or self._no_look():
                     return None
-                fit = self._deeper(self._look(level.x, fit.coefficients, unit))
+                fit = self._keep_deepest(self._fit_support(level.x, fit.coefficients, unit))
         finally:
             program.target.copy_(before[0])
             program.least.copy_(before[1])
             program.shift = None
         return fit if fit is not None and fit.exact else None
 
-    def _look(self, x: Vectors, base: list[Floats], unit: float) -> Fit | None:
+    def _fit_support(self, x: Vectors, base: list[Floats], unit: float) -> Fit | None:
         started = self._limit.clock()
         here = self._settler.coefficients(self._program, x)
-        found = self._settler.best([unit * part + known for part, known in zip(here, base, strict=True)], self._limit)
+        fit = self._settler.best(
+            [unit * part + base_part for part, base_part in zip(here, base, strict=True)], self._limit
+        )
         self._longest = max(self._longest, self._limit.clock() - started)
-        return found
+        return fit
 
-    def _descend(self, fit: Fit) -> float:
+    def _descend_level(self, fit: Fit) -> float:
         """Leave to the program what a fit does not explain; the unit it is in."""
         program, like = self._program, self._program.target
-        left = self._settler.left(fit.x)
-        size = np.abs(left)
+        misfit = self._settler.left(fit.x)
+        size = np.abs(misfit)
         unit = float(np.median(size[size > COUNTS * size.max()])) if size.max() > 0 else 1.0
         rows = np.zeros(len(like))
-        rows[self._settler.kept] = left / unit
+        rows[self._settler.kept] = misfit / unit
         program.target.copy_(torch.from_numpy(rows).to(like) * program.row_scale)
         program.least.copy_(torch.from_numpy(-fit.x / unit).to(like))
         program.shift = [torch.from_numpy(part / unit).to(like) for part in fit.coefficients]
@@ -196,5 +202,5 @@ def solve_with_dives(
     Without dives where counters are noisy or bases do not stand everywhere.
     """
     if not CounterFit.fits(program):
-        return solve(program, tolerance, limit, watch, norm=norm), None
+        return solve_program(program, tolerance, limit, watch, norm=norm), None
     return DivingSolver(program, limit, watch, norm).run(tolerance)

@@ -1,4 +1,4 @@
-"""How far matrices lie apart that explain every counter by coefficients of the same, least sum.
+"""Distances between matrices that explain every counter with coefficients of the same, least sum.
 
 The columns of a fit's coefficients can be dependent: traffic that goes round a few pairs in a circle, one way or the other, then leaves the same counters,
 and least squares picks some mixture. What is sought is the least sum of sizes (Taffet 2021, equation 4.4.1), and where that leaves a face of equally good
@@ -39,14 +39,14 @@ class Face:
     reach: Floats
 
 
-def circles(normal: Floats, pivots: Floats) -> Floats:
+def find_circles(normal: Floats, pivots: Floats) -> Floats:
     """Changes of the coefficients (circles, coefficients) that no counter sees, from their normal matrix and its factor's squared, scaled pivots."""
     free = pivots < DEPENDENT
     own = np.flatnonzero(~free)
-    found = np.zeros((int(free.sum()), len(pivots)))
-    found[:, free] = np.eye(len(found))
-    if not len(found):
-        return found
+    changes = np.zeros((int(free.sum()), len(pivots)))
+    changes[:, free] = np.eye(len(changes))
+    if not len(changes):
+        return changes
     scale = np.sqrt(normal.diagonal())
     scaled = normal / (scale[:, None] * scale)
     inside, across = scaled[np.ix_(own, own)], scaled[np.ix_(own, free)]
@@ -54,11 +54,11 @@ def circles(normal: Floats, pivots: Floats) -> Floats:
     share = np.zeros_like(across)
     for _ in range(REFINEMENTS):
         share += linalg.cho_solve(factor, across - inside @ share, check_finite=False)
-    found[:, own] = -(share * scale[free]).T / scale[own]
-    found[np.abs(found) < ROUNDING] = 0
+    changes[:, own] = -(share * scale[free]).T / scale[own]
+    changes[np.abs(changes) < ROUNDING] = 0
     # What a counter sees all the same is no circle: the columns were only close to dependent.
-    seen = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", found, normal, found), 0))
-    return found[seen <= SEEN * scale[free]]
+    visible_size = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", changes, normal, changes), 0))
+    return changes[visible_size <= SEEN * scale[free]]
 
 
 def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit = Limit()) -> Face:
@@ -73,8 +73,8 @@ def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit =
     k = len(turns)
     turned, moved = (turns != 0).any(axis=0), (np.abs(moves) > ROUNDING).any(axis=0)
     ways, steps, size = turns[:, turned].T, moves[:, moved].T, c[turned]
-    one = np.eye(len(size))
-    above = np.block([[ways, -one], [-ways, -one], [-steps, np.zeros((len(steps), len(size)))]])
+    identity = np.eye(len(size))
+    above = np.block([[ways, -identity], [-ways, -identity], [-steps, np.zeros((len(steps), len(size)))]])
     limits = np.concatenate([-size, size, np.maximum(x[moved], 0)])
     sums = np.concatenate([np.zeros(k), np.ones(len(size))])
 
@@ -82,8 +82,8 @@ def least_sum(c: Floats, turns: Floats, x: Floats, moves: Floats, limit: Limit =
         if limit.over():
             return None
         bounds = [(None, None)] * k + [(0, None)] * len(size)
-        found = linprog(cost, above, limits, bounds=bounds, options={"time_limit": min(limit.left(), 1e9)})
-        return found.x if found.status == 0 else None
+        result = linprog(cost, above, limits, bounds=bounds, options={"time_limit": min(limit.left(), 1e9)})
+        return result.x if result.status == 0 else None
 
     best = solved(sums)
     if best is None:

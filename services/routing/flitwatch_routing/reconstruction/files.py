@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import Fabric, Find
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import Pairs
-from flitwatch_routing.weighting import mixed
+from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
 #: Of one counter: some 64-bit counters added up; the squares of larger numbers leave double precision.
@@ -34,10 +34,12 @@ def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats 
         file.write("# deltas\ndevice,port,vl,bytes,packets\n")
         for link in range(len(links.src)):
             name = fabric.vertex_name(int(links.src[link]))
-            sent = [""] * counted.shape[1] if packets is None else [f"{number:.17g}" for number in packets[link]]
+            packet_texts = (
+                [""] * counted.shape[1] if packets is None else [f"{number:.17g}" for number in packets[link]]
+            )
             file.writelines(
                 f"{name},{links.src_port[link]},{vl},{size:.17g},{number}\n"
-                for vl, (size, number) in enumerate(zip(counted[link], sent, strict=True))
+                for vl, (size, number) in enumerate(zip(counted[link], packet_texts, strict=True))
             )
 
 
@@ -51,9 +53,9 @@ def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None
         (fabric.vertex_name(int(v)), int(p)): link
         for link, (v, p) in enumerate(zip(links.src, links.src_port, strict=True))
     }
-    for where, row in _rows(path, ["device", "port", "vl", "bytes", "packets"], optional=1):
-        port, vl, size = _whole(row[1], where), _whole(row[2], where), _amount(row[3], where)
-        packets = _amount(row[4], where, "packets") if "".join(row[4:]) else None
+    for where, row in _read_rows(path, ["device", "port", "vl", "bytes", "packets"], optional=1):
+        port, vl, size = _parse_whole(row[1], where), _parse_whole(row[2], where), _parse_amount(row[3], where)
+        packets = _parse_amount(row[4], where, "packets") if "".join(row[4:]) else None
         link = link_of.get((row[0], port))
         if link is None:
             raise BadInput(f"the topology has no cable at {row[0]} port {port}", where=where)
@@ -69,7 +71,7 @@ def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None
                 where=where,
                 advice="Count packets too, or leave out --mtu",
             )
-        counted[link, vl] = size if mtu is None or packets is None else mixed(size, packets, mtu)
+        counted[link, vl] = size if mtu is None or packets is None else weighted_bytes(size, packets, mtu)
     if np.isnan(counted).any():
         link, vl = np.argwhere(np.isnan(counted))[0]
         name = fabric.vertex_name(int(links.src[link]))
@@ -86,7 +88,7 @@ def write_lanes(path: Path, fabric: Fabric, lanes: Lanes) -> None:
         file.write(",".join(["device", "in_port", "out_port", *(f"sl{s}" for s in range(lanes.sls))]) + "\n")
         for endpoint, row in enumerate(lanes.host.tolist()):
             file.write(f"{fabric.endpoints.node[endpoint]},0,0,{','.join(map(str, row))}\n")
-        for router, ports in enumerate(_ports(fabric)):
+        for router, ports in enumerate(_list_switch_ports(fabric)):
             name, table = fabric.routers.name[router], lanes.switch[router].tolist()
             file.writelines(
                 f"{name},{i},{o},{','.join(map(str, table[i][o]))}\n" for i in ports for o in ports if i != o
@@ -105,26 +107,26 @@ def read_lanes(paths: Sequence[Path], fabric: Fabric) -> list[Lanes]:
 def _read_lanes(path: Path, fabric: Fabric) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     width, hosts = port_width(fabric), {str(n): i for i, n in enumerate(fabric.endpoints.node)}
     switch = host = None
-    for where, row in _rows(path, ["device", "in_port", "out_port"], extra="sl"):
-        into, out = _whole(row[1], where), _whole(row[2], where)
-        vls = [_whole(text, where) for text in row[3:]]
+    for where, row in _read_rows(path, ["device", "in_port", "out_port"], extra="sl"):
+        into, out = _parse_whole(row[1], where), _parse_whole(row[2], where)
+        vls = [_parse_whole(text, where) for text in row[3:]]
         if switch is None or host is None:
             switch = np.full((len(fabric.routers.name), width, width, len(vls)), NO_LANE, np.uint8)
             host = np.full((len(hosts), len(vls)), NO_LANE, np.uint8)
         if not all(0 <= vl < 15 for vl in vls):
             raise BadInput("data VLs go from 0 to 14", where=where)
         if row[0] in fabric.router_by_name and 0 <= into < width and 0 <= out < width:
-            held = switch[fabric.router_by_name[row[0]], into, out]
+            lane_row = switch[fabric.router_by_name[row[0]], into, out]
         elif row[0] in hosts:
-            held = host[hosts[row[0]]]
+            lane_row = host[hosts[row[0]]]
         else:
             raise BadInput(f"the topology has no {row[0]} with ports {into} and {out}", where=where)
-        if (held != NO_LANE).any() and held.tolist() != vls:
+        if (lane_row != NO_LANE).any() and lane_row.tolist() != vls:
             raise BadInput(
-                f"{row[0]} has VLs {','.join(row[3:])} from port {into} to port {out}, but {','.join(map(str, held.tolist()))} in an earlier line",
+                f"{row[0]} has VLs {','.join(row[3:])} from port {into} to port {out}, but {','.join(map(str, lane_row.tolist()))} in an earlier line",
                 where=where,
             )
-        held[:] = vls
+        lane_row[:] = vls
     if switch is None or host is None:
         raise BadInput("holds no tables", where=str(path))
     return switch, host
@@ -141,7 +143,7 @@ def write_pairs(path: Path, pairs: Pairs) -> None:
 
 def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
     """Service level int8 (endpoints, endpoints), -1 where a pair is not in the file. BadInput names file and line; a repeated row may stand."""
-    lines = _filled(path)
+    lines = _filled_lines(path)
     number, head = next(lines, (1, ""))
     if [name.strip() for name in head.split(",")] != ["src", "dst", "sl"]:
         raise BadInput("the header must be src,dst,sl", where=f"{path}:{number}")
@@ -153,10 +155,10 @@ def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
         if rows.shape[1:] != (3,):
             raise ValueError(f"{rows.shape[1]} fields")
     except ValueError:
-        raise _unreadable(path) from None
+        raise _unreadable_error(path) from None
     odd = (rows.min(axis=1) < 0) | (rows[:, :2].max(axis=1) >= endpoints) | (rows[:, 2] > 15)
     if odd.any():
-        where = _line(path, int(np.argmax(odd)))
+        where = _line_of_row(path, int(np.argmax(odd)))
         raise BadInput(f"endpoints go from 0 to {endpoints - 1} and SLs from 0 to 15", where=f"{path}:{where}")
     table = np.full((endpoints, endpoints), -1, np.int8)
     table[rows[:, 0], rows[:, 1]] = rows[:, 2]
@@ -166,23 +168,23 @@ def read_pairs(path: Path, endpoints: int) -> NDArray[np.int8]:
         same = np.flatnonzero((rows[:, 0] == src) & (rows[:, 1] == dst))
         again = int(same[np.argmax(rows[same, 2] != rows[same[0], 2])])
         raise BadInput(
-            f"the pair {src},{dst} has SL {rows[again, 2]}, but {rows[same[0], 2]} in line {_line(path, int(same[0]))}",
-            where=f"{path}:{_line(path, again)}",
+            f"the pair {src},{dst} has SL {rows[again, 2]}, but {rows[same[0], 2]} in line {_line_of_row(path, int(same[0]))}",
+            where=f"{path}:{_line_of_row(path, again)}",
         )
     return table
 
 
-def _filled(path: Path) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in numbered(path) if line.strip())
+def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())
 
 
-def _line(path: Path, row: int) -> int:
+def _line_of_row(path: Path, row: int) -> int:
     """The line of a row, counted from 0 behind the header."""
-    return next(islice(_filled(path), row + 1, None))[0]
+    return next(islice(_filled_lines(path), row + 1, None))[0]
 
 
-def _unreadable(path: Path) -> BadInput:
-    for number, line in islice(_filled(path), 1, None):
+def _unreadable_error(path: Path) -> BadInput:
+    for number, line in islice(_filled_lines(path), 1, None):
         fields = line.split(",")
         if len(fields) != 3 or not all(_WHOLE.fullmatch(field) for field in fields):
             return BadInput(f"not three whole numbers src,dst,sl: {line.strip()[:60]!r}", where=f"{path}:{number}")
@@ -192,7 +194,7 @@ def _unreadable(path: Path) -> BadInput:
 def read_jobs(path: Path, find: Find) -> list[NDArray[np.int64]]:
     """`job,endpoint` in rank order, endpoints by number or name: the endpoints of each job."""
     jobs: dict[str, list[int]] = {}
-    for where, row in _rows(path, ["job", "endpoint"]):
+    for where, row in _read_rows(path, ["job", "endpoint"]):
         jobs.setdefault(row[0], []).append(find(row[1], where))
     return [np.array(nodes, np.int64) for nodes in jobs.values()]
 
@@ -212,7 +214,7 @@ def write_matrix(path: Path, pairs: Pairs, size: Floats, low: Floats, high: Floa
             file.write(f"{pairs.src[k]},{pairs.dst[k]},{size[k]:.9g},{ends}\n")
 
 
-def _ports(fabric: Fabric) -> list[list[int]]:
+def _list_switch_ports(fabric: Fabric) -> list[list[int]]:
     links, routers = fabric.links, len(fabric.routers.name)
     ports: list[list[int]] = [[] for _ in range(routers)]
     for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):
@@ -221,7 +223,7 @@ def _ports(fabric: Fabric) -> list[list[int]]:
     return ports
 
 
-def numbered(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """(line number, line without its end) of a text file, comments (#) left out. BadInput for what is no text, or cannot be read."""
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -229,26 +231,26 @@ def numbered(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line.rstrip("\r\n")
 
 
-def _rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
+def _read_rows(path: Path, header: list[str], optional: int = 0, extra: str = "") -> Iterator[tuple[str, list[str]]]:
     """Rows after the header, comments left out, with file and line."""
-    lines = numbered(path)
+    lines = numbered_lines(path)
     number, head = next(lines, (1, ""))
-    found = [name.strip() for name in head.split(",")]
-    rest = [f"{extra}{n}" for n in range(len(found) - len(header))] if extra else []
-    if found != header + rest or (extra and not rest):
+    columns = [name.strip() for name in head.split(",")]
+    rest = [f"{extra}{n}" for n in range(len(columns) - len(header))] if extra else []
+    if columns != header + rest or (extra and not rest):
         raise BadInput(
             f"the header must be {','.join(header)}{',sl0,sl1,...' if extra else ''}", where=f"{path}:{number}"
         )
     for number, line in lines:
         if not line.strip():
             continue
-        where, row = f"{path}:{number}", [field.strip() for field in _fields(line, f"{path}:{number}")]
-        if not len(found) - optional <= len(row) <= len(found):
-            raise BadInput(f"{len(row)} fields instead of {len(found)}", where=where)
+        where, row = f"{path}:{number}", [field.strip() for field in _split_fields(line, f"{path}:{number}")]
+        if not len(columns) - optional <= len(row) <= len(columns):
+            raise BadInput(f"{len(row)} fields instead of {len(columns)}", where=where)
         yield where, row
 
 
-def _fields(line: str, where: str) -> list[str]:
+def _split_fields(line: str, where: str) -> list[str]:
     """The fields of a line; a name may be quoted."""
     try:
         return next(csv.reader([line]), [])
@@ -256,14 +258,14 @@ def _fields(line: str, where: str) -> list[str]:
         raise BadInput(f"is not CSV text: {bad}", where=where) from bad
 
 
-def _whole(text: str, where: str) -> int:
+def _parse_whole(text: str, where: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise BadInput(f"{text[:40]!r} is not an integer", where=where)
     return int(text)
 
 
-def _amount(text: str, where: str, what: str = "bytes") -> float:
-    value = numerals.real(text.strip())
+def _parse_amount(text: str, where: str, what: str = "bytes") -> float:
+    value = numerals.parse_real(text.strip())
     if value is None:
         if numerals.is_infinite_or_nan(text):
             raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)

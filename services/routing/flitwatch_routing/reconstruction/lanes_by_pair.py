@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.reconstruction.galois import powers
+from flitwatch_routing.reconstruction.galois import element_powers
 
 Ints = NDArray[np.int64]
 #: Lanes of the Galois-field scheme, and links of the paths that it knows: inside a leaf, inside a pod, between pods.
@@ -19,7 +19,7 @@ _MIXED = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 @dataclass(frozen=True)
 class Paths:
-    """What lanes are chosen by.
+    """Paths of pairs, from which lanes are chosen.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class RandomLanes:
     def of(self, fabric: Fabric, paths: Paths) -> Ints:
         """(pairs, hops) lanes; behind a path's end they mean nothing."""
         at = np.asarray(fabric.links.src, np.int64)[paths.links]
-        return _drawn(self.vls, self.seed, at, paths.src[:, None], paths.dst[:, None])
+        return _draw_lanes(self.vls, self.seed, at, paths.src[:, None], paths.dst[:, None])
 
 
 @dataclass(frozen=True)
@@ -70,33 +70,35 @@ class GaloisLanes:
         self._check(fabric, paths)
         length = (paths.links >= 0).sum(axis=1)
         hop = np.arange(paths.links.shape[1])
-        lane = _drawn(self.vls, self.seed, hop, paths.src[:, None], paths.dst[:, None])
+        lane = _draw_lanes(self.vls, self.seed, hop, paths.src[:, None], paths.dst[:, None])
         for links, tail in ((6, 5), (4, 3)):
             here = np.flatnonzero(length == links)
             if not len(here):
                 continue  # a job inside a pod, or inside a leaf
-            lane[here, 1 : 1 + tail] = self._tail(tail, len(fabric.endpoints.router), paths.src[here], paths.dst[here])
+            lane[here, 1 : 1 + tail] = self._tail_lanes(
+                tail, len(fabric.endpoints.router), paths.src[here], paths.dst[here]
+            )
         if len(here := np.flatnonzero(length == 4)):
-            lane[here, 0] = self._first(fabric, paths, here)
+            lane[here, 0] = self._choose_first_lane(fabric, paths, here)
         return lane
 
-    def _tail(self, degree: int, endpoints: int, src: Ints, dst: Ints) -> Ints:
-        elements = powers(GALOIS_VLS, degree)
+    def _tail_lanes(self, degree: int, endpoints: int, src: Ints, dst: Ints) -> Ints:
+        elements = element_powers(GALOIS_VLS, degree)
         rng = np.random.default_rng([self.seed, degree])
         factor = rng.integers(0, len(elements), endpoints)
         summand = rng.integers(0, GALOIS_VLS, (endpoints, degree))
         return (elements[(factor[dst] + src) % len(elements)] + summand[dst]) % GALOIS_VLS
 
-    def _first(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
+    def _choose_first_lane(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
         """The lane of the k-th destination by the same first three links: the k-th of a drawn order of the lanes."""
         links = paths.links[here]
         by = np.arange(GALOIS_VLS)
-        key = _hashed(self.seed + 1, links[:, 1, None], links[:, 2, None], paths.src[here][:, None], by)
+        key = _hash_parts(self.seed + 1, links[:, 1, None], links[:, 2, None], paths.src[here][:, None], by)
         order = np.argsort(key, axis=1)
-        return order[np.arange(len(here)), self._place(fabric, paths, here) % GALOIS_VLS]
+        return order[np.arange(len(here)), self._count_lower_destinations(fabric, paths, here) % GALOIS_VLS]
 
-    def _place(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
-        """How many destinations of the same leaf with a lower number take the same way up and down from the same leaf."""
+    def _count_lower_destinations(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
+        """Count the destinations of the same leaf with a lower number that take the same way up and down from the same leaf."""
         leaf_of = np.asarray(fabric.endpoints.router, np.int64)
         source, dst, links = leaf_of[paths.src[here]], paths.dst[here], paths.links[here]
         spine = np.asarray(fabric.links.dst, np.int64)[links[:, 1]]
@@ -125,20 +127,20 @@ class GaloisLanes:
 PairLanes = RandomLanes | GaloisLanes
 
 
-def _drawn(vls: int, seed: int, *parts: Ints) -> Ints:
+def _draw_lanes(vls: int, seed: int, *parts: Ints) -> Ints:
     """A lane below `vls` for each combination, always the same."""
-    return (_hashed(seed, *parts) % np.uint64(vls)).astype(np.int64)
+    return (_hash_parts(seed, *parts) % np.uint64(vls)).astype(np.int64)
 
 
-def _hashed(seed: int, *parts: Ints) -> NDArray[np.uint64]:
+def _hash_parts(seed: int, *parts: Ints) -> NDArray[np.uint64]:
     """64 bits of every combination of whole numbers (splitmix64, one part after the other)."""
     state = np.full(1, (seed * 0x9E3779B97F4A7C15 + 1) % 2**64, np.uint64)
     for part in parts:
-        state = _stirred(state ^ _stirred(part.astype(np.uint64)))
+        state = _mix_bits(state ^ _mix_bits(part.astype(np.uint64)))
     return state
 
 
-def _stirred(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     value = value + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in zip((np.uint64(30), np.uint64(27)), _MIXED, strict=True):
         value = (value ^ (value >> shift)) * factor

@@ -1,4 +1,4 @@
-"""When work has to end: at a moment, or when somebody who watches says so."""
+"""Limits that end work: a deadline, or a watcher that stops it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limit:
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Limit:
-        """So many seconds from now."""
+        """Return the limit `seconds` from now."""
         return cls(clock() + seconds, clock)
 
     def left(self) -> float:
@@ -30,7 +30,7 @@ class Limit:
         return self.until - self.clock()
 
     def over(self) -> bool:
-        """Whether the moment has passed."""
+        """Return whether the deadline has passed."""
         return self.left() < 0
 
     def part(self, share: float) -> Limit:
@@ -56,7 +56,7 @@ class Follow:
     gap: float = 1.0
 
     def may_continue(self, step: int = 0) -> bool:
-        """Whether there is time for another step; Cancelled where the watch says no."""
+        """Return whether there is time for another step; raise Cancelled if the watch stops the work."""
         if self.watch is not None and not self.watch(self.phase, step, self.residual, self.gap):
             raise Cancelled("the reconstruction was cancelled")
         return not self.limit.over()

@@ -10,7 +10,7 @@ Ints = NDArray[np.int64]
 MORE, TIMES = 1 << 20, 8
 
 
-def numbered(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.int32]]:
+def number_keys(key: NDArray[np.integer], bound: int) -> tuple[Ints, NDArray[np.int32]]:
     """(distinct keys in ascending order, the place of every key among them) of keys from 0 to below a bound."""
     if bound > TIMES * len(key) + MORE:
         distinct, of = np.unique(key, return_inverse=True)

@@ -39,10 +39,10 @@ class Pairs:
         return replace(self, key=self.key[keep], src=self.src[keep], dst=self.dst[keep], sl=self.sl[keep])
 
 
-def union(parts: Sequence[Pairs]) -> Pairs:
+def unite_pairs(parts: Sequence[Pairs]) -> Pairs:
     """The pairs that any of some selections of the same jobs' pairs holds."""
-    key, first = np.unique(np.concatenate([one.key for one in parts]), return_index=True)
-    src, dst, sl = (np.concatenate([getattr(one, name) for one in parts])[first] for name in ("src", "dst", "sl"))
+    key, first = np.unique(np.concatenate([part.key for part in parts]), return_index=True)
+    src, dst, sl = (np.concatenate([getattr(part, name) for part in parts])[first] for name in ("src", "dst", "sl"))
     return Pairs(parts[0].sizes, key, src, dst, sl)
 
 
@@ -61,7 +61,7 @@ class Places:
         return np.where(inside, self.base + row * self.size + column, -1)
 
 
-def places(sizes: Ints, key: Ints) -> Places:
+def locate_keys(sizes: Ints, key: Ints) -> Places:
     """Coordinates of ascending keys."""
     ends = np.cumsum(sizes**2)
     base = np.empty_like(key)

@@ -59,7 +59,7 @@ def threads_for(values: int) -> Iterator[None]:
 
 
 @torch.no_grad()
-def solve(
+def solve_program(
     program: Program,
     tolerance: float,
     limit: Limit = Limit(),
@@ -79,7 +79,7 @@ def solve(
     norm = norm or program.norm()
     step, weight = 0.98 / norm, 1.0 if start is None else start.weight
     length, first, last = 0, 0.0, math.inf
-    iteration, found, told = 0, (1.0, 1.0, 1.0), limit.clock()
+    iteration, optimality, last_report = 0, (1.0, 1.0, 1.0), limit.clock()
     while True:
         xt, yt = steps.step(x, y, step / weight, step * weight)
         iteration += 1
@@ -111,11 +111,11 @@ def solve(
         late = now > limit.until or iteration >= most_iterations
         judged = iteration % JUDGE_EVERY == 0 or late
         if judged:
-            found = program.optimality(xt, yt)
+            optimality = program.optimality(xt, yt)
             if look is not None:
                 look(iteration, xt)
-        done, stopped = judged and max(found) <= tolerance, False
-        if watch is not None and (judged or now > told + PATIENCE_S):
-            stopped, told = not watch(iteration, found[0], found[1]), now
+        done, stopped = judged and max(optimality) <= tolerance, False
+        if watch is not None and (judged or now > last_report + PATIENCE_S):
+            stopped, last_report = not watch(iteration, optimality[0], optimality[1]), now
         if done or late or stopped:
-            return Solution(xt, yt, weight, norm, iteration, *found, converged=done, stopped=stopped)
+            return Solution(xt, yt, weight, norm, iteration, *optimality, converged=done, stopped=stopped)

@@ -93,7 +93,7 @@ class Program(nn.Module):
 
     def dual_step(self, y: Vectors, k: Vectors, sigma: float) -> Vectors:
         """The dual's proximal step: soft threshold on counters, the box [-1, 1] on coefficients."""
-        stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._shifted(k[1:]), strict=True)]
+        stepped = [torch.add(a, b, alpha=sigma) for a, b in zip(y[1:], self._add_shift(k[1:]), strict=True)]
         return [self.row_step(y[0], k[0], sigma), *(part.clamp_(-1, 1) for part in stepped)]
 
     def row_step(self, y: Tensor, k: Tensor, sigma: float) -> Tensor:
@@ -102,8 +102,8 @@ class Program(nn.Module):
         width = sigma * self.slack
         return rows - rows.clamp(min=-width, max=width)
 
-    def _shifted(self, k: Vectors) -> Vectors:
-        return k if self.shift is None else [part + known for part, known in zip(k, self.shift, strict=True)]
+    def _add_shift(self, k: Vectors) -> Vectors:
+        return k if self.shift is None else [part + offset for part, offset in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
         """The operator norm of K by power iteration, which ends early where it stands still."""
@@ -124,7 +124,7 @@ class Program(nn.Module):
         """Relative residual of the counters, relative duality gap, relative dual infeasibility."""
         k, g = self(x), self.adjoint(y)
         beyond = ((k[0] - self.target).abs() - self.slack).clamp(min=0)
-        primal = float(sum(part.abs().sum(dtype=torch.float64) for part in self._shifted(k[1:])))
+        primal = float(sum(part.abs().sum(dtype=torch.float64) for part in self._add_shift(k[1:])))
         against = y[0] * self.target + y[0].abs() * self.slack
         dual = float((g[0].clamp(min=0) * self.least).sum(dtype=torch.float64)) - float(
             against.sum(dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What a reconstruction can be believed in where the whole matrix is open: its largest pairs, with the intervals that hold their bytes."""
+"""Trustworthy part of a reconstruction where the whole matrix is open: its largest pairs, with the intervals that contain their bytes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Ranking(TypedDict):
     allowed_pairs: int
 
 
-def ranking(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
+def rank_pairs(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
     """The `most` largest pairs, largest first; of equal ones the one that is certain of more."""
     low = np.nan_to_num(found.low)
     with_traffic = found.size > LEAST * found.size.max(initial=0)
     order = np.lexsort((-low, -found.size))[:most]
-    known = bool(len(found.low)) and not np.isnan(found.low).any()
-    sent = float(found.size.sum())
+    has_intervals = bool(len(found.low)) and not np.isnan(found.low).any()
+    total_bytes = float(found.size.sum())
 
     def named(endpoint: int) -> str:
         return str(fabric.endpoints.node[endpoint])
@@ -62,8 +62,8 @@ def ranking(fabric: Fabric, found: Reconstruction, most: int) -> Ranking:
             for k in order.tolist()
             if with_traffic[k]
         ],
-        "certain_pairs": int((low > LEAST * found.size.max(initial=0)).sum()) if known else None,
-        "certain_share": min(1.0, float(low.sum()) / sent) if known and sent > 0 else None,
+        "certain_pairs": int((low > LEAST * found.size.max(initial=0)).sum()) if has_intervals else None,
+        "certain_share": min(1.0, float(low.sum()) / total_bytes) if has_intervals and total_bytes > 0 else None,
         "pairs": int(with_traffic.sum()),
         "possible_pairs": len(found.pairs),
         "allowed_pairs": found.unknowns,

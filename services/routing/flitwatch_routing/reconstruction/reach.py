@@ -1,4 +1,4 @@
-"""What counters alone say of each pair: pairs that cannot carry traffic, and intervals that contain what the others carry."""
+"""Facts about each pair from counters alone: pairs that cannot carry traffic, and intervals that contain what the others carry."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters
 SWEEPS = 4
 
 
-def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
+def find_possible_pairs(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(pairs,) False where some (link, VL) on the pair's path counted nothing, so that the pair sent nothing."""
     silent: NDArray[np.bool_] = np.zeros(groups.turn_rows.shape[1] + 1, bool)
     for rows in groups.turn_rows:
@@ -24,7 +24,7 @@ def possible(groups: Groups, counters: NDArray[np.float64]) -> NDArray[np.bool_]
 
 
 @torch.no_grad()
-def intervals(
+def compute_intervals(
     counters: LinkCounters, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> tuple[torch.Tensor, torch.Tensor] | None:
     """(low, high) of every pair: high is at most what a row leaves when all its other pairs send their least, and the reverse for low.

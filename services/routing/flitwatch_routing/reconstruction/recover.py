@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.reconstruction.alternatives import furthest, has_many_solutions
-from flitwatch_routing.reconstruction.bases import Basis, dictionary
+from flitwatch_routing.reconstruction.alternatives import furthest_distance, has_many_solutions
+from flitwatch_routing.reconstruction.bases import Basis, choose_dictionary
 from flitwatch_routing.reconstruction.consistency import PLENTY, QUIET, management_bytes, noise_of, too_little
 from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.lanes import Lanes
@@ -22,8 +22,8 @@ from flitwatch_routing.reconstruction.limit import Follow, Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.pdhg import Solution, threads_for
 from flitwatch_routing.reconstruction.program import Program
-from flitwatch_routing.reconstruction.reach import intervals, possible
-from flitwatch_routing.reconstruction.refine import refined
+from flitwatch_routing.reconstruction.reach import compute_intervals, find_possible_pairs
+from flitwatch_routing.reconstruction.refine import refine_support
 from flitwatch_routing.reconstruction.sensing import Groups, LinkCounters, groups_of
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ class Reconstruction:
     unknown: dict[str, str] = field(default_factory=dict)
 
 
-def reconstruct(
+def reconstruct_matrix(
     fabric: Fabric,
     ports: NDArray[np.int64],
     lanes: Sequence[Lanes | PairLanes],
@@ -122,7 +122,7 @@ def reconstruct(
     posed = build_program(fabric, ports, lanes, pairs, counters, options, Follow(limit, watch, "reading counters"))
     if posed is None:
         counted = any(part.any() for part in counters)
-        return _nothing(
+        return _empty_reconstruction(
             pairs.kept(np.zeros(len(pairs), bool)), len(pairs), options.noise or 0.0, counted, clock() - started
         )
     total, pairs, noise = len(pairs), posed.pairs, posed.noise
@@ -131,36 +131,36 @@ def reconstruct(
     first = SOLVED if options.estimate else SOLVED_ALONE
     bounding, solving, fitting, again = (limit.part(share) for share in (BOUNDED, first, FITTED, SOLVED_AGAIN))
     unknown: dict[str, str] = {}
-    bounds = intervals(sensing, target, slack, Follow(bounding, watch, "bounding pairs").may_continue)
+    bounds = compute_intervals(sensing, target, slack, Follow(bounding, watch, "bounding pairs").may_continue)
     if bounds is None:
         unknown["intervals"] = "the time limit ended before any was found"
-    found, estimate = solved(program, options.tolerance, solving, watch, "reconstructing")
-    unsolved = not found.converged and found.iterations > 2000
+    solution, estimate = solve_with_threads(program, options.tolerance, solving, watch, "reconstructing")
+    unsolved = not solution.converged and solution.iterations > 2000
     late = unsolved and solving.over()
-    fit = Follow(fitting if options.estimate else limit, watch, "fitting the support", found.residual, found.gap)
-    x = refined(sensing, found.x[0], target, slack, fit.may_continue)
+    fit = Follow(fitting if options.estimate else limit, watch, "fitting the support", solution.residual, solution.gap)
+    x = refine_support(sensing, solution.x[0], target, slack, fit.may_continue)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if unsolved and residual > CONTRADICTION + 5 * noise:
-        raise _unexplained(late, fabric, posed, x, lanes[0].vls, options.floor)
+        raise _unexplained_error(late, fabric, posed, x, lanes[0].vls, options.floor)
     if not options.estimate:
         estimate, unknown["estimated_error"] = None, "it was not asked for"
     elif not bool(x.any()):
         estimate = 1.0  # whatever was sent, all of it is missing
     elif estimate is None:
-        estimate = _disagreement(
-            program, found, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
+        estimate = _measure_disagreement(
+            program, solution, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
         )
         if estimate is None:
             unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
     if options.estimate and bool(x.any()):
-        others = furthest(program, x, again.at_most(max(OTHERS_S, OTHERS * (clock() - started))))
+        others = furthest_distance(program, x, again.at_most(max(OTHERS_S, OTHERS * (clock() - started))))
         estimate = others if estimate is None else max(estimate, others or 0.0)
         if others is None:
             unknown["others"] = (
                 "whether other matrices explain the counters by as little: the program is too large, or time ended"
             )
-        if estimate is not None and bounds is not None and has_many_solutions(program, [x, *found.x[1:]]):
-            estimate = max(estimate, min(1.0, _open(x, *bounds)))
+        if estimate is not None and bounds is not None and has_many_solutions(program, [x, *solution.x[1:]]):
+            estimate = max(estimate, min(1.0, _interval_distance(x, *bounds)))
         if estimate is not None:
             unknown.pop("estimated_error", None)
     low, high = bounds or 2 * (torch.full_like(x, torch.nan),)
@@ -172,9 +172,9 @@ def reconstruct(
         most,
         estimated_error=None if estimate is None else max(estimate, residual),
         residual=residual,
-        gap=found.gap,
-        converged=found.converged,
-        iterations=found.iterations,
+        gap=solution.gap,
+        converged=solution.converged,
+        iterations=solution.iterations,
         noise=noise,
         unknowns=total,
         wall_s=clock() - started,
@@ -184,7 +184,7 @@ def reconstruct(
 
 @dataclass(frozen=True)
 class Problem:
-    """What the solver gets: counters in units of `scale` bytes, the pairs that can carry traffic, and the program over them."""
+    """Input of the solver: counters in units of `scale` bytes, the pairs that can carry traffic, and the program over them."""
 
     pairs: Pairs
     program: Program
@@ -203,7 +203,7 @@ def build_program(
     options: Options,
     follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:
-    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as `reconstruct`."""
+    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as `reconstruct_matrix`."""
     total = len(pairs)
 
     def in_time() -> None:
@@ -213,15 +213,15 @@ def build_program(
                 advice="Give a longer --time-limit, or --jobs with fewer endpoints",
             )
 
-    measured = _stacked(fabric, lanes, counters)
+    measured = _stack_counters(fabric, lanes, counters)
     noise = noise_of(fabric, counters, options.floor) if options.noise is None else options.noise
     in_time()
     groups = groups_of(fabric, ports, lanes, pairs)
     in_time()
-    _explained(fabric, groups, measured, lanes[0].vls, noise, options.floor)
-    keep = possible(groups, measured)
+    _check_unreached_rows(fabric, groups, measured, lanes[0].vls, noise, options.floor)
+    keep = find_possible_pairs(groups, measured)
     pairs = pairs.kept(keep)
-    device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
+    device, dtype = _select_device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
     if not len(pairs):
         return None
     in_time()
@@ -230,12 +230,12 @@ def build_program(
     target = torch.from_numpy(measured[sensing.row]).to(device, dtype)
     scale = float(target[target > 0].median())
     target = target / scale
-    program = _program(sensing, pairs, options.basis, target, noise * target).to(device)
+    program = _assemble_program(sensing, pairs, options.basis, target, noise * target).to(device)
     in_time()
     return Problem(pairs, program, sensing, target, scale, noise)
 
 
-def _stacked(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters: Sequence[Floats]) -> Floats:
+def _stack_counters(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters: Sequence[Floats]) -> Floats:
     if len(lanes) != len(counters) or not lanes:
         raise BadRequest(
             f"{len(lanes)} SL-to-VL tables for {len(counters)} sets of counters",
@@ -251,7 +251,9 @@ def _stacked(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters: Seque
     return np.concatenate([np.asarray(counted, float).reshape(-1) for counted in counters])
 
 
-def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, noise: float, floor: float) -> None:
+def _check_unreached_rows(
+    fabric: Fabric, groups: Groups, measured: Floats, vls: int, noise: float, floor: float
+) -> None:
     """Traffic on rows that no pair reaches contradicts the routes, where a row has more of it than managers send, and than `QUIET` of the busiest."""
     reached = np.zeros(groups.rows, bool)
     reached[groups.turn_rows] = True
@@ -261,18 +263,18 @@ def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, noise
     row, busiest = int(np.argmax(astray)), int(np.argmax(measured))
     if astray[row] > max(floor, QUIET * measured[busiest]):
         raise BadInput(
-            f"counters contradict the routes: {_ends(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
+            f"counters contradict the routes: {_describe_link(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
             advice="Give the tables, jobs and SL-to-VL tables that were loaded while the counters ran",
         )
     if measured[busiest] < PLENTY * floor:
-        raise too_little(float(measured[busiest]), floor, f"the busiest link, {_ends(fabric, busiest, vls)},")
+        raise too_little(float(measured[busiest]), floor, f"the busiest link, {_describe_link(fabric, busiest, vls)},")
 
 
-def _unexplained(late: bool, fabric: Fabric, posed: Problem, x: torch.Tensor, vls: int, floor: float) -> BadInput:
-    """What to say of counters that the solver did not explain; late: it ended for lack of time, so that they need not contradict the routes."""
+def _unexplained_error(late: bool, fabric: Fabric, posed: Problem, x: torch.Tensor, vls: int, floor: float) -> BadInput:
+    """Return the error for counters that the solver did not explain; late: it ended for lack of time, so that they need not contradict the routes."""
     missed = (posed.sensing(x) - posed.target).abs()
     worst = int(torch.argmax(missed))
-    ends = _ends(fabric, int(posed.sensing.row[worst]), vls)
+    ends = _describe_link(fabric, int(posed.sensing.row[worst]), vls)
     if float(missed[worst]) * posed.scale <= floor:
         return too_little(float(posed.target.max()) * posed.scale, floor, "the busiest link")
     if late:
@@ -283,20 +285,22 @@ def _unexplained(late: bool, fabric: Fabric, posed: Problem, x: torch.Tensor, vl
     return BadInput(f"counters contradict the routes: no traffic explains them, least of all those of {ends}")
 
 
-def _ends(fabric: Fabric, row: int, vls: int) -> str:
+def _describe_link(fabric: Fabric, row: int, vls: int) -> str:
     """The ends of a row's link."""
     link = row // vls % len(fabric.links.src)
     return f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
 
 
-def _device(name: str) -> torch.device:
+def _select_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise BadRequest("this machine has no usable GPU", advice="Use --device cpu")
     return torch.device(name)
 
 
-def _program(sensing: LinkCounters, pairs: Pairs, basis: str, target: torch.Tensor, slack: torch.Tensor) -> Program:
-    names = dictionary(pairs.sizes) if basis == "od" else (basis,)
+def _assemble_program(
+    sensing: LinkCounters, pairs: Pairs, basis: str, target: torch.Tensor, slack: torch.Tensor
+) -> Program:
+    names = choose_dictionary(pairs.sizes) if basis == "od" else (basis,)
     key, place_of = pairs.key, None
     if len(names) == 2 and int((pairs.sizes**2).sum()) <= EVERYWHERE:
         key = np.concatenate(
@@ -307,11 +311,11 @@ def _program(sensing: LinkCounters, pairs: Pairs, basis: str, target: torch.Tens
         )
         if len(key) != len(pairs.key):
             place_of = torch.from_numpy(np.searchsorted(key, pairs.key)).to(target.device)
-    bases = [_typed(Basis(name, pairs.sizes, key), target) for name in names]
+    bases = [_cast_basis(Basis(name, pairs.sizes, key), target) for name in names]
     return Program(sensing, bases, place_of, len(key), target, slack)
 
 
-def _typed(basis: Basis, like: torch.Tensor) -> Basis:
+def _cast_basis(basis: Basis, like: torch.Tensor) -> Basis:
     return basis.to(like.device, like.dtype)
 
 
@@ -320,19 +324,19 @@ def _off_diagonal(n: int) -> NDArray[np.int64]:
     return at[at // n != at % n]
 
 
-def solved(
+def solve_with_threads(
     program: Program, tolerance: float, limit: Limit, watch: Watch | None, phase: str, norm: float | None = None
 ) -> tuple[Solution, float | None]:
     """Solve with the threads that pay, see `solve_with_dives`; Cancelled where the watch says no."""
     follow = None if watch is None else lambda i, r, g: watch(phase, i, r, g)
     with threads_for(program.places):
-        found, estimate = solve_with_dives(program, tolerance, limit, follow, norm)
-    if found.stopped:
+        solution, estimate = solve_with_dives(program, tolerance, limit, follow, norm)
+    if solution.stopped:
         raise Cancelled("the reconstruction was cancelled")
-    return found, estimate
+    return solution, estimate
 
 
-def _disagreement(
+def _measure_disagreement(
     program: Program, found: Solution, x: torch.Tensor, tolerance: float, limit: Limit, watch: Watch | None
 ) -> float | None:
     """Solve again without a tenth of the rows; the relative distance of the two matrices.
@@ -342,12 +346,12 @@ def _disagreement(
     if limit.over():
         return None
     generator = torch.Generator().manual_seed(7)
-    kept = (torch.rand(len(program.target), generator=generator) >= HELD_OUT).to(program.target)
+    kept_rows = (torch.rand(len(program.target), generator=generator) >= HELD_OUT).to(program.target)
     scale, target, slack = program.row_scale.clone(), program.target.clone(), program.slack.clone()
     for buffer in (program.row_scale, program.target, program.slack):
-        buffer.mul_(kept)
+        buffer.mul_(kept_rows)
     # Rows that are left out make the operator's norm no larger.
-    again, _ = solved(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error", found.norm)
+    again, _ = solve_with_threads(program, max(10 * tolerance, 1e-4), limit, watch, "estimating the error", found.norm)
     for buffer, was in ((program.row_scale, scale), (program.target, target), (program.slack, slack)):
         buffer.copy_(was)
     if not again.converged and again.iterations < found.iterations / 4:
@@ -355,12 +359,12 @@ def _disagreement(
     return float(torch.linalg.vector_norm(again.x[0] - x) / torch.linalg.vector_norm(x))
 
 
-def _open(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> float:
-    """How far, relative, the matrix can be from one within the intervals."""
+def _interval_distance(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> float:
+    """Return the largest relative distance of the matrix from one within the intervals."""
     return float(torch.linalg.vector_norm(torch.maximum(high - x, x - low)) / torch.linalg.vector_norm(x))
 
 
-def _nothing(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: float) -> Reconstruction:
+def _empty_reconstruction(pairs: Pairs, total: int, noise: float, counted: bool, wall_s: float) -> Reconstruction:
     """No pair can have sent anything: all that was counted is missing, or nothing was."""
     none, missing = np.zeros(0), 1.0 if counted else 0.0
     return Reconstruction(

@@ -14,29 +14,29 @@ STEPS = 100
 
 
 @torch.no_grad()
-def refined(
+def refine_support(
     sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor, go: Callable[[int], bool]
 ) -> torch.Tensor:
     """x, or its fit on a smaller support where that explains the counters better; go(step) is asked before every step whether there is time."""
     if float(slack.max()) > 0 or not go(0):
         return x
-    best, best_wrong = x, _wrong(sensing, x, target, slack)
+    best, best_wrong = x, _misfit_norm(sensing, x, target, slack)
     for part in SUPPORTS:
         if not go(0):
             break
         inside = (x > part * x.max()).to(x)
-        fit = _fitted(sensing, x * inside, inside, target, go).clamp(min=0)
-        wrong = _wrong(sensing, fit, target, slack)
+        fit = _fit_places(sensing, x * inside, inside, target, go).clamp(min=0)
+        wrong = _misfit_norm(sensing, fit, target, slack)
         if wrong < 0.5 * best_wrong:
             best, best_wrong = fit, wrong
     return best
 
 
-def _wrong(sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor) -> float:
+def _misfit_norm(sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, slack: torch.Tensor) -> float:
     return float(torch.linalg.vector_norm(((sensing(x) - target).abs() - slack).clamp(min=0)))
 
 
-def _fitted(
+def _fit_places(
     sensing: LinkCounters, x: torch.Tensor, inside: torch.Tensor, target: torch.Tensor, go: Callable[[int], bool]
 ) -> torch.Tensor:
     """Least squares from x over the places inside: conjugate gradients on the normal equations, each step of which is nearer than the one before."""

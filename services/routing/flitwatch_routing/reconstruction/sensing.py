@@ -20,7 +20,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.forwarding import links_by_port
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes, Paths
-from flitwatch_routing.reconstruction.numbering import numbered, places_among
+from flitwatch_routing.reconstruction.numbering import number_keys, places_among
 from flitwatch_routing.reconstruction.pairs import Pairs
 
 Ints = NDArray[np.int64]
@@ -48,22 +48,22 @@ class Groups:
 
     def kept(self, keep: NDArray[np.bool_]) -> Groups:
         """Of the kept pairs, renumbered."""
-        first, first_of = numbered(self.first_of[keep], len(self.first_turns))
-        tail, tail_of = numbered(self.tail_of[keep], len(self.tail_turns))
+        first, first_of = number_keys(self.first_of[keep], len(self.first_turns))
+        tail, tail_of = number_keys(self.tail_of[keep], len(self.tail_turns))
         parts = self.first_turns[first], self.tail_turns[tail]
         count = self.turn_rows.shape[1]
         used = np.zeros(count + 1, bool)
         for part in parts:
             used[part] = True
-        left = np.flatnonzero(used[:-1])
-        place = places_among(left, count + 1)
+        turn_index = np.flatnonzero(used[:-1])
+        place = places_among(turn_index, count + 1)
         return replace(
             self,
             first_of=first_of,
             tail_of=tail_of,
             first_turns=place[parts[0]],
             tail_turns=place[parts[1]],
-            turn_rows=self.turn_rows[:, left],
+            turn_rows=self.turn_rows[:, turn_index],
         )
 
 
@@ -77,25 +77,25 @@ def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], p
     BadRequest
         For lanes of two kinds, and those of `GaloisLanes.of`.
     """
-    by_level = [one for one in lanes if isinstance(one, Lanes)]
+    by_level = [lane for lane in lanes if isinstance(lane, Lanes)]
     if len(by_level) == len(lanes):
         return _by_level(fabric, ports, by_level, pairs)
-    by_pair = [one for one in lanes if not isinstance(one, Lanes)]
+    by_pair = [lane for lane in lanes if not isinstance(lane, Lanes)]
     if by_level:
         raise BadRequest("some epochs have lanes by service level, others by pair")
     return _by_pair(fabric, ports, by_pair, pairs)
 
 
 def _by_pair(fabric: Fabric, ports: Ints, lanes: Sequence[PairLanes], pairs: Pairs) -> Groups:
-    """Where pairs decide the lanes no two share a turn: each is a group of its own, and the first grouping carries nothing."""
+    """Group pairs whose lanes are chosen by pair: no two share a turn, so each is its own group, and the first grouping carries nothing."""
     src, dst = np.asarray(pairs.src, np.int64), np.asarray(pairs.dst, np.int64)
-    paths = Paths(src, dst, _links(fabric, ports, src, dst), ports)
+    paths = Paths(src, dst, _trace_paths(fabric, ports, src, dst), ports)
     vls, on = lanes[0].vls, paths.links >= 0
     of_epoch = [lane.of(fabric, paths) for lane in lanes]
     key = paths.links
     for lane in of_epoch:
         key = key * vls + lane
-    distinct, of = numbered(key[on], len(fabric.links.src) * vls ** len(lanes))
+    distinct, of = number_keys(key[on], len(fabric.links.src) * vls ** len(lanes))
     turns = np.full(key.shape, len(distinct), np.int32)
     turns[on] = of
     count, later = len(fabric.links.src) * vls, vls ** np.arange(len(lanes))[::-1, None]
@@ -116,11 +116,11 @@ def _by_level(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     leaf = np.asarray(fabric.endpoints.router, np.int64)[pairs.src]
     width = link_of.shape[1]
     port = ports[leaf, pairs.dst]
-    _through(fabric, link_of, leaf, port, np.asarray(pairs.dst, np.int64))
+    _outgoing_links(fabric, link_of, leaf, port, np.asarray(pairs.dst, np.int64))
     first_key = (pairs.src.astype(np.int64) * width + port) * sls + pairs.sl
     tail_key = (leaf * endpoints + pairs.dst) * sls + pairs.sl
-    first, first_of = numbered(first_key, endpoints * width * sls)
-    tail, tail_of = numbered(tail_key, routers * endpoints * sls)
+    first, first_of = number_keys(first_key, endpoints * width * sls)
+    tail, tail_of = number_keys(tail_key, routers * endpoints * sls)
     sl, (source, out) = first % sls, np.divmod(first // sls, width)
     at = np.asarray(fabric.endpoints.router, np.int64)[source]
     hosts = routers * width * width
@@ -128,12 +128,14 @@ def _by_level(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs)
     first_turns = np.stack(
         [(hosts + source) * sls + sl, turns.key(at, links.dst_port[injects[source]], out, sl)], axis=1
     )
-    tail_turns = _tails(fabric, ports, link_of, turns, tail)
-    known = tail_turns >= 0
-    distinct, of = numbered(np.concatenate([first_turns.reshape(-1), tail_turns[known]]), (hosts + endpoints) * sls)
+    tail_turns = _trace_tails(fabric, ports, link_of, turns, tail)
+    has_turn = tail_turns >= 0
+    distinct, of = number_keys(
+        np.concatenate([first_turns.reshape(-1), tail_turns[has_turn]]), (hosts + endpoints) * sls
+    )
     tail_places = np.full(tail_turns.shape, len(distinct), np.int32)
-    tail_places[known] = of[first_turns.size :]
-    rows = np.stack([_rows(fabric, lane, turns, distinct, injects, link_of) for lane in lanes])
+    tail_places[has_turn] = of[first_turns.size :]
+    rows = np.stack([_counter_rows(fabric, lane, turns, distinct, injects, link_of) for lane in lanes])
     count = len(links.src) * lanes[0].vls
     rows += count * np.arange(len(lanes))[:, None]
     return Groups(first_of, tail_of, of[: first_turns.size].reshape(-1, 2), tail_places, rows, len(lanes) * count)
@@ -151,7 +153,7 @@ class _Turns:
         return np.asarray(((at * self.width + into) * self.width + out) * self.sls + sl, np.int64)
 
 
-def _rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints, link_of: Ints) -> Ints:
+def _counter_rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints, link_of: Ints) -> Ints:
     """(turns,) link * VLs + VL of every turn in one epoch."""
     hosts = len(fabric.routers.name) * turns.width * turns.width * turns.sls
     begin = int(np.searchsorted(key, hosts))
@@ -160,7 +162,7 @@ def _rows(fabric: Fabric, lanes: Lanes, turns: _Turns, key: Ints, injects: Ints,
     rest, out = np.divmod(rest, turns.width)
     at, into = np.divmod(rest, turns.width)
     link = np.concatenate([link_of[at, out], injects[source]])
-    lane = np.concatenate([_lane(fabric, lanes, at, into, out, sl), _host_lane(fabric, lanes, source, host_sl)])
+    lane = np.concatenate([_switch_lane(fabric, lanes, at, into, out, sl), _host_lane(fabric, lanes, source, host_sl)])
     return np.asarray(link * lanes.vls + lane)
 
 
@@ -175,7 +177,7 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
     return lane
 
 
-def _lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
+def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
     """VLs by which switches `at` send on; BadInput where the table has no row."""
     lane = lanes.switch[at, into, out, sl]
     if (lane == NO_LANE).any():
@@ -187,7 +189,7 @@ def _lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Int
     return lane
 
 
-def _through(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
+def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
     """Links that leave switches by ports; BadInput where there is none."""
     link = np.where((port >= 0) & (port < link_of.shape[1]), link_of[at, np.clip(port, 0, link_of.shape[1] - 1)], -1)
     if (link < 0).any():
@@ -200,7 +202,7 @@ def _through(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) ->
     return link
 
 
-def _links(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
+def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
     """(pairs, hops) links of every path from the source's own on, -1 behind the end."""
     routers, links, link_of = len(fabric.routers.name), fabric.links, links_by_port(fabric)
     injects = np.full(len(fabric.endpoints.router), -1)
@@ -218,7 +220,7 @@ def _links(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
             return np.stack(hops, axis=1)
         link = np.full(len(src), -1)
         here, to = at[going], dst[going]
-        link[going] = _through(fabric, link_of, here, ports[here, to], to)
+        link[going] = _outgoing_links(fabric, link_of, here, ports[here, to], to)
         hops.append(link)
     bad = int(np.argmax(going))
     raise BadInput(
@@ -227,11 +229,11 @@ def _links(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
     )
 
 
-def _tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:
+def _trace_tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:
     """Keys of the turns (groups, hops) behind the first switch of each (leaf, destination, SL); -1 behind the last."""
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
     sl, (at, dest) = key % turns.sls, np.divmod(key // turns.sls, endpoints)
-    link = _through(fabric, link_of, at, ports[at, dest], dest)
+    link = _outgoing_links(fabric, link_of, at, ports[at, dest], dest)
     hops: list[Ints] = []
     for _ in range(MOST_HOPS):
         at = links.dst[link].astype(np.int64)
@@ -244,7 +246,7 @@ def _tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints)
             return np.stack(hops, axis=1) if hops else np.empty((len(key), 0), np.int64)
         here, to = at[going], dest[going]
         onward = link.copy()
-        onward[going] = _through(fabric, link_of, here, ports[here, to], to)
+        onward[going] = _outgoing_links(fabric, link_of, here, ports[here, to], to)
         hop = np.full(len(key), -1)
         hop[going] = turns.key(here, links.dst_port[link[going]], links.src_port[onward[going]], sl[going])
         hops.append(hop)
@@ -268,7 +270,7 @@ class LinkCounters(nn.Module):
 
     def __init__(self, groups: Groups) -> None:
         super().__init__()
-        self.row, place = numbered(groups.turn_rows.reshape(-1), groups.rows)
+        self.row, place = number_keys(groups.turn_rows.reshape(-1), groups.rows)
         self.register_buffer("first_of", torch.from_numpy(groups.first_of))
         self.register_buffer("tail_of", torch.from_numpy(groups.tail_of))
         self.register_buffer("turn_rows", torch.from_numpy(place.reshape(groups.turn_rows.shape)))
@@ -278,14 +280,14 @@ class LinkCounters(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(rows,) from (pairs,)."""
         grouped = []
-        for of, turns in self._parts():
+        for of, turns in self._list_groupings():
             grouped.append(x.new_zeros(turns.shape[1]).index_add_(0, of, x))
         return self.collected(*grouped)
 
     def collected(self, first: Tensor, tail: Tensor) -> Tensor:
         """(rows,) from what the groups carry."""
         turned = first.new_zeros(self.turn_rows.shape[1] + 1)
-        for grouped, (_, turns) in zip((first, tail), self._parts(), strict=True):
+        for grouped, (_, turns) in zip((first, tail), self._list_groupings(), strict=True):
             for hop in turns:
                 turned.index_add_(0, hop, grouped)
         result = first.new_zeros(len(self.row))
@@ -299,12 +301,12 @@ class LinkCounters(nn.Module):
         return first.index_select(0, self.first_of) + tail.index_select(0, self.tail_of)
 
     def spread(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """What every group has from its rows."""
+        """Return the sum of every group's rows."""
         turned = y.new_zeros(self.turn_rows.shape[1] + 1)
         for rows in self.turn_rows:
             turned[:-1] += y.index_select(0, rows)
-        first, tail = (y.new_zeros(turns.shape[1]) for _, turns in self._parts())
-        for grouped, (_, turns) in zip((first, tail), self._parts(), strict=True):
+        first, tail = (y.new_zeros(turns.shape[1]) for _, turns in self._list_groupings())
+        for grouped, (_, turns) in zip((first, tail), self._list_groupings(), strict=True):
             for hop in turns:
                 grouped += turned.index_select(0, hop)
         return first, tail
@@ -315,7 +317,7 @@ class LinkCounters(nn.Module):
         for rows in self.turn_rows:
             turned[:-1] = torch.minimum(turned[:-1], y.index_select(0, rows))
         result = y.new_full((len(self.first_of),), torch.inf)
-        for of, turns in self._parts():
+        for of, turns in self._list_groupings():
             grouped = y.new_full((turns.shape[1],), torch.inf)
             for hop in turns:
                 grouped = torch.minimum(grouped, turned.index_select(0, hop))
@@ -325,17 +327,17 @@ class LinkCounters(nn.Module):
     @property
     def depth(self) -> int:
         """Rows of a pair at most."""
-        return len(self.turn_rows) * sum(len(turns) for _, turns in self._parts())
+        return len(self.turn_rows) * sum(len(turns) for _, turns in self._list_groupings())
 
     def entries(self) -> Iterator[NDArray[np.int64]]:
         """Rows (pairs,), one for each epoch and hop; the number of rows where a path has fewer hops."""
         rows = np.full((len(self.turn_rows), self.turn_rows.shape[1] + 1), len(self.row))
         rows[:, :-1] = self.turn_rows.cpu().numpy()
-        for of, turns in self._parts():
+        for of, turns in self._list_groupings():
             for hop in turns.cpu().numpy():
                 for epoch in rows:
                     yield epoch[hop][of.cpu().numpy()]
 
-    def _parts(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    def _list_groupings(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         buffers = dict(self.named_buffers())
         return (self.first_of, buffers["first_turns"]), (self.tail_of, buffers["tail_turns"])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from flitwatch_routing.reconstruction.bases import Basis
-from flitwatch_routing.reconstruction.faces import circles, least_sum
+from flitwatch_routing.reconstruction.faces import find_circles, least_sum
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.program import Program, Vectors
 from flitwatch_routing.reconstruction.sensing import LinkCounters
@@ -48,7 +48,7 @@ def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
     return sparse.csr_matrix((np.ones(int(used.sum())), (row[used], column[used])), shape)
 
 
-def synthesis(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matrix:
+def synthesis_matrix(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matrix:
     """Psi (places, chosen): what one unit of each coefficient is; the basis must stand on all places of the jobs."""
     assert basis.own is None
     count = len(coefficients)
@@ -101,11 +101,11 @@ class Fit:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is left to explain."""
+        """Return whether nothing is left to explain."""
         return self.refit_distance is not None
 
 
-def score(wrong: float, count: int, rows: int) -> float:
+def schwarz_score(wrong: float, count: int, rows: int) -> float:
     """Of an explanation of rows by so many coefficients, less is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
     return 2 * rows * math.log(max(wrong, 1e-15)) + count * math.log(rows)
 
@@ -127,7 +127,7 @@ class CounterFit:
 
     @staticmethod
     def fits(program: Program) -> bool:
-        """Whether the bases stand on all places of the jobs, the counters are exact and their matrix is not too large."""
+        """Return whether the bases cover all places of the jobs, the counters are exact and their matrix is not too large."""
         entries = program.pairs * program.counters.depth
         everywhere = all(basis.own is None for basis in program.bases)
         return everywhere and entries <= MOST_ENTRIES and not bool((program.slack > 0).any())
@@ -137,15 +137,15 @@ class CounterFit:
         return [part.double().cpu().numpy() for part in program.coefficients(x)]
 
     def second(self, fit: Fit) -> list[Floats]:
-        """What a fit has in the second basis of a dictionary (places,), in a list; none for one basis."""
-        found = []
+        """Return the part of a fit in the second basis of a dictionary (places,), in a list; an empty list for one basis."""
+        parts = []
         for basis, part in zip(self._bases[1:], fit.coefficients[1:], strict=True):
             chosen = np.flatnonzero(part)
-            found.append(np.asarray(synthesis(basis, chosen) @ part[chosen]))
-        return found
+            parts.append(np.asarray(synthesis_matrix(basis, chosen) @ part[chosen]))
+        return parts
 
     def left(self, x: Floats) -> Floats:
-        """What x (pairs,) does not explain: t - R x of the kept rows."""
+        """Return the part of the counters that x (pairs,) does not explain: t - R x of the kept rows."""
         return self.target - self._rows @ x
 
     def best(self, total: list[Floats], limit: Limit = Limit()) -> Fit | None:
@@ -163,27 +163,27 @@ class CounterFit:
             if limit.over():
                 return None
             c, wrong = fits.fit(count)
-            if wrong <= EXACT and (found := self._exact(fits, c, wrong, limit)):
-                return found
-            if (found_score := score(wrong, count, len(self.target))) < least:
+            if wrong <= EXACT and (fit := self._try_exact_fit(fits, c, wrong, limit)):
+                return fit
+            if (found_score := schwarz_score(wrong, count, len(self.target))) < least:
                 chosen, least = (c, wrong), found_score
-        return self._made(fits, *chosen, fits.refit(len(chosen[0]))[1])
+        return self._build_fit(fits, *chosen, fits.refit(len(chosen[0]))[1])
 
-    def _exact(self, fits: _Nested, c: Floats, wrong: float, limit: Limit) -> Fit | None:
+    def _try_exact_fit(self, fits: _Nested, c: Floats, wrong: float, limit: Limit) -> Fit | None:
         again, missed = fits.refit(len(c))
-        found = self._made(fits, c, wrong, missed)
-        if missed > PREDICTED or float(found.x.min()) < -10 * EXACT * float(found.x.max()):
+        fit = self._build_fit(fits, c, wrong, missed)
+        if missed > PREDICTED or float(fit.x.min()) < -10 * EXACT * float(fit.x.max()):
             return None
         inside = fits.inside[:, : len(c)]
         distance = float(np.linalg.norm(inside @ (again - c)))
-        turns = circles(*fits.dependence(len(c)))
+        turns = find_circles(*fits.dependence(len(c)))
         if len(turns):
-            face = least_sum(c, turns, found.x, (inside @ turns.T).T, limit)
-            found = self._made(fits, face.c, fits.misfit(face.c), missed)
+            face = least_sum(c, turns, fit.x, (inside @ turns.T).T, limit)
+            fit = self._build_fit(fits, face.c, fits.misfit(face.c), missed)
             distance = max([distance, *np.linalg.norm(inside @ face.reach.T, axis=0).tolist()])
-        return replace(found, refit_distance=distance / float(np.linalg.norm(found.x)))
+        return replace(fit, refit_distance=distance / float(np.linalg.norm(fit.x)))
 
-    def _made(self, fits: _Nested, c: Floats, wrong: float, missed: float) -> Fit:
+    def _build_fit(self, fits: _Nested, c: Floats, wrong: float, missed: float) -> Fit:
         x = np.asarray(fits.inside[:, : len(c)] @ c)
         return Fit(x, fits.spread(c), wrong, len(c), float(np.abs(c).sum()), missed, None)
 
@@ -193,8 +193,8 @@ def _standing_out(sizes: Floats, most: int) -> tuple[Ints, list[int]]:
     largest = float(sizes.max(initial=0.0))
     if largest <= 0:
         return np.zeros(0, np.int64), []
-    taken = [int((sizes > part * largest).sum()) for part in PARTS]
-    counts = sorted({count for count in taken if 0 < count <= most})
+    part_counts = [int((sizes > part * largest).sum()) for part in PARTS]
+    counts = sorted({count for count in part_counts if 0 < count <= most})
     if not counts:
         return np.zeros(0, np.int64), []
     first = np.argpartition(-sizes, counts[-1] - 1)[: counts[-1]]
@@ -210,23 +210,23 @@ class _Nested:
         parts, places = [], []
         for number, basis in enumerate(settler._bases):
             mine = np.flatnonzero((order >= starts[number]) & (order < starts[number + 1]))
-            parts.append(synthesis(basis, order[mine] - starts[number]))
+            parts.append(synthesis_matrix(basis, order[mine] - starts[number]))
             places.append(mine)
         columns = sparse.hstack(parts).tocsc()[:, np.argsort(np.concatenate(places))].tocsr()
         self.inside = columns[settler._pairs].tocsc()
         self._outside = columns[settler._outside].tocsc()
         self._seen = (settler._rows @ self.inside).toarray()
         self._normal = self._seen.T @ self._seen + (self._outside.T @ self._outside).toarray()
-        self._factor, self._scale = _factor(self._normal)
+        self._factor, self._scale = _factor_normal(self._normal)
 
     def fit(self, count: int) -> tuple[Floats, float]:
         """Coefficients of the first `count`, and how wrong they are."""
         everything = np.ones(len(self._settler.target), bool)
-        c = self._refined(self._factor[:count, :count], self._scale[:count], everything)
+        c = self._solve_refined(self._factor[:count, :count], self._scale[:count], everything)
         return c, self.misfit(c)
 
     def misfit(self, c: Floats) -> float:
-        """How wrong the first coefficients are."""
+        """Return the relative misfit of the first coefficients."""
         gap = self._seen[:, : len(c)] @ c - self._settler.target
         return float(
             np.hypot(np.linalg.norm(gap), np.linalg.norm(self._outside[:, : len(c)] @ c)) / self._settler._size
@@ -240,19 +240,19 @@ class _Nested:
         """Coefficients of the first `count` from nine tenths of the rows, and how wrong they are about the others."""
         rows = np.random.default_rng(13).random(len(self._settler.target)) >= HELD_OUT
         hidden = self._seen[~rows, :count]
-        factor, scale = _factor(self._normal[:count, :count] - hidden.T @ hidden)
-        c = self._refined(factor, scale, rows)
+        factor, scale = _factor_normal(self._normal[:count, :count] - hidden.T @ hidden)
+        c = self._solve_refined(factor, scale, rows)
         beyond = self._settler.target[~rows]
         return c, float(np.linalg.norm(hidden @ c - beyond) / max(float(np.linalg.norm(beyond)), 1e-30))
 
-    def _refined(self, factor: Floats, scale: Floats, rows: NDArray[np.bool_]) -> Floats:
+    def _solve_refined(self, factor: Floats, scale: Floats, rows: NDArray[np.bool_]) -> Floats:
         # The residual is formed from the counters themselves, so that rounding of the square falls away.
         count = len(scale)
-        seen, outside, target = self._seen[:, :count], self._outside[:, :count], self._settler.target
+        counter_rows, outside, target = self._seen[:, :count], self._outside[:, :count], self._settler.target
         c = np.zeros(count)
         for _ in range(REFINEMENTS):
-            left = seen.T @ (rows * (target - seen @ c)) - outside.T @ (outside @ c)
-            half = linalg.solve_triangular(factor, left / scale, lower=True, check_finite=False)
+            residual = counter_rows.T @ (rows * (target - counter_rows @ c)) - outside.T @ (outside @ c)
+            half = linalg.solve_triangular(factor, residual / scale, lower=True, check_finite=False)
             c += linalg.solve_triangular(factor, half, lower=True, trans="T", check_finite=False) / scale
         return c
 
@@ -263,7 +263,7 @@ class _Nested:
         return np.split(whole, np.cumsum(self._lengths)[:-1])
 
 
-def _factor(normal: Floats) -> tuple[Floats, Floats]:
+def _factor_normal(normal: Floats) -> tuple[Floats, Floats]:
     """Lower Cholesky factor of the scaled normal matrix, and the scale."""
     scale = np.sqrt(np.maximum(normal.diagonal(), 1e-30))
     scaled = normal / (scale[:, None] * scale)

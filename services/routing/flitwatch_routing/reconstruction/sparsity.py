@@ -1,4 +1,4 @@
-"""How few coefficients a matrix needs in a basis: those that are not zero, and those that count (Taffet 2021, section 4.3, table 4.1)."""
+"""Number of coefficients that a matrix needs in a basis: those that are not zero, and those that count (Taffet 2021, section 4.3, table 4.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONZERO = 1e-9
 MOST_ERROR, LEAST_POWER = 0.1, 0.9
 
 
-def counted(basis: Basis, x: Tensor) -> tuple[int, int, int]:
+def count_coefficients(basis: Basis, x: Tensor) -> tuple[int, int, int]:
     """(all, those for at most 10 % error, those for at least 90 % power) coefficients of x (places,), where the basis has as many coefficients as places.
 
     The threshold is the highest with which the measure holds, found among the coefficients' sizes by halving: coefficients as large as it stay.
@@ -23,12 +23,12 @@ def counted(basis: Basis, x: Tensor) -> tuple[int, int, int]:
     y = basis(x)
     size = y.abs().numpy()
     there = size > NONZERO * float(x.abs().max())
-    steps = _steps(size[there])
+    steps = _distinct_sizes(size[there])
     norm = float(torch.linalg.vector_norm(x))
 
     def wrong(threshold: float) -> bool:
-        kept = torch.where(y.abs() >= threshold, y, 0.0)
-        return float(torch.linalg.vector_norm(x - restored(basis, kept))) > MOST_ERROR * norm
+        coefficients = torch.where(y.abs() >= threshold, y, 0.0)
+        return float(torch.linalg.vector_norm(x - restore_matrix(basis, coefficients))) > MOST_ERROR * norm
 
     by_error = _lowest_of_most(steps, wrong)
     power = float(np.linalg.norm(size))
@@ -36,7 +36,7 @@ def counted(basis: Basis, x: Tensor) -> tuple[int, int, int]:
     return int(there.sum()), int((size >= by_error).sum()), int((size >= by_power).sum())
 
 
-def restored(basis: Basis, y: Tensor) -> Tensor:
+def restore_matrix(basis: Basis, y: Tensor) -> Tensor:
     """x (places,) of coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
     if basis.mirror is not None:
         # Below the diagonal stands the sum of a place and its mirror, above it the difference.
@@ -51,7 +51,7 @@ def restored(basis: Basis, y: Tensor) -> Tensor:
     return y
 
 
-def _steps(size: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distinct_sizes(size: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sizes from the largest down, those equal but for rounding once: the smallest of them."""
     ascending = np.sort(size)
     first = np.ones(len(ascending), bool)

@@ -16,7 +16,7 @@ from flitwatch_routing.reconstruction.program import Program, Vectors
 
 
 class Steps(Protocol):
-    """What the solver needs of a program's vectors."""
+    """Operations on a program's vectors that the solver needs."""
 
     def step(self, x: Vectors, y: Vectors, tau: float, sigma: float) -> tuple[Vectors, Vectors]:
         """Primal descent, then dual ascent from twice the new point less the old; the result may be overwritten by the next step but one."""
@@ -76,82 +76,98 @@ class CoreSteps:
         counters = program.counters
         first, tail = counters.spread(program.row_scale * y[0])
         pulls = [
-            w if basis.mirror is None else _unfolded(w, basis.mirror, out, threads)
+            w if basis.mirror is None else _unfold_into(w, basis.mirror, out, threads)
             for basis, w, out in zip(program.bases, y[1:], self._folded, strict=True)
         ]
-        one = program.bases[0]
+        first_basis = program.bases[0]
         if len(pulls) == 2:
             two = program.bases[1]
             core.descend_free(
-                _view(x[1]),
-                _view(pulls[0]),
-                _maybe(one.home),
-                _maybe(one.later),
-                _view(pulls[1]),
-                _maybe(two.home),
-                _maybe(two.later),
+                _array_view(x[1]),
+                _array_view(pulls[0]),
+                _optional_view(first_basis.home),
+                _optional_view(first_basis.later),
+                _array_view(pulls[1]),
+                _optional_view(two.home),
+                _optional_view(two.later),
                 tau,
-                _view(self._pull),
-                _view(self._moved[1]),
-                _view(self._ahead),
-                _view(self._left),
+                _array_view(self._pull),
+                _array_view(self._moved[1]),
+                _array_view(self._ahead),
+                _array_view(self._left),
                 threads,
             )
         else:
-            core.take(_view(pulls[0]), _maybe(one.home), _maybe(one.later), _view(self._pull), threads)
+            core.take(
+                _array_view(pulls[0]),
+                _optional_view(first_basis.home),
+                _optional_view(first_basis.later),
+                _array_view(self._pull),
+                threads,
+            )
             self._left.zero_()
         first_sum, tail_sum = torch.empty_like(first), torch.empty_like(tail)
         core.descend_pairs(
-            _view(x[0]),
-            _view(program.least),
-            _view(self._pull),
-            _maybe(self._place),
-            _view(first),
-            _view(counters.first_of),
-            _view(tail),
-            _view(counters.tail_of),
+            _array_view(x[0]),
+            _array_view(program.least),
+            _array_view(self._pull),
+            _optional_view(self._place),
+            _array_view(first),
+            _array_view(counters.first_of),
+            _array_view(tail),
+            _array_view(counters.tail_of),
             tau,
-            _view(self._moved[0]),
-            _view(self._left),
-            _view(first_sum),
-            _view(tail_sum),
+            _array_view(self._moved[0]),
+            _array_view(self._left),
+            _array_view(first_sum),
+            _array_view(tail_sum),
             threads,
         )
         rows = program.row_scale * counters.collected(first_sum, tail_sum)
         self._duals[0] = program.row_step(y[0], rows, sigma)
         for number, ahead in enumerate((self._left, self._ahead)[: len(pulls)]):
-            self._ascend(number, ahead, y[1 + number], sigma, threads)
+            self._ascend_dual(number, ahead, y[1 + number], sigma, threads)
         return self._moved, self._duals
 
-    def _ascend(self, number: int, ahead: Tensor, y: Tensor, sigma: float, threads: int) -> None:
+    def _ascend_dual(self, number: int, ahead: Tensor, y: Tensor, sigma: float, threads: int) -> None:
         basis, u = self._program.bases[number], ahead
         if basis.own is not None or basis.earlier is not None:
             u = self._folded[number]
-            core.take(_view(ahead), _maybe(basis.own), _maybe(basis.earlier), _view(u), threads)
+            core.take(
+                _array_view(ahead), _optional_view(basis.own), _optional_view(basis.earlier), _array_view(u), threads
+            )
         shift = None if self._program.shift is None else self._program.shift[number]
         core.ascend(
-            _view(y), _view(u), _maybe(basis.mirror), _maybe(shift), sigma, _view(self._duals[1 + number]), threads
+            _array_view(y),
+            _array_view(u),
+            _optional_view(basis.mirror),
+            _optional_view(shift),
+            sigma,
+            _array_view(self._duals[1 + number]),
+            threads,
         )
 
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
         """See `Steps`."""
         for a, m, c in zip(at, moved, anchor, strict=True):
-            core.reflect(_view(a), _view(m), _view(c), part, torch.get_num_threads())
+            core.reflect(_array_view(a), _array_view(m), _array_view(c), part, torch.get_num_threads())
 
     def squared_distance(self, a: Vectors, b: Vectors) -> float:
         """See `Steps`."""
-        return sum(core.apart(_view(p), _view(q), torch.get_num_threads()) for p, q in zip(a, b, strict=True))
+        return sum(
+            core.apart(_array_view(p), _array_view(q), torch.get_num_threads()) for p, q in zip(a, b, strict=True)
+        )
 
 
-def _unfolded(w: Tensor, mirror: Tensor, out: Tensor, threads: int) -> Tensor:
-    core.fold(_view(w), _view(mirror), _view(out), True, threads)
+def _unfold_into(w: Tensor, mirror: Tensor, out: Tensor, threads: int) -> Tensor:
+    core.fold(_array_view(w), _array_view(mirror), _array_view(out), True, threads)
     return out
 
 
-def _view(tensor: Tensor) -> NDArray[Any]:
+def _array_view(tensor: Tensor) -> NDArray[Any]:
     """The same memory."""
     return tensor.numpy()
 
 
-def _maybe(tensor: Tensor | None) -> NDArray[Any] | None:
+def _optional_view(tensor: Tensor | None) -> NDArray[Any] | None:
     return None if tensor is None else tensor.numpy()

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, endpoint_finder
-from flitwatch_routing.patterns import by_rank, counted
+from flitwatch_routing.patterns import by_rank, load_counted_traffic
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import GALOIS_VLS, GaloisLanes, PairLanes, RandomLanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
-from flitwatch_routing.weighting import mixed
+from flitwatch_routing.weighting import weighted_bytes
 
 Floats = NDArray[np.float64]
 #: (src, dst, bytes) between endpoints.
@@ -31,7 +31,7 @@ SCHEMES = (BY_LEVEL, "random", "galois")
 
 @dataclass(frozen=True)
 class Measured:
-    """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
+    """Records that a site would have: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
 
     pairs: Pairs
     lanes: Sequence[Lanes | PairLanes]
@@ -55,11 +55,13 @@ class Study:
                 advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
             )
         both = zip(self.measured.counters, self.measured.packets, strict=True)
-        counters = [mixed(size, packets, mtu) for size, packets in both]
-        return Study(replace(self.measured, counters=counters, packets=None), mixed(self.size, self.packets, mtu))
+        counters = [weighted_bytes(size, packets, mtu) for size, packets in both]
+        return Study(
+            replace(self.measured, counters=counters, packets=None), weighted_bytes(self.size, self.packets, mtu)
+        )
 
 
-def study(
+def build_study(
     fabric: Fabric,
     ports: NDArray[np.int64],
     name: str,
@@ -85,14 +87,14 @@ def study(
         raise BadRequest(f"{epochs} epochs; expected 1 to 64")
     endpoints = len(fabric.endpoints.router)
     rng = np.random.default_rng([seed, 4])
-    (src, dst, size), packets = counted(name, endpoints, seed, endpoint_finder(fabric))
+    (src, dst, size), packets = load_counted_traffic(name, endpoints, seed, endpoint_finder(fabric))
     if jobs is None and not by_rank(name):
         jobs = [np.union1d(src, dst).astype(np.int64)]
     if jobs is None:
         ranks = int(max(src.max(), dst.max())) + 1
         offset = offset if ranks + offset <= endpoints else 0
         src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
-    measured, inside = measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise, scheme)
+    measured, inside = measure_traffic(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise, scheme)
     if packets is None:
         return Study(measured, inside)
     of_pairs = inside_jobs((src, dst, packets), endpoints, measured.pairs)
@@ -100,7 +102,7 @@ def study(
     return Study(replace(measured, packets=counters), inside, of_pairs)
 
 
-def measure(
+def measure_traffic(
     fabric: Fabric,
     ports: NDArray[np.int64],
     demand: Traffic,
@@ -127,11 +129,11 @@ def measure(
         raise BadRequest(
             "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
         )
-    lanes = _lanes(scheme, fabric, sls, vls, epochs, rng)
+    lanes = _draw_lanes(scheme, fabric, sls, vls, epochs, rng)
     return Measured(pairs, lanes, counters_of(fabric, ports, lanes, pairs, inside, noise, rng)), inside
 
 
-def _lanes(
+def _draw_lanes(
     scheme: str, fabric: Fabric, sls: int, vls: int, epochs: int, rng: np.random.Generator
 ) -> list[Lanes | PairLanes]:
     if scheme == BY_LEVEL:

@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True)
 class RankRound:
-    """What a rank sends and receives in one round: (peer, bytes) each. The next round begins when all of it is complete."""
+    """Messages that a rank sends and receives in one round: (peer, bytes) each. The next round begins when all of it is complete."""
 
     sends: tuple[tuple[int, int], ...] = ()
     receives: tuple[tuple[int, int], ...] = ()
@@ -56,19 +56,20 @@ def rounds_of(name: str, call: Call) -> list[RankRound] | None:
     if (make := _FORMS.get(name)) is None:
         return None
     rounds = make(call)
-    kept = [
-        RankRound(tuple(m for m in one.sends if m[1] > 0), tuple(m for m in one.receives if m[1] > 0)) for one in rounds
+    trimmed_rounds = [
+        RankRound(tuple(m for m in step.sends if m[1] > 0), tuple(m for m in step.receives if m[1] > 0))
+        for step in rounds
     ]
-    return [one for one in kept if one.sends or one.receives]
+    return [step for step in trimmed_rounds if step.sends or step.receives]
 
 
-def _barrier(call: Call) -> list[RankRound]:
+def _barrier_rounds(call: Call) -> list[RankRound]:
     n, here = call.ranks, call.rank
     steps = [1 << k for k in range((n - 1).bit_length())]
     return [RankRound((((here + s) % n, _SIGNAL_BYTES),), (((here - s) % n, _SIGNAL_BYTES),)) for s in steps]
 
 
-def _broadcast(call: Call) -> list[RankRound]:
+def _broadcast_rounds(call: Call) -> list[RankRound]:
     n, place = call.ranks, (call.rank - call.root) % call.ranks
     rounds = []
     for k in range((n - 1).bit_length()):
@@ -80,8 +81,8 @@ def _broadcast(call: Call) -> list[RankRound]:
     return rounds
 
 
-def _reduce(call: Call) -> list[RankRound]:
-    return [RankRound(one.receives, one.sends) for one in reversed(_broadcast(call))]
+def _reduce_rounds(call: Call) -> list[RankRound]:
+    return [RankRound(step.receives, step.sends) for step in reversed(_broadcast_rounds(call))]
 
 
 def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
@@ -98,13 +99,13 @@ def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
 
 
 @lru_cache(maxsize=8)
-def _doubling(ranks: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+def _doubling_pairs(ranks: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     return tuple((src, dst) for src, dst, _ in all_reduce(ranks))
 
 
-def _allreduce(call: Call) -> list[RankRound]:
+def _allreduce_rounds(call: Call) -> list[RankRound]:
     rounds = []
-    for src, dst in _doubling(call.ranks):
+    for src, dst in _doubling_pairs(call.ranks):
         to, came = dst[src == call.rank].tolist(), src[dst == call.rank].tolist()
         rounds.append(
             RankRound(tuple((peer, call.sent_bytes) for peer in to), tuple((peer, call.sent_bytes) for peer in came))
@@ -112,13 +113,13 @@ def _allreduce(call: Call) -> list[RankRound]:
     return rounds
 
 
-def _allgather(call: Call) -> list[RankRound]:
+def _allgather_rounds(call: Call) -> list[RankRound]:
     n, here = call.ranks, call.rank
-    one = RankRound((((here + 1) % n, call.sent_bytes),), (((here - 1) % n, call.sent_bytes),))
-    return [one] * (n - 1)
+    step = RankRound((((here + 1) % n, call.sent_bytes),), (((here - 1) % n, call.sent_bytes),))
+    return [step] * (n - 1)
 
 
-def _alltoall(call: Call) -> list[RankRound]:
+def _alltoall_rounds(call: Call) -> list[RankRound]:
     n, here = call.ranks, call.rank
     to, came = call.sent_to or (call.sent_bytes,) * n, call.received_from or (call.sent_bytes,) * n
     return [
@@ -127,28 +128,28 @@ def _alltoall(call: Call) -> list[RankRound]:
     ]
 
 
-def _gather(call: Call) -> list[RankRound]:
+def _gather_rounds(call: Call) -> list[RankRound]:
     if call.rank != call.root:
         return [RankRound(sends=((call.root, call.sent_bytes),))]
     return [RankRound(receives=tuple((peer, call.received_bytes) for peer in range(call.ranks) if peer != call.root))]
 
 
-def _scatter(call: Call) -> list[RankRound]:
+def _scatter_rounds(call: Call) -> list[RankRound]:
     if call.rank != call.root:
         return [RankRound(receives=((call.root, call.received_bytes),))]
     return [RankRound(sends=tuple((peer, call.sent_bytes) for peer in range(call.ranks) if peer != call.root))]
 
 
 _FORMS: dict[str, Callable[[Call], list[RankRound]]] = {
-    "MPI_Barrier": _barrier,
-    "MPI_Bcast": _broadcast,
-    "MPI_Reduce": _reduce,
-    "MPI_Allreduce": _allreduce,
-    "MPI_Allgather": _allgather,
-    "MPI_Alltoall": _alltoall,
-    "MPI_Alltoallv": _alltoall,
-    "MPI_Gather": _gather,
-    "MPI_Scatter": _scatter,
+    "MPI_Barrier": _barrier_rounds,
+    "MPI_Bcast": _broadcast_rounds,
+    "MPI_Reduce": _reduce_rounds,
+    "MPI_Allreduce": _allreduce_rounds,
+    "MPI_Allgather": _allgather_rounds,
+    "MPI_Alltoall": _alltoall_rounds,
+    "MPI_Alltoallv": _alltoall_rounds,
+    "MPI_Gather": _gather_rounds,
+    "MPI_Scatter": _scatter_rounds,
 }
 #: Calls that move data between all ranks of a communicator; those without a form are left out, and said so.
 COLLECTIVES = {

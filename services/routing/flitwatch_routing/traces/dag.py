@@ -195,11 +195,11 @@ class _Reader:
         self._tokens: list[str] = []
         self._at_line: list[int] = []
         line = 1
-        for found in _TOKEN.finditer(_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text)):
-            if found[0] == "\n":
+        for token in _TOKEN.finditer(_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text)):
+            if token[0] == "\n":
                 line += 1
             else:
-                self._tokens.append(found[0])
+                self._tokens.append(token[0])
                 self._at_line.append(line)
         self._next = 0
         self._rank = -1
@@ -208,39 +208,39 @@ class _Reader:
 
     def dag(self) -> Dag:
         while self._next < len(self._tokens):
-            token = self._peek()
+            token = self._peek_token()
             if token in ("}", ";"):
                 self._next += 1
-            elif token in ("ranks", "num_ranks") and _WHOLE.fullmatch(self._peek(1)):
-                self._ranks()
+            elif token in ("ranks", "num_ranks") and _WHOLE.fullmatch(self._peek_token(1)):
+                self._read_ranks()
             elif self._dag is None:
-                raise BadInput("does not begin with `ranks N`", where=self._where())
-            elif token == "rank" and _WHOLE.fullmatch(self._peek(1)):
+                raise BadInput("does not begin with `ranks N`", where=self._line_reference())
+            elif token == "rank" and _WHOLE.fullmatch(self._peek_token(1)):
                 self._next_rank(self._dag)
             elif self._rank < 0:
-                raise BadInput("an operation comes before the first `rank R`", where=self._where())
-            elif self._peek(1) in ("requires", "irequires"):
-                self._requires(self._dag)
+                raise BadInput("an operation comes before the first `rank R`", where=self._line_reference())
+            elif self._peek_token(1) in ("requires", "irequires"):
+                self._read_requires(self._dag)
             else:
-                self._operation(self._dag)
+                self._read_operation(self._dag)
         if self._dag is None or not self._dag.kind:
             raise BadInput("there are no operations", where=str(self._path))
         return self._dag
 
-    def _peek(self, ahead: int = 0) -> str:
+    def _peek_token(self, ahead: int = 0) -> str:
         at = self._next + ahead
         return self._tokens[at] if at < len(self._tokens) else ""
 
-    def _take(self, *wanted: str | re.Pattern[str]) -> list[str]:
+    def _take_tokens(self, *wanted: str | re.Pattern[str]) -> list[str]:
         """Consume the next tokens, each as wanted; BadInput otherwise."""
-        taken = [self._peek(place) for place in range(len(wanted))]
-        for token, one in zip(taken, wanted, strict=True):
-            if token != one if isinstance(one, str) else one.fullmatch(token) is None:
+        tokens = [self._peek_token(place) for place in range(len(wanted))]
+        for token, pattern in zip(tokens, wanted, strict=True):
+            if token != pattern if isinstance(pattern, str) else pattern.fullmatch(token) is None:
                 raise self._no_operation()
         self._next += len(wanted)
-        return taken
+        return tokens
 
-    def _where(self) -> str:
+    def _line_reference(self) -> str:
         last = self._at_line[min(self._next, len(self._at_line) - 1)]
         return f"{self._path}:{last}"
 
@@ -248,55 +248,57 @@ class _Reader:
         line = self._lines[self._at_line[min(self._next, len(self._at_line) - 1)] - 1].strip()
         return BadInput(
             f"{line[:200]!r} is no operation",
-            where=self._where(),
+            where=self._line_reference(),
             advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
         )
 
-    def _ranks(self) -> None:
+    def _read_ranks(self) -> None:
         if self._dag is not None:
-            raise BadInput("the number of ranks is given twice", where=self._where())
-        count = int(self._peek(1))
+            raise BadInput("the number of ranks is given twice", where=self._line_reference())
+        count = int(self._peek_token(1))
         if not 1 <= count <= _MOST_RANKS:
-            raise BadInput(f"{count} ranks; expected 1 to {_MOST_RANKS:,}", where=self._where())
+            raise BadInput(f"{count} ranks; expected 1 to {_MOST_RANKS:,}", where=self._line_reference())
         self._next += 2
         self._dag = Dag(count)
 
     def _next_rank(self, dag: Dag) -> None:
-        self._rank, self._labels = int(self._peek(1)), {}
-        _in_range(self._rank, dag, self._where())
-        self._next += 3 if self._peek(2) == "{" else 2
+        self._rank, self._labels = int(self._peek_token(1)), {}
+        _in_range(self._rank, dag, self._line_reference())
+        self._next += 3 if self._peek_token(2) == "{" else 2
 
-    def _requires(self, dag: Dag) -> None:
-        later = self._known(self._peek())
+    def _read_requires(self, dag: Dag) -> None:
+        later = self._find_operation(self._peek_token())
         self._next += 2
         first = self._next
         while (
-            _LABEL.fullmatch(self._peek())
-            and self._peek(1) not in (":", "requires", "irequires")
-            and not (self._peek() == "rank" and _WHOLE.fullmatch(self._peek(1)))
+            _LABEL.fullmatch(self._peek_token())
+            and self._peek_token(1) not in (":", "requires", "irequires")
+            and not (self._peek_token() == "rank" and _WHOLE.fullmatch(self._peek_token(1)))
         ):
-            dag.requires.append((later, self._known(self._peek())))
+            dag.requires.append((later, self._find_operation(self._peek_token())))
             self._next += 1
         if self._next == first:
             raise self._no_operation()
 
-    def _known(self, label: str) -> int:
+    def _find_operation(self, label: str) -> int:
         if label not in self._labels:
-            raise BadInput(f"rank {self._rank} has no operation {label!r} above this line", where=self._where())
+            raise BadInput(
+                f"rank {self._rank} has no operation {label!r} above this line", where=self._line_reference()
+            )
         return self._labels[label]
 
-    def _operation(self, dag: Dag) -> None:
-        begin, where, line = self._next, self._where(), self._at_line[self._next]
-        label, _, verb = self._take(_LABEL, ":", _LABEL)
+    def _read_operation(self, dag: Dag) -> None:
+        begin, where, line = self._next, self._line_reference(), self._at_line[self._next]
+        label, _, verb = self._take_tokens(_LABEL, ":", _LABEL)
         if verb in ("compute", "calc"):
-            (amount,) = self._take(_WHOLE)
+            (amount,) = self._take_tokens(_WHOLE)
             op = dag.add(OpKind.COMPUTE, self._rank, int(amount), line=line)
-            self._options()
+            self._read_options()
         elif verb in ("send", "recv"):
-            size, _, peer = self._take(re.compile(r"[0-9]{1,18}b?"), "to" if verb == "send" else "from", _WHOLE)
+            size, _, peer = self._take_tokens(re.compile(r"[0-9]{1,18}b?"), "to" if verb == "send" else "from", _WHOLE)
             _in_range(int(peer), dag, where)
             kind = OpKind.SEND if verb == "send" else OpKind.RECEIVE
-            op = dag.add(kind, self._rank, int(size.removesuffix("b")), int(peer), self._options(), line)
+            op = dag.add(kind, self._rank, int(size.removesuffix("b")), int(peer), self._read_options(), line)
         else:
             self._next = begin
             raise self._no_operation()
@@ -304,11 +306,11 @@ class _Reader:
             raise BadInput(f"rank {self._rank} has two operations {label!r}", where=where)
         self._labels[label] = op
 
-    def _options(self) -> int:
+    def _read_options(self) -> int:
         """Consume the options of a message or computation; return its tag."""
         tag = 0
-        while self._peek() in _OPTIONS and self._peek(1) not in (":", "requires", "irequires"):
-            name, number = self._take(_LABEL, _WHOLE)
+        while self._peek_token() in _OPTIONS and self._peek_token(1) not in (":", "requires", "irequires"):
+            name, number = self._take_tokens(_LABEL, _WHOLE)
             tag = int(number) if name == "tag" else tag
         return tag
 

@@ -11,7 +11,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_text
 from flitwatch_routing.traces.collective_rounds import COLLECTIVES, Call, rounds_of
 from flitwatch_routing.traces.dag import Dag
-from flitwatch_routing.traces.dumpi_communicators import MAKERS, SELF, WORLD, Communicator, communicators
+from flitwatch_routing.traces.dumpi_communicators import MAKERS, SELF, WORLD, Communicator, read_communicators
 from flitwatch_routing.traces.dumpi_types import Datatypes
 
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
@@ -54,13 +54,13 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
         messages in communicators whose ranks are unknown, and for data types of unknown size.
     """
     dag = Dag(len(paths))
-    made = communicators([_makers(read_text(path)) for path in paths])
+    new_communicators = read_communicators([_maker_text(read_text(path)) for path in paths])
     for rank, path in enumerate(paths):
-        _read_dumpi_rank(dag, rank, path, compute, made[rank])
+        _read_dumpi_rank(dag, rank, path, compute, new_communicators[rank])
     return dag
 
 
-def _makers(text: str) -> str:
+def _maker_text(text: str) -> str:
     """The text, or nothing of it where no communicator is made: most ranks of most traces need no second look."""
     return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
@@ -108,9 +108,9 @@ class _Rank:
         self._requests: dict[int, int] = {}
         self._collectives: dict[int, int] = {}  # so far in each communicator: the same number on every rank
         self._left_at: float | None = None
-        self._enter("", 0)
+        self._enter_call("", 0)
 
-    def _enter(self, call: str, line: int) -> None:
+    def _enter_call(self, call: str, line: int) -> None:
         self.call, self._line = call, line
         self._fields: dict[str, int] = {}
         self._types: dict[str, tuple[int, str]] = {}
@@ -119,33 +119,33 @@ class _Rank:
         self._waited: list[int] = []
 
     def entered(self, call: str, at_s: float, line: int) -> None:
-        self._enter(call, line)
+        self._enter_call(call, line)
         if call in _REFUSED:
             raise BadInput(
                 f"{call} cannot be replayed",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="Its text does not tell which messages it meant.",
             )
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
             if gap_s > _LONGEST_GAP_S:
-                raise BadInput(f"{gap_s:g} s lie between two calls", where=self._where())
-            self._last = self._then(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
+                raise BadInput(f"{gap_s:g} s lie between two calls", where=self._line_reference())
+            self._last = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
 
     def field(self, line: str, number: int) -> None:
         """One line between a call's entry and its return."""
-        if found := _TYPE.match(line):
-            self._types[found[1]] = int(found[2]), found[3]
+        if parts := _TYPE.match(line):
+            self._types[parts[1]] = int(parts[2]), parts[3]
         elif re.match(r"\s*MPI_Request", line):
             self._waited += [int(v) for v in re.findall(r"-?[0-9]{1,18}", line.partition("=")[2])]
-        elif found := _COMMUNICATOR.match(line):
-            self._comms[found[1]] = int(found[2])
-        elif found := _ARRAY.match(line):
-            self._arrays[found[1]] = tuple(int(one) for one in found[2].split(","))
-        elif found := _FIELD.match(line):
-            self._fields[found[1]] = int(found[2])
+        elif parts := _COMMUNICATOR.match(line):
+            self._comms[parts[1]] = int(parts[2])
+        elif parts := _ARRAY.match(line):
+            self._arrays[parts[1]] = tuple(int(text) for text in parts[2].split(","))
+        elif parts := _FIELD.match(line):
+            self._fields[parts[1]] = int(parts[2])
             if "MPI_PROC_NULL" in line:
-                self._fields[found[1]] = _NOBODY
+                self._fields[parts[1]] = _NOBODY
 
     def left(self, at_s: float) -> None:
         self._left_at = at_s
@@ -160,23 +160,27 @@ class _Rank:
             old = self._datatypes.bytes_of(*self._types["oldtype"]) if "oldtype" in self._types else None
             self._datatypes.make(self._types["newtype"][0], old, self._fields, self._arrays)
         elif call in _SENDS:
-            self._started(self._message(OpKind.SEND, "dest", "tag", "count", "datatype"), call.startswith("MPI_I"))
+            self._start_operation(
+                self._add_message(OpKind.SEND, "dest", "tag", "count", "datatype"), call.startswith("MPI_I")
+            )
         elif call in _RECEIVES:
-            self._started(self._message(OpKind.RECEIVE, "source", "tag", "count", "datatype"), call.startswith("MPI_I"))
+            self._start_operation(
+                self._add_message(OpKind.RECEIVE, "source", "tag", "count", "datatype"), call.startswith("MPI_I")
+            )
         elif call == "MPI_Sendrecv":
             both = (
-                self._message(OpKind.RECEIVE, "source", "recvtag", "recvcount", "recvtype"),
-                self._message(OpKind.SEND, "dest", "sendtag", "sendcount", "sendtype"),
+                self._add_message(OpKind.RECEIVE, "source", "recvtag", "recvcount", "recvtype"),
+                self._add_message(OpKind.SEND, "dest", "sendtag", "sendcount", "sendtype"),
             )
             self._wait_for([op for op in both if op is not None])
         elif call in _WAITS or (call in ("MPI_Test", "MPI_Testall") and self._fields.get("flag", 0)):
-            self._complete(self._waited)
+            self._complete_requests(self._waited)
         elif call == "MPI_Waitany":
             index = self._fields.get("index", -1)
-            self._complete(self._waited[index : index + 1] if index >= 0 else [])
+            self._complete_requests(self._waited[index : index + 1] if index >= 0 else [])
         elif call in COLLECTIVES:
-            self._collective(call)
-        self._enter("", 0)
+            self._add_collective(call)
+        self._enter_call("", 0)
 
     def _check_size(self, size: int) -> None:
         """Refuse a trace that lacks files of the last ranks."""
@@ -185,45 +189,51 @@ class _Rank:
             missing = (
                 f"the files of ranks {ranks} to {size - 1} are" if size - ranks > 1 else f"the file of rank {ranks} is"
             )
-            raise BadInput(f"{missing} missing (MPI_Comm_size says {size})", where=self._where())
+            raise BadInput(f"{missing} missing (MPI_Comm_size says {size})", where=self._line_reference())
 
     def _new_communicator(self) -> None:
         new = self._comms.get("newcomm")
-        made = self._made.popleft() if self._made else None
+        communicator = self._made.popleft() if self._made else None
         if new is not None and new not in (WORLD, SELF):
             self._communicators.pop(new, None)
-            if made is not None:
-                self._communicators[new] = made
+            if communicator is not None:
+                self._communicators[new] = communicator
 
-    def _communicator(self) -> Communicator | None:
+    def _call_communicator(self) -> Communicator | None:
         """Of this call; None where its ranks are unknown."""
         return self._communicators.get(self._comms.get("comm", WORLD))
 
-    def _collective(self, name: str) -> None:
+    def _add_collective(self, name: str) -> None:
         """A collective as messages of its rounds, or counted as left out."""
         to, came = self._by_peer("send"), self._by_peer("recv")
-        sent = self._bytes("sendcount", "sendtype") if "sendcount" in self._fields else self._bytes("count", "datatype")
-        received = self._bytes("recvcount", "recvtype")
-        communicator = self._communicator()
+        sent_bytes = (
+            self._message_bytes("sendcount", "sendtype")
+            if "sendcount" in self._fields
+            else self._message_bytes("count", "datatype")
+        )
+        received = self._message_bytes("recvcount", "recvtype")
+        communicator = self._call_communicator()
         rounds = None
         if communicator is not None and self._rank in communicator.members:
             ranks, root = len(communicator.members), self._fields.get("root", 0)
-            call = Call(communicator.members.index(self._rank), ranks, root, sent, received, to, came)
-            if not 0 <= root < ranks or min(sent, received) < 0:
-                raise BadInput(f"{name} names root {root} or a size below 0", where=self._where())
-            told = name != "MPI_Alltoallv" or len(to) == len(came) == ranks
-            rounds = rounds_of(name, call) if told else None
-        (self._dag.left_out if rounds is None else self._dag.expanded)[name].add(sum(to) or sent)
+            call = Call(communicator.members.index(self._rank), ranks, root, sent_bytes, received, to, came)
+            if not 0 <= root < ranks or min(sent_bytes, received) < 0:
+                raise BadInput(f"{name} names root {root} or a size below 0", where=self._line_reference())
+            has_all_sizes = name != "MPI_Alltoallv" or len(to) == len(came) == ranks
+            rounds = rounds_of(name, call) if has_all_sizes else None
+        (self._dag.left_out if rounds is None else self._dag.expanded)[name].add(sum(to) or sent_bytes)
         if rounds is None or communicator is None:
             return
         turn = self._collectives[communicator.number] = self._collectives.get(communicator.number, 0) + 1
         tag = -(
             turn + _TAGS * communicator.number
         )  # no program's own; rounds between the same two ranks follow one another
-        for one in rounds:
+        for step in rounds:
             ops = [
-                self._then(self._dag.add(kind, self._rank, size, communicator.members[peer], tag, self._line))
-                for kind, messages in ((OpKind.RECEIVE, one.receives), (OpKind.SEND, one.sends))
+                self._chain_operation(
+                    self._dag.add(kind, self._rank, size, communicator.members[peer], tag, self._line)
+                )
+                for kind, messages in ((OpKind.RECEIVE, step.receives), (OpKind.SEND, step.sends))
                 for peer, size in messages
             ]
             self._wait_for(ops)
@@ -231,13 +241,17 @@ class _Rank:
     def _by_peer(self, prefix: str) -> tuple[int, ...]:
         """Bytes to or from each rank, where the call gives a count for each."""
         counts = self._arrays.get(f"{prefix}counts", ())
-        return tuple(count * self._element(f"{prefix}type") for count in counts) if any(counts) else (0,) * len(counts)
+        return (
+            tuple(count * self._element_bytes(f"{prefix}type") for count in counts)
+            if any(counts)
+            else (0,) * len(counts)
+        )
 
-    def _bytes(self, count: str, type_: str) -> int:
+    def _message_bytes(self, count: str, type_: str) -> int:
         elements = self._fields.get(count, 0)
-        return elements * self._element(type_) if elements else 0
+        return elements * self._element_bytes(type_) if elements else 0
 
-    def _element(self, type_: str) -> int:
+    def _element_bytes(self, type_: str) -> int:
         """Bytes of an element; a call without a data type counts in bytes."""
         if type_ not in self._types:
             return 1
@@ -245,49 +259,51 @@ class _Rank:
         if (size := self._datatypes.bytes_of(number, name)) is None:
             raise BadInput(
                 f"{self.call}: the size of data type {number} ({name}) is unknown",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="The text must hold the call that makes the type.",
             )
         return size
 
-    def _message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
+    def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
         """The operation of one message; None where it goes to nobody."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None
-        if (communicator := self._communicator()) is None:
+        if (communicator := self._call_communicator()) is None:
             raise BadInput(
                 f"{self.call} uses a communicator whose ranks are unknown",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="Known are the world, its duplicates, splits, and grids without reordering.",
             )
         if peer < 0:
             raise BadInput(
                 f"{self.call} receives from any rank",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="Wildcard receives cannot be replayed.",
             )
         if peer >= len(communicator.members):
             raise BadInput(
                 f"{self.call} names rank {peer} of {len(communicator.members)}",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="Are the files of all ranks there?",
             )
-        if (size := self._bytes(count, type_)) < 0:
-            raise BadInput(f"{self.call} moves {size} bytes", where=self._where())
+        if (size := self._message_bytes(count, type_)) < 0:
+            raise BadInput(f"{self.call} moves {size} bytes", where=self._line_reference())
         mark = max(self._fields.get(tag, 0), 0) + _TAGS * communicator.number
-        return self._then(self._dag.add(kind, self._rank, size, communicator.members[peer], mark, self._line))
+        return self._chain_operation(
+            self._dag.add(kind, self._rank, size, communicator.members[peer], mark, self._line)
+        )
 
     def end(self) -> None:
         """The file's end: within a call it was cut off, and what followed is missing."""
         if self.call:
             raise BadInput(
                 f"the file ends within {self.call}",
-                where=self._where(),
+                where=self._line_reference(),
                 advice="Make it again: dumpi2ascii -S FILE.bin > FILE.txt",
             )
 
-    def _started(self, op: int | None, returns_at_once: bool) -> None:
+    def _start_operation(self, op: int | None, returns_at_once: bool) -> None:
         if op is None:
             return
         if returns_at_once:
@@ -295,21 +311,21 @@ class _Rank:
         else:
             self._last = op
 
-    def _complete(self, requests: list[int]) -> None:
+    def _complete_requests(self, requests: list[int]) -> None:
         self._wait_for([self._requests.pop(r) for r in requests if r in self._requests])
 
     def _wait_for(self, ops: list[int]) -> None:
         if ops:
-            end = self._then(self._dag.add(OpKind.COMPUTE, self._rank, 0, line=self._line))
+            end = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, 0, line=self._line))
             self._dag.requires += [(end, op) for op in ops]
             self._last = end
 
-    def _then(self, op: int) -> int:
+    def _chain_operation(self, op: int) -> int:
         if self._last is not None:
             self._dag.requires.append((op, self._last))
         return op
 
-    def _where(self) -> str:
+    def _line_reference(self) -> str:
         return f"{self._path}:{self._line}"
 
 
@@ -317,11 +333,11 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool, made: deque
     reader = _Rank(dag, rank, path, compute, made)
     calls = 0
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        if found := _ENTERED.match(line):
-            reader.entered(found[1], float(found[2]), number)
+        if parts := _ENTERED.match(line):
+            reader.entered(parts[1], float(parts[2]), number)
             calls += 1
-        elif found := _LEFT.match(line):
-            reader.left(float(found[2]))
+        elif parts := _LEFT.match(line):
+            reader.left(float(parts[2]))
         elif reader.call:
             reader.field(line, number)
     reader.end()

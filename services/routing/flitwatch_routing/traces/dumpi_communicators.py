@@ -38,7 +38,7 @@ class _Made:
     size: int | None
 
 
-def communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]:
+def read_communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]:
     """Of each rank's text in rank order: what each of its calls in `MAKERS` gave it, None where the text does not tell the ranks.
 
     Duplicates, splits, and grids without reordering are known; other ways to make a communicator, and what is made of theirs, are not.
@@ -53,7 +53,7 @@ class _Run:
     """All ranks' calls, each in its order; who splits a communicator waits for the others."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._calls = [deque(_calls(text)) for text in texts]
+        self._calls = [deque(_find_calls(text)) for text in texts]
         self._found: list[deque[Communicator | None]] = [deque() for _ in texts]
         self._known = [{WORLD: Communicator(0, tuple(range(len(texts))))} for _ in texts]
         self._numbers = count(1)
@@ -71,29 +71,29 @@ class _Run:
                 call = self._calls[rank][0]
                 old = self._known[rank].get(call.old)
                 if old is None or not _is_told(call, old):
-                    self._settle(rank, None)
+                    self._settle_call(rank, None)
                 elif call.name != "MPI_Comm_split":
-                    self._settle(rank, self._derive(rank, call, old))
-                elif self._split(rank, call, old):
+                    self._settle_call(rank, self._derive_communicator(rank, call, old))
+                elif self._split_communicator(rank, call, old):
                     ready += [other for other in old.members if other != rank]
                 else:
                     break
 
     def ended(self) -> list[deque[Communicator | None]]:
-        """What is known; a split that some rank never reached gives nothing."""
-        for found, left in zip(self._found, self._calls, strict=True):
-            found.extend(None for _ in left)
+        """Return the communicators that are known; a split that some rank never reached gives none."""
+        for results, calls_left in zip(self._found, self._calls, strict=True):
+            results.extend(None for _ in calls_left)
         return self._found
 
-    def _derive(self, rank: int, call: _Made, old: Communicator) -> Communicator:
+    def _derive_communicator(self, rank: int, call: _Made, old: Communicator) -> Communicator:
         turn = self._turns[rank][old.number] = self._turns[rank].get(old.number, 0) + 1
         members = old.members if call.size is None else old.members[: call.size]
         if (old.number, turn) not in self._derived:
             self._derived[old.number, turn] = Communicator(next(self._numbers), members)
         return self._derived[old.number, turn]
 
-    def _split(self, rank: int, call: _Made, old: Communicator) -> bool:
-        """Whether all have come; then each has its part."""
+    def _split_communicator(self, rank: int, call: _Made, old: Communicator) -> bool:
+        """Add a rank to a split; return whether all ranks have come, and each then has its part."""
         here = self._splitting.setdefault(old.number, {})
         here[rank] = call
         if len(here) < len(old.members):
@@ -102,20 +102,20 @@ class _Run:
         inside = [member for member in old.members if here[member].new != NULL]
         for color in sorted({here[member].color for member in inside}):
             part = (member for member in inside if here[member].color == color)
-            made = Communicator(next(self._numbers), tuple(sorted(part, key=lambda member: here[member].key)))
-            for member in made.members:
-                self._settle(member, made)
+            communicator = Communicator(next(self._numbers), tuple(sorted(part, key=lambda member: here[member].key)))
+            for member in communicator.members:
+                self._settle_call(member, communicator)
         for member in set(old.members) - set(inside):
-            self._settle(member, None)
+            self._settle_call(member, None)
         return True
 
-    def _settle(self, rank: int, communicator: Communicator | None) -> None:
+    def _settle_call(self, rank: int, communicator: Communicator | None) -> None:
         call = self._calls[rank].popleft()
-        made = communicator if communicator is not None and rank in communicator.members else None
-        self._found[rank].append(made)
+        own = communicator if communicator is not None and rank in communicator.members else None
+        self._found[rank].append(own)
         self._known[rank].pop(call.new, None)
-        if made is not None and call.new != NULL:
-            self._known[rank][call.new] = made
+        if own is not None and call.new != NULL:
+            self._known[rank][call.new] = own
 
 
 def _is_told(call: _Made, old: Communicator) -> bool:
@@ -124,20 +124,20 @@ def _is_told(call: _Made, old: Communicator) -> bool:
     return call.name == "MPI_Cart_create" and call.size is not None and call.size <= len(old.members)
 
 
-def _calls(text: str) -> list[_Made]:
-    made = []
+def _find_calls(text: str) -> list[_Made]:
+    calls = []
     for name, body in _CALL.findall(text):
         numbers = {field: int(value) for field, value in _NUMBER.findall(body)}
         dims = _DIMS.search(body)
         keeps_order = dims is not None and numbers.get("reorder") == 0
-        made.append(
+        calls.append(
             _Made(
                 name,
                 numbers.get("oldcomm", NULL),
                 numbers.get("newcomm", NULL),
                 numbers.get("color", 0),
                 numbers.get("key", 0),
-                prod(int(one) for one in dims[1].split(",")) if dims is not None and keeps_order else None,
+                prod(int(side) for side in dims[1].split(",")) if dims is not None and keeps_order else None,
             )
         )
-    return made
+    return calls

@@ -31,7 +31,7 @@ class Datatypes:
         return self._made.get(number, None if name else _BY_NUMBER.get(number))
 
     def tell(self, number: int, size: int) -> None:
-        """What MPI_Type_size answered."""
+        """Record the size that MPI_Type_size returned."""
         self._made[number] = size
 
     def make(self, number: int, old: int | None, counts: Mapping[str, int], arrays: Arrays) -> None:
@@ -41,10 +41,10 @@ class Datatypes:
         """
         lengths = arrays.get("lengths", arrays.get("blocklengths"))
         if "oldtypes" in arrays:
-            parts = [self.bytes_of(one) for one in arrays["oldtypes"]]
-            known = lengths is not None and len(lengths) == len(parts) and None not in parts
+            parts = [self.bytes_of(old_type) for old_type in arrays["oldtypes"]]
+            has_sizes = lengths is not None and len(lengths) == len(parts) and None not in parts
             self._made[number] = (
-                sum(n * (size or 0) for n, size in zip(lengths or (), parts, strict=True)) if known else None
+                sum(n * (size or 0) for n, size in zip(lengths or (), parts, strict=True)) if has_sizes else None
             )
             return
         if "subsizes" in arrays:

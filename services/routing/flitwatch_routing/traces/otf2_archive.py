@@ -61,7 +61,7 @@ class _Reader:
 
     def __init__(self, otf2: Any, trace: Any, anchor: Path) -> None:
         self._otf2, self._trace, self._anchor = otf2, trace, anchor
-        self._locations = _ranks(otf2, trace, anchor)
+        self._locations = _number_ranks(otf2, trace, anchor)
         self._dag = Dag(len(self._locations))
         self._ranks = {location: _Rank(number) for location, number in self._locations.items()}
         self._collectives: dict[tuple[int, int], int] = defaultdict(int)
@@ -75,37 +75,37 @@ class _Reader:
         """Operations of the whole archive."""
         events = self._otf2.events
         handle = {
-            events.Enter: self._enter,
-            events.Leave: self._leave,
-            events.MpiSend: self._send,
-            events.MpiIsend: self._isend,
-            events.MpiIsendComplete: self._completed,
-            events.MpiRecv: self._receive,
-            events.MpiIrecvRequest: self._posted,
-            events.MpiIrecv: self._irecv,
-            events.MpiCollectiveEnd: self._collective,
+            events.Enter: self._enter_region,
+            events.Leave: self._leave_region,
+            events.MpiSend: self._add_send,
+            events.MpiIsend: self._add_isend,
+            events.MpiIsendComplete: self._complete_isend,
+            events.MpiRecv: self._add_receive,
+            events.MpiIrecvRequest: self._post_receive,
+            events.MpiIrecv: self._complete_irecv,
+            events.MpiCollectiveEnd: self._add_collective,
             events.NonBlockingCollectiveComplete: self._non_blocking,
             events.RmaPut: self._one_sided,
             events.RmaGet: self._one_sided,
         }
         for location, event in self._trace.events:
             self._number += 1
-            if (rank := self._ranks.get(location)) is not None and (known := handle.get(type(event))) is not None:
-                known(rank, event)
+            if (rank := self._ranks.get(location)) is not None and (handler := handle.get(type(event))) is not None:
+                handler(rank, event)
         if not self._dag.kind:
             raise BadInput("there are no messages in the archive", where=str(self._anchor))
         return self._dag
 
-    def _enter(self, rank: _Rank, event: Any) -> None:
+    def _enter_region(self, rank: _Rank, event: Any) -> None:
         if not self._is_mpi(event.region):
             return
         if rank.depth == 0 and rank.left_at is not None:
             gap_ns = round((event.time - rank.left_at) / self._resolution * 1e9)
             if gap_ns > 0:
-                rank.last = self._add(rank, OpKind.COMPUTE, gap_ns)
+                rank.last = self._add_operation(rank, OpKind.COMPUTE, gap_ns)
         rank.depth += 1
 
-    def _leave(self, rank: _Rank, event: Any) -> None:
+    def _leave_region(self, rank: _Rank, event: Any) -> None:
         if self._is_mpi(event.region):
             rank.depth -= 1
             rank.left_at = event.time
@@ -113,25 +113,25 @@ class _Reader:
     def _is_mpi(self, region: Any) -> bool:
         return bool(region.paradigm == self._otf2.Paradigm.MPI or str(region.name).startswith("MPI_"))
 
-    def _send(self, rank: _Rank, event: Any) -> None:
-        rank.last = self._message(rank, OpKind.SEND, event.receiver, event)
+    def _add_send(self, rank: _Rank, event: Any) -> None:
+        rank.last = self._add_message(rank, OpKind.SEND, event.receiver, event)
 
-    def _isend(self, rank: _Rank, event: Any) -> None:
-        rank.requests[event.request_id] = self._message(rank, OpKind.SEND, event.receiver, event)
+    def _add_isend(self, rank: _Rank, event: Any) -> None:
+        rank.requests[event.request_id] = self._add_message(rank, OpKind.SEND, event.receiver, event)
 
-    def _receive(self, rank: _Rank, event: Any) -> None:
-        rank.last = self._message(rank, OpKind.RECEIVE, event.sender, event)
+    def _add_receive(self, rank: _Rank, event: Any) -> None:
+        rank.last = self._add_message(rank, OpKind.RECEIVE, event.sender, event)
 
-    def _posted(self, rank: _Rank, event: Any) -> None:
-        """Where the receive was posted; the archive tells of whom only when it is complete."""
-        rank.posted[event.request_id] = self._add(rank, OpKind.COMPUTE, 0)
+    def _post_receive(self, rank: _Rank, event: Any) -> None:
+        """Record where the receive was posted; the archive names the sender only when the receive is complete."""
+        rank.posted[event.request_id] = self._add_operation(rank, OpKind.COMPUTE, 0)
 
-    def _irecv(self, rank: _Rank, event: Any) -> None:
+    def _complete_irecv(self, rank: _Rank, event: Any) -> None:
         after = rank.posted.pop(event.request_id, rank.last)
-        came = self._message(rank, OpKind.RECEIVE, event.sender, event, after)
+        came = self._add_message(rank, OpKind.RECEIVE, event.sender, event, after)
         self._wait_for(rank, [came])
 
-    def _completed(self, rank: _Rank, event: Any) -> None:
+    def _complete_isend(self, rank: _Rank, event: Any) -> None:
         if (op := rank.requests.pop(event.request_id, None)) is not None:
             self._wait_for(rank, [op])
 
@@ -142,35 +142,35 @@ class _Reader:
         name = self._operation[event.collective_op].removeprefix("MPI_").lower()
         self._dag.left_out[f"MPI_I{name}"].add(int(event.size_sent))
 
-    def _collective(self, rank: _Rank, event: Any) -> None:
+    def _add_collective(self, rank: _Rank, event: Any) -> None:
         """A collective as messages of its rounds, between the ranks of its communicator."""
         name = self._operation[event.collective_op]
-        members = self._members(event.communicator)
+        members = self._member_ranks(event.communicator)
         rounds = None
         if members is not None and rank.rank in members:
             at, size = members.index(rank.rank), len(members)
             root = at if event.root >= _NO_RANK else int(event.root)
-            sent, received = _blocks(name, size, at == root, int(event.size_sent), int(event.size_received))
-            rounds = rounds_of(name, Call(at, size, root, sent, received)) if name not in _BY_PEER else None
+            sent_bytes, received = _block_bytes(name, size, at == root, int(event.size_sent), int(event.size_received))
+            rounds = rounds_of(name, Call(at, size, root, sent_bytes, received)) if name not in _BY_PEER else None
         (self._dag.left_out if rounds is None else self._dag.expanded)[name].add(int(event.size_sent))
         if rounds is None or members is None:
             return
         key = event.communicator._ref, rank.rank
         self._collectives[key] += 1
         tag = -(self._collectives[key] + _TAGS * event.communicator._ref)
-        for one in rounds:
-            ops = [self._add(rank, OpKind.RECEIVE, size, members[peer], tag) for peer, size in one.receives]
-            ops += [self._add(rank, OpKind.SEND, size, members[peer], tag) for peer, size in one.sends]
+        for step in rounds:
+            ops = [self._add_operation(rank, OpKind.RECEIVE, size, members[peer], tag) for peer, size in step.receives]
+            ops += [self._add_operation(rank, OpKind.SEND, size, members[peer], tag) for peer, size in step.sends]
             self._wait_for(rank, ops)
 
-    def _members(self, communicator: Any) -> list[int] | None:
+    def _member_ranks(self, communicator: Any) -> list[int] | None:
         """Ranks of a communicator by their number in it; None between two groups."""
         if not hasattr(communicator, "group"):
             return None
         return [self._locations[location] for location in communicator.group.members]
 
-    def _message(self, rank: _Rank, kind: OpKind, peer: int, event: Any, after: int | None = None) -> int:
-        members = self._members(event.communicator)
+    def _add_message(self, rank: _Rank, kind: OpKind, peer: int, event: Any, after: int | None = None) -> int:
+        members = self._member_ranks(event.communicator)
         if members is None or peer >= len(members):
             raise BadInput(
                 f"a message goes to rank {peer} of another group",
@@ -178,15 +178,15 @@ class _Reader:
                 advice="Messages between groups cannot be replayed.",
             )
         tag = int(event.msg_tag) + _TAGS * event.communicator._ref
-        return self._add(rank, kind, int(event.msg_length), members[peer], tag, after)
+        return self._add_operation(rank, kind, int(event.msg_length), members[peer], tag, after)
 
     def _wait_for(self, rank: _Rank, ops: list[int]) -> None:
         if ops:
-            end = self._add(rank, OpKind.COMPUTE, 0)
+            end = self._add_operation(rank, OpKind.COMPUTE, 0)
             self._dag.requires += [(end, op) for op in ops]
             rank.last = end
 
-    def _add(
+    def _add_operation(
         self, rank: _Rank, kind: OpKind, amount: int, peer: int = 0, tag: int = 0, after: int | None = None
     ) -> int:
         op = self._dag.add(kind, rank.rank, amount, peer, tag, self._number)
@@ -200,7 +200,7 @@ class _Reader:
 _BY_PEER = {"MPI_Alltoallv", "MPI_Alltoallw", "MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv"}
 
 
-def _ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
+def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
     """Locations that are MPI ranks, numbered as the communicators count them."""
     for group in trace.definitions.groups:
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI:
@@ -208,7 +208,7 @@ def _ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
     raise BadInput("names no MPI ranks", where=str(anchor), advice="Trace an MPI program, for instance with Score-P.")
 
 
-def _blocks(name: str, ranks: int, is_root: bool, sent: int, received: int) -> tuple[int, int]:
+def _block_bytes(name: str, ranks: int, is_root: bool, sent: int, received: int) -> tuple[int, int]:
     """(sent, received) bytes of one block from the sums over peers that Score-P writes; a root in place counts all ranks but itself."""
     if name in ("MPI_Gather", "MPI_Reduce"):
         block = received // (ranks if sent else max(ranks - 1, 1)) if is_root else sent

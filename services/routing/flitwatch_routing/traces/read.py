@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.local_text import local_path
-from flitwatch_routing.matrices import beginning
+from flitwatch_routing.matrices import read_beginning
 from flitwatch_routing.traces.dag import CallCount, Dag, is_dag, read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi_folder
 from flitwatch_routing.traces.otf2_archive import read_otf2
@@ -28,7 +28,7 @@ class Calls(TypedDict):
 
 
 class TraceAccount(TypedDict):
-    """What a trace became.
+    """Result of converting a trace.
 
     Attributes
     ----------
@@ -60,39 +60,41 @@ def read_trace(path: Path) -> Dag:
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
+    """Return whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
     if path.is_dir() or path.suffix == ".otf2":
         return True
-    return path.is_file() and is_dag(beginning(path))
+    return path.is_file() and is_dag(read_beginning(path))
 
 
-def account(dag: Dag) -> TraceAccount:
-    """What a trace became, and what of it did not."""
+def summarise_trace(dag: Dag) -> TraceAccount:
+    """Summarise what was converted from a trace, and what was left out."""
     kind, amount = np.array(dag.kind), np.array(dag.amount, np.float64)
     sends = kind == OpKind.SEND
-    left_out = _told(dag.left_out)
+    left_out = _calls_by_name(dag.left_out)
     return {
         "ranks": dag.ranks,
         "messages": int(sends.sum()),
         "bytes": int(amount[sends].sum()),
         "computation_s": float(amount[kind == OpKind.COMPUTE].sum() * 1e-9),
-        "expanded": _told(dag.expanded),
+        "expanded": _calls_by_name(dag.expanded),
         "left_out": left_out,
-        "left_out_bytes": sum(one["bytes"] for one in left_out.values()),
+        "left_out_bytes": sum(calls["bytes"] for calls in left_out.values()),
     }
 
 
-def accounts(names: Iterable[str]) -> list[TraceAccount]:
+def summarise_traces(names: Iterable[str]) -> list[TraceAccount]:
     """Of each traffic's name that is a trace's path, in their order: what became of it."""
     paths = [local_path(name) for name in names]
-    return [account(read_trace(path)) for path in paths if path is not None and path.exists() and is_trace(path)]
+    return [
+        summarise_trace(read_trace(path)) for path in paths if path is not None and path.exists() and is_trace(path)
+    ]
 
 
-def _told(counted: dict[str, CallCount]) -> dict[str, Calls]:
-    return {name: {"calls": one.calls, "bytes": one.bytes} for name, one in sorted(counted.items())}
+def _calls_by_name(counted: dict[str, CallCount]) -> dict[str, Calls]:
+    return {name: {"calls": count.calls, "bytes": count.bytes} for name, count in sorted(counted.items())}
 
 
-def matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
+def trace_matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
     """(src, dst, bytes, packets) with one entry a pair of different ranks; a message's last packet may be short.
 
     Raises
@@ -108,6 +110,6 @@ def matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints,
     if not size.any():
         raise BadInput("no rank of the trace sends to another", where=where)
     key, pair = np.unique(src * dag.ranks + dst, return_inverse=True)
-    sent = np.bincount(pair, size).astype(np.int64)
+    pair_bytes = np.bincount(pair, size).astype(np.int64)
     packets = np.bincount(pair, np.maximum(1, -(-size // packet_bytes))).astype(np.int64)
-    return key // dag.ranks, key % dag.ranks, sent, packets
+    return key // dag.ranks, key % dag.ranks, pair_bytes, packets

@@ -49,9 +49,11 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     BadRequest
         For unknown modes, no default, too few observations, other allocations, or observations without traffic.
     """
-    _check(observed, message_bytes)
+    _check_observations(observed, message_bytes)
     times = {
-        mode: np.array([message_time_s(message_bytes, one.latency_cycles, one.stalls_per_flit) for one in ones])
+        mode: np.array(
+            [message_time_s(message_bytes, sample.latency_cycles, sample.stalls_per_flit) for sample in ones]
+        )
         for mode, ones in observed.items()
     }
     means = {mode: float(values.mean()) for mode, values in times.items()}
@@ -59,11 +61,11 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     rng = np.random.default_rng(seed)
     before, after = (rng.choice(times[mode], (DRAWS, len(times[mode]))).mean(axis=1) for mode in (DEFAULT_MODE, best))
     ratios = before / after if best != DEFAULT_MODE else np.ones(1)
-    paces = {mode: np.array([one.flits_per_s for one in observed[mode]]) for mode in (DEFAULT_MODE, best)}
+    paces = {mode: np.array([sample.flits_per_s for sample in observed[mode]]) for mode in (DEFAULT_MODE, best)}
     slow, fast = (rng.choice(paces[mode], (DRAWS, len(paces[mode]))).mean(axis=1) for mode in (DEFAULT_MODE, best))
     gains = fast / slow if best != DEFAULT_MODE else np.ones(1)
     (low, high), (pace_low, pace_high) = (
-        np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in (ratios, gains)
+        np.quantile(sample, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for sample in (ratios, gains)
     )
     better = best != DEFAULT_MODE and low > 1 and pace_low > 1
     return ModeChoice(
@@ -80,7 +82,7 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     )
 
 
-def _check(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int) -> None:
+def _check_observations(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int) -> None:
     unknown = set(observed) - set(MODES)
     if unknown:
         raise BadRequest(f"unknown routing mode {min(unknown)!r}", advice=f"Use {', '.join(MODES)}")
@@ -91,11 +93,14 @@ def _check(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int)
     for mode, ones in observed.items():
         if len(ones) < LEAST_OBSERVATIONS:
             raise BadRequest(f"{mode} has {len(ones)} observations; an interval needs {LEAST_OBSERVATIONS}")
-        if not all(one.request_flits > 0 and one.request_packets > 0 and one.interval_s > 0 for one in ones):
+        if not all(
+            observation.request_flits > 0 and observation.request_packets > 0 and observation.interval_s > 0
+            for observation in ones
+        ):
             raise BadRequest(f"an observation of {mode} has no requests or no duration")
-        if any(min(one.stalled_cycles, one.cumulative_latency_us) < 0 for one in ones):
+        if any(min(observation.stalled_cycles, observation.cumulative_latency_us) < 0 for observation in ones):
             raise BadRequest(f"an observation of {mode} has a negative counter")
-    if len({one.allocation for ones in observed.values() for one in ones}) != 1:
+    if len({observation.allocation for ones in observed.values() for observation in ones}) != 1:
         raise BadRequest(
             "the observations come from different allocations", advice="Alternate the modes within one job"
         )
@@ -114,7 +119,7 @@ def choose_placement(observations: Sequence[NicObservation]) -> PlacementChoice:
     """Spread what communicates much over the groups, keep together what communicates little (Wang 2018, section IV)."""
     if not observations:
         raise BadRequest("a placement needs at least one observation")
-    share = float(np.mean([one.flits_per_s for one in observations]) / NIC_HZ)
+    share = float(np.mean([observation.flits_per_s for observation in observations]) / NIC_HZ)
     if share >= INTENSIVE_SHARE:
         return PlacementChoice(
             "random-node", share, "sends much: spread over the groups it balances its load over global links"

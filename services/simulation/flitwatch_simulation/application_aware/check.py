@@ -11,7 +11,7 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.routes import Check
 from flitwatch_simulation.application_aware.advice import DRAWS, LEVEL
-from flitwatch_simulation.whatif import whatif
+from flitwatch_simulation.whatif import simulate_whatif
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CheckedPlacement:
     pattern: str
 
 
-def checked(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
+def check_placement(placement: str, fabric: str, job: str, asked: Check, context: TaskContext) -> CheckedPlacement:
     """Simulate `job` on the nodes that it held and placed anew, with the same seeds.
 
     Raises
@@ -37,12 +37,12 @@ def checked(placement: str, fabric: str, job: str, asked: Check, context: TaskCo
     """
     options = asked.model_dump(exclude={"routing"})
     variants = {"placements": [AS_IT_WAS, placement], "routings": [asked.routing]}
-    found = whatif({**options, "fabric": fabric, "job": job, **variants}, context)
-    before, after = (np.asarray(one["time_s"], dtype=np.float64) for one in found["variants"])
-    return CheckedPlacement(before, after, *_ratio(before, after), pattern=found["pattern"])
+    result = simulate_whatif({**options, "fabric": fabric, "job": job, **variants}, context)
+    before, after = (np.asarray(variant["time_s"], dtype=np.float64) for variant in result["variants"])
+    return CheckedPlacement(before, after, *_mean_ratio(before, after), pattern=result["pattern"])
 
 
-def _ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float, float]:
+def _mean_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float, float]:
     """Ratio of the means with its bootstrap interval over the paired seeds; equal runs give equal ends."""
     drawn = np.random.default_rng(1).integers(0, before.size, (DRAWS, before.size))
     low, high = np.quantile(before[drawn].mean(axis=1) / after[drawn].mean(axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])

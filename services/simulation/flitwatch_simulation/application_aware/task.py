@@ -10,7 +10,7 @@ from flitwatch_db.estimates import recommendations
 from flitwatch_db.estimates.advice import SENT_SHARE
 from flitwatch_db.estimates.recommendations import Recommendation
 from flitwatch_db.jobs.as_of import job_at
-from flitwatch_db.jobs.network_cards import groups_of, observations
+from flitwatch_db.jobs.network_cards import groups_of, load_observations
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.routing_modes import held_back
@@ -23,7 +23,7 @@ from flitwatch_simulation.application_aware.advice import (
     choose_mode,
     choose_placement,
 )
-from flitwatch_simulation.application_aware.check import CheckedPlacement, checked
+from flitwatch_simulation.application_aware.check import CheckedPlacement, check_placement
 
 
 class AdviceResult(TypedDict):
@@ -43,32 +43,34 @@ class AdviceResult(TypedDict):
     placement_recommendation_id: int
 
 
-def advice(args: dict[str, Any], context: TaskContext) -> AdviceResult:
+def advise_routing(args: dict[str, Any], context: TaskContext) -> AdviceResult:
     """`routing.advice {application, job?, user?, fabric?, message_bytes, observations | intervals: {MODE: [{...}]}, check?, simulated?}`."""
-    asked = Advice.of(args)
-    observed = _observed(asked, context)
-    who = {"application": asked.application, "job_id": asked.job, "user": asked.user, "fabric": asked.fabric}
-    size = asked.message_bytes
+    request = Advice.of(args)
+    observed = _collect_observations(request, context)
+    who = {"application": request.application, "job_id": request.job, "user": request.user, "fabric": request.fabric}
+    size = request.message_bytes
     context.report(0, 2, "comparing modes")
     mode = choose_mode(observed, size)
     placement = choose_placement(observed[DEFAULT_MODE])
     tried = None
-    if asked.check is not None:
-        assert asked.fabric is not None and asked.job is not None
-        tried = checked(placement.placement, asked.fabric, asked.job, asked.check, context)
+    if request.check is not None:
+        assert request.fabric is not None and request.job is not None
+        tried = check_placement(placement.placement, request.fabric, request.job, request.check, context)
     context.report(1, 2, "writing recommendations")
     with connect(context.dsn, role="writer", application="flitwatch advice") as conn:
-        fabric_id = None if asked.fabric is None else recommendations.fabric_named(conn, asked.fabric)
+        fabric_id = None if request.fabric is None else recommendations.fabric_named(conn, request.fabric)
         common = {
             **who,
             "fabric_id": fabric_id,
-            "simulated": asked.simulated,
-            "figures": "simulated" if asked.simulated else "given" if asked.intervals is None else "counted",
+            "simulated": request.simulated,
+            "figures": "simulated" if request.simulated else "given" if request.intervals is None else "counted",
             "task_id": context.task_id,
         }
         groups = groups_of(conn, observed[DEFAULT_MODE][0].allocation, fabric_id)
-        first = recommendations.save(conn, _of_mode(mode, size, groups, common))
-        second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
+        first = recommendations.save_recommendation(conn, _of_mode(mode, size, groups, common))
+        second = recommendations.save_recommendation(
+            conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common)
+        )
     return {
         "mode": None if held_back(groups, groups) is not None else mode.mode,
         "groups": groups,
@@ -82,23 +84,23 @@ def advice(args: dict[str, Any], context: TaskContext) -> AdviceResult:
     }
 
 
-def _observed(asked: Advice, context: TaskContext) -> dict[str, list[NicObservation]]:
+def _collect_observations(asked: Advice, context: TaskContext) -> dict[str, list[NicObservation]]:
     """As they were handed in, or from the counters of the job's network cards."""
     if asked.observations is not None:
-        return {str(mode): [_one(one) for one in ones] for mode, ones in asked.observations.items()}
+        return {str(mode): [_nic_observation(item) for item in ones] for mode, ones in asked.observations.items()}
     assert asked.intervals is not None and asked.job is not None
     with connect(context.dsn, role="reader", application="flitwatch advice") as conn:
         job = job_at(conn, asked.job, None, time.time())
         end_s = time.time() if job["end_s"] is None else job["end_s"]
         return {
-            str(mode): observations(
-                conn, job["job_pk"], job["start_s"] or end_s, end_s, [(one.from_s, one.to_s) for one in ones]
+            str(mode): load_observations(
+                conn, job["job_pk"], job["start_s"] or end_s, end_s, [(item.from_s, item.to_s) for item in ones]
             )
             for mode, ones in asked.intervals.items()
         }
 
 
-def _one(one: Observation) -> NicObservation:
+def _nic_observation(one: Observation) -> NicObservation:
     return NicObservation(
         tuple(one.allocation),
         one.interval_s,
@@ -145,8 +147,8 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
                 "unit": None,
             }
         ],
-        "before": _side(choice.times_s[DEFAULT_MODE], DEFAULT_MODE),
-        "after": _side(choice.times_s[choice.best], choice.best),
+        "before": _time_side(choice.times_s[DEFAULT_MODE], DEFAULT_MODE),
+        "after": _time_side(choice.times_s[choice.best], choice.best),
         "alternatives": [
             {"label": mode, "time_s": time_s}
             for mode, time_s in choice.times_s.items()
@@ -202,8 +204,8 @@ def _of_placement(
             "runs": tried.before_s.size,
             "basis": f"simulated pairs of runs of {tried.pattern} beside the jobs of that moment",
         }
-        before = _side(float(tried.before_s.mean()), "the nodes that it held")
-        after = _side(float(tried.after_s.mean()), choice.placement)
+        before = _time_side(float(tried.before_s.mean()), "the nodes that it held")
+        after = _time_side(float(tried.after_s.mean()), choice.placement)
     detail = {
         "why": why,
         "before": before,
@@ -219,5 +221,5 @@ def _of_placement(
     )
 
 
-def _side(time_s: float, label: str) -> recommendations.RecommendationSide:
+def _time_side(time_s: float, label: str) -> recommendations.RecommendationSide:
     return {"time_s": time_s, "max_load_bytes": None, "congested_links": None, "label": label}

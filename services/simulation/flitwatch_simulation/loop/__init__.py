@@ -17,6 +17,6 @@ Nothing here loads routes: `flitwatch loop apply` does, with an operator's appro
 """
 
 from flitwatch_simulation.loop.parameters import LoopRun
-from flitwatch_simulation.loop.turn import run
+from flitwatch_simulation.loop.turn import run_turn
 
-__all__ = ["LoopRun", "run"]
+__all__ = ["LoopRun", "run_turn"]

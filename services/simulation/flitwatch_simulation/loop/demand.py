@@ -1,4 +1,4 @@
-"""What a simulated machine's jobs send: the traffic matrix, and messages in their order."""
+"""Traffic of a simulated machine's jobs: the traffic matrix, and messages in their order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.local_text import local_path
 from flitwatch_routing.patterns import PATTERNS as MATRICES
-from flitwatch_routing.patterns import traffic
-from flitwatch_routing.traces.read import account, is_trace, read_trace
-from flitwatch_routing.weighting import mixed
+from flitwatch_routing.patterns import load_traffic
+from flitwatch_routing.traces.read import is_trace, read_trace, summarise_trace
+from flitwatch_routing.weighting import weighted_bytes
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds
 from flitwatch_simulation.workloads.phases import messages_of
@@ -59,33 +59,33 @@ class Demand:
         """
         parts: list[list[Matrix]] = [[] for _ in range(slots)]
         for job in self.jobs:
-            slot = _progress(job.messages, slots)
+            slot = _assign_slots(job.messages, slots)
             for number, into in enumerate(parts):
-                src, dst, size = _weighted(job.messages.chosen(slot == number), mtu)
+                src, dst, size = _weigh_messages(job.messages.chosen(slot == number), mtu)
                 into.append((job.endpoints[src], job.endpoints[dst], size))
-        return [_between(one) for one in parts]
+        return [_drop_self_traffic(slot_parts) for slot_parts in parts]
 
 
-def _weighted(messages: Messages, mtu: float | None) -> Matrix:
+def _weigh_messages(messages: Messages, mtu: float | None) -> Matrix:
     src, dst, size = messages.matrix()
     if mtu is None:
         return src, dst, size.astype(float)
     packets = replace(messages, size_bytes=-(-messages.size_bytes // int(mtu))).matrix()[2]
-    return src, dst, mixed(size.astype(float), packets.astype(float), mtu)
+    return src, dst, weighted_bytes(size.astype(float), packets.astype(float), mtu)
 
 
-def _progress(messages: Messages, slots: int) -> Ints:
+def _assign_slots(messages: Messages, slots: int) -> Ints:
     """The slot of each message: how much of what its source sends is sent when half of it is."""
     order = np.lexsort((messages.send_round, messages.src))
     src, size = messages.src[order], messages.size_bytes[order].astype(float)
-    sent = np.bincount(messages.src, messages.size_bytes, messages.ranks)
-    before = np.cumsum(size) - size / 2 - (np.cumsum(sent) - sent)[src]
-    found = np.empty(len(order), np.int64)
-    found[order] = np.clip(before / np.maximum(sent[src], 1) * slots, 0, slots - 1).astype(np.int64)
-    return found
+    sent_bytes = np.bincount(messages.src, messages.size_bytes, messages.ranks)
+    before = np.cumsum(size) - size / 2 - (np.cumsum(sent_bytes) - sent_bytes)[src]
+    slot = np.empty(len(order), np.int64)
+    slot[order] = np.clip(before / np.maximum(sent_bytes[src], 1) * slots, 0, slots - 1).astype(np.int64)
+    return slot
 
 
-def _between(parts: list[Matrix]) -> Matrix:
+def _drop_self_traffic(parts: list[Matrix]) -> Matrix:
     src, dst, size = (np.concatenate(column) for column in zip(*parts, strict=True))
     keep = src != dst
     return src[keep], dst[keep], size[keep]
@@ -103,12 +103,12 @@ def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed
         return _barrier_with_bully(fabric, megabytes, seed, even=name == BARRIER_BULLY_EVEN)
     endpoints = len(fabric.endpoints)
     if name in patterns.PATTERNS:
-        made = patterns.make(name, endpoints, max(round(megabytes * 1e6), 1), seed)
-        return Demand((Job(_scaled(made, megabytes), np.arange(endpoints)),), "the pattern's own rounds")
+        messages = patterns.make_pattern(name, endpoints, max(round(megabytes * 1e6), 1), seed)
+        return Demand((Job(_scale_messages(messages, megabytes), np.arange(endpoints)),), "the pattern's own rounds")
     path = local_path(name)
     if path is not None and path.exists() and is_trace(path):
         return _of_trace(path, endpoints, megabytes)
-    ranks, (src, dst, size) = _totals(name, endpoints, seed)
+    ranks, (src, dst, size) = _load_totals(name, endpoints, seed)
     part = np.maximum(size / iterations, 1e-9)
     whole = part * (megabytes * 1e6 / iterations / max(float(np.bincount(src, part).max(initial=0)), 1e-300))
     rounds = [(src, dst, np.maximum(1, np.rint(whole)).astype(np.int64))] * iterations
@@ -116,8 +116,8 @@ def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed
     return Demand((job,), f"{iterations} iterations, each rank waits for its partners; only totals are known")
 
 
-def _totals(name: str, endpoints: int, seed: int) -> tuple[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-    src, dst, size = traffic(name, endpoints, seed)
+def _load_totals(name: str, endpoints: int, seed: int) -> tuple[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+    src, dst, size = load_traffic(name, endpoints, seed)
     keep = (size > 0) & (src != dst)
     if not keep.any():
         raise BadInput("the traffic is empty", where=name)
@@ -129,16 +129,20 @@ def _of_trace(path: Path, endpoints: int, megabytes: float) -> Demand:
     dag = read_trace(path)
     if dag.ranks > endpoints:
         raise BadInput(f"{dag.ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
-    made = messages_of(dag)
-    made = made.chosen(made.src != made.dst)
-    if not made.total_bytes:
+    messages = messages_of(dag)
+    messages = messages.chosen(messages.src != messages.dst)
+    if not messages.total_bytes:
         raise BadInput("no rank of the trace sends to another", where=str(path))
-    told = account(dag)
-    left = f"; left out: {told['left_out_bytes']} bytes of {', '.join(told['left_out'])}" if told["left_out"] else ""
-    return Demand((Job(_scaled(made, megabytes), np.arange(dag.ranks)),), f"the trace's own phases{left}")
+    summary = summarise_trace(dag)
+    remark = (
+        f"; left out: {summary['left_out_bytes']} bytes of {', '.join(summary['left_out'])}"
+        if summary["left_out"]
+        else ""
+    )
+    return Demand((Job(_scale_messages(messages, megabytes), np.arange(dag.ranks)),), f"the trace's own phases{remark}")
 
 
-def _scaled(messages: Messages, megabytes: float) -> Messages:
+def _scale_messages(messages: Messages, megabytes: float) -> Messages:
     busiest = float(np.bincount(messages.src, messages.size_bytes).max(initial=0))
     return messages.scaled(megabytes * 1e6 / busiest)
 
@@ -158,10 +162,12 @@ def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool)
     order = rng.permutation(endpoints)
     job[order[:grid]], job[order[grid : grid + 2 * pairs]] = 1, 2
     if even:
-        _spread(job, fabric, rng)
+        _spread_bullies(job, fabric, rng)
     messages = max(round(megabytes * 1e6 / BULLY_ROUNDS / BULLY_MESSAGE_BYTES), 1)
     repeats = max(round(BARRIERS_PER_MB * messages * BULLY_ROUNDS * BULLY_MESSAGE_BYTES / 1e6), 1)
-    bully = patterns.bully(2 * pairs, BULLY_ROUNDS * messages * BULLY_MESSAGE_BYTES, rng, BULLY_MESSAGE_BYTES, messages)
+    bully = patterns.bully_messages(
+        2 * pairs, BULLY_ROUNDS * messages * BULLY_MESSAGE_BYTES, rng, BULLY_MESSAGE_BYTES, messages
+    )
     return Demand(
         (
             Job(patterns.barriers_on_grid(grid, repeats), np.flatnonzero(job == 1)),
@@ -171,14 +177,14 @@ def _barrier_with_bully(fabric: Fabric, megabytes: float, seed: int, even: bool)
     )
 
 
-def _spread(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
+def _spread_bullies(job: Ints, fabric: Fabric, rng: np.random.Generator) -> None:
     """Exchange bully nodes (2) of crowded leaves for idle ones (0), or where none is left for barrier nodes (1), on leaves with room."""
     links, leaf = fabric.links, np.asarray(fabric.endpoints.router)
     up = np.bincount(np.asarray(links.src)[fabric.router_links()], minlength=len(fabric.routers))
     room = up[leaf] - 1
     while (crowded := np.flatnonzero((job == 2) & (np.bincount(leaf, job == 2)[leaf] > room))).size:
         free = np.bincount(leaf, job == 2)[leaf] < room
-        others = [one for one in (np.flatnonzero((job == other) & free) for other in (0, 1)) if one.size]
+        others = [nodes for nodes in (np.flatnonzero((job == other) & free) for other in (0, 1)) if nodes.size]
         if not others:
             raise BadInput(
                 f"{BARRIER_BULLY_EVEN} needs leaf switches with more up links",

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.optimise import Routes, optimise
+from flitwatch_routing.optimise import Routes, optimise_routes
 from flitwatch_routing.reconstruction.choice import Choice, choose_basis
 from flitwatch_routing.reconstruction.consistency import management_bytes
-from flitwatch_routing.reconstruction.pairs import union
-from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct
+from flitwatch_routing.reconstruction.pairs import unite_pairs
+from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct_matrix
 from flitwatch_routing.reconstruction.study import Measured
 
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ LEAST_S = 1.0
 Say = Callable[[str], None]
 
 
-def reconstructed(
+def reconstruct_slots(
     fabric: Fabric,
     loaded: Ints,
     slots: Sequence[Measured],
@@ -58,39 +58,39 @@ def reconstructed(
         each_s = limit_s * CHOICE_SHARE / 4
         choice = choose_basis(fabric, loaded, m.lanes, m.pairs, m.counters, each_s, watch, floor=floor)
         limit_s *= 1 - CHOICE_SHARE
-    found: list[Reconstruction] = []
+    matrices: list[Reconstruction] = []
     ends = time.monotonic() + limit_s
     for number, m in enumerate(slots):
         within = f"slot {number + 1} of {len(slots)}, " if len(slots) > 1 else ""
         left_s = max((ends - time.monotonic()) / (len(slots) - number), LEAST_S)
         options = Options(choice.basis, time_limit_s=left_s, floor=floor)
-        found.append(reconstruct(fabric, loaded, m.lanes, m.pairs, m.counters, options, watch))
+        matrices.append(reconstruct_matrix(fabric, loaded, m.lanes, m.pairs, m.counters, options, watch))
         if cancelled():
             raise Cancelled("the reconstruction was cancelled")
-    return found, choice
+    return matrices, choice
 
 
 def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
-    """What all slots sent: sums of their matrices and intervals, and of their errors, which share routes and lanes; the worst of the rest.
+    """Combine the slots: sums of their matrices and intervals, and of their errors, which share routes and lanes; the worst of the rest.
 
     A slot without traffic says nothing of the error.
     """
     if len(slots) == 1:
         return slots[0]
-    pairs = union([one.pairs for one in slots])
+    pairs = unite_pairs([slot.pairs for slot in slots])
 
     def added(name: str) -> NDArray[np.float64]:
         whole = np.zeros(len(pairs))
-        for one in slots:
-            whole[np.searchsorted(pairs.key, one.pairs.key)] += getattr(one, name)
+        for slot in slots:
+            whole[np.searchsorted(pairs.key, slot.pairs.key)] += getattr(slot, name)
         return whole
 
     size = added("size")
-    norm, sent = (
+    norm, traffic_slots = (
         float(np.linalg.norm(size)),
-        [one for one in slots if one.size.any() or one.estimated_error is not None],
+        [slot for slot in slots if slot.size.any() or slot.estimated_error is not None],
     )
-    missed = [(one.estimated_error, float(np.linalg.norm(one.size))) for one in sent]
+    missed = [(slot.estimated_error, float(np.linalg.norm(slot.size))) for slot in traffic_slots]
     error = sum(e * part for e, part in missed if e is not None) / norm if norm > 0 else None
     return Reconstruction(
         pairs=pairs,
@@ -98,14 +98,14 @@ def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
         low=added("low"),
         high=added("high"),
         estimated_error=None if any(e is None for e, _ in missed) else error,
-        residual=max(one.residual for one in slots),
-        gap=max(one.gap for one in slots),
-        converged=all(one.converged for one in slots),
-        iterations=sum(one.iterations for one in slots),
-        noise=max(one.noise for one in slots),
-        unknowns=sum(one.unknowns for one in slots),
-        wall_s=sum(one.wall_s for one in slots),
-        unknown={name: why for one in slots for name, why in one.unknown.items()},
+        residual=max(slot.residual for slot in slots),
+        gap=max(slot.gap for slot in slots),
+        converged=all(slot.converged for slot in slots),
+        iterations=sum(slot.iterations for slot in slots),
+        noise=max(slot.noise for slot in slots),
+        unknowns=sum(slot.unknowns for slot in slots),
+        wall_s=sum(slot.wall_s for slot in slots),
+        unknown={name: why for slot in slots for name, why in slot.unknown.items()},
     )
 
 
@@ -114,13 +114,13 @@ def routes_for(
 ) -> Routes:
     """Routes for the matrices that are believed."""
     believed = []
-    for found in slots:
-        keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
-        believed.append((found.pairs.src[keep], found.pairs.dst[keep], found.size[keep]))
-    return optimised(fabric, believed, limit_s, seed, say, cancelled)
+    for slot in slots:
+        keep = slot.size > NOISE_FLOOR * slot.size.max(initial=0)
+        believed.append((slot.pairs.src[keep], slot.pairs.dst[keep], slot.size[keep]))
+    return optimise_slots(fabric, believed, limit_s, seed, say, cancelled)
 
 
-def optimised(
+def optimise_slots(
     fabric: Fabric, slots: Sequence[Matrix], limit_s: float, seed: int, say: Say, cancelled: Callable[[], bool]
 ) -> Routes:
     """Routes for the matrices of time slots; Cancelled where it is asked for."""
@@ -129,7 +129,7 @@ def optimised(
         say(f"{seconds:.0f} of {limit_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")
         return not cancelled()
 
-    found = optimise(fabric, slots[0], limit_s, seed, watch, later=slots[1:])
+    routes = optimise_routes(fabric, slots[0], limit_s, seed, watch, later=slots[1:])
     if cancelled():
         raise Cancelled("the optimisation was cancelled")
-    return found
+    return routes

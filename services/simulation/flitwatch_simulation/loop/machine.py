@@ -11,17 +11,17 @@ from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds, gap
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.bounds import compute_bounds, relative_gap
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.pairs import Pairs
-from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measure
+from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measure_traffic
 from flitwatch_simulation.loop.demand import Demand, demand_of
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.parameters import LoopRun
-from flitwatch_simulation.packet.machine import build
+from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
-from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import to_ops
 
 Ints = NDArray[np.int64]
@@ -40,7 +40,10 @@ class Carried:
 
 @dataclass(frozen=True)
 class Score:
-    """What only who knows the traffic can say; matrices by place as in `by_place`. Loads and bounds are added up over time slots. Gaps are None where no traffic crosses from switch to switch."""
+    """Scores that need the true traffic; matrices by place as in `by_place`.
+
+    Loads and bounds are added up over time slots. Gaps are None where no traffic crosses from switch to switch.
+    """
 
     relative_error: float | None
     true_gap: float | None
@@ -65,7 +68,7 @@ class SimulatedMachine:
         self._slots = self._demand.matrices(parameters.slots, parameters.mtu)
 
     def describe(self) -> str:
-        """What is known of the order of messages."""
+        """Describe the order of messages, as far as it is known."""
         return self._demand.time_structure
 
     def measured(self) -> list[Measured]:
@@ -73,24 +76,24 @@ class SimulatedMachine:
         p = self.parameters
         jobs = [job.endpoints for job in self._demand.jobs]
         rng = np.random.default_rng([p.seed, 4])
-        first, _ = measure(self.fabric, self.loaded, self._slots[0], jobs, p.sls, p.vls, p.epochs, rng, p.noise)
-        found = [first]
+        first, _ = measure_traffic(self.fabric, self.loaded, self._slots[0], jobs, p.sls, p.vls, p.epochs, rng, p.noise)
+        slots = [first]
         for matrix in self._slots[1:]:
             inside = inside_jobs(matrix, len(self.fabric.endpoints), first.pairs)
             counters = counters_of(self.fabric, self.loaded, first.lanes, first.pairs, inside, p.noise, rng)
-            found.append(Measured(first.pairs, first.lanes, counters))
-        return found
+            slots.append(Measured(first.pairs, first.lanes, counters))
+        return slots
 
     def simulate(self, ports: Ints | None, alone: bool = False) -> Carried:
         """Run the jobs on static routes, or on adaptive hardware without any; `alone`: only the timed jobs."""
         table = None if ports is None else table_of_ports(self.fabric, ports)
         mode = "hw-adaptive" if ports is None else "ftree"
-        machine = build(self.fabric, mode, packet_bytes=self.parameters.packet_bytes, table=table)
+        machine = build_machine(self.fabric, mode, packet_bytes=self.parameters.packet_bytes, table=table)
         jobs = [job for job in self._demand.jobs if job.timed or not alone]
         workload = packet.Workload(
             ops=to_ops([(job.messages, job.endpoints) for job in jobs]), default_mode=machine.mode
         )
-        result = execute(
+        result = execute_workload(
             machine,
             workload,
             packet_bytes=self.parameters.packet_bytes,
@@ -100,10 +103,10 @@ class SimulatedMachine:
         timed = np.repeat([job.timed for job in jobs], [job.messages.ranks for job in jobs])
         links = len(self.fabric.links)
         at = result.raw["sample_link"].astype(np.int64)
-        seen = at < links
-        weight = result.raw["sample_links"][seen].astype(float)
-        tested = np.bincount(at[seen], weight, minlength=links)
-        marked = np.bincount(at[seen], weight * result.raw["sample_marked"][seen], minlength=links)
+        on_links = at < links
+        weight = result.raw["sample_links"][on_links].astype(float)
+        tested = np.bincount(at[on_links], weight, minlength=links)
+        marked = np.bincount(at[on_links], weight * result.raw["sample_marked"][on_links], minlength=links)
         congested = np.divide(marked, tested, out=np.full(links, np.nan), where=tested > 0)
         end_s = float(np.asarray(result.raw["rank_end_ps"], np.float64)[timed].max()) * 1e-12
         return Carried(end_s, np.asarray(result.raw["link_bytes"], float), congested, bool(result.conserved))
@@ -111,16 +114,16 @@ class SimulatedMachine:
     def score(self, pairs: Pairs | None, size: Floats | None, ports: Ints) -> Score:
         """Hold new routes, and a reconstruction where there was one, against the traffic."""
         between = self.fabric.router_links()
-        bound = sum(bounds(self.fabric, one, packing=False).z_ar for one in self._slots)
+        bound = sum(compute_bounds(self.fabric, item, packing=False).z_ar for item in self._slots)
         loads = {
-            name: sum(float(check(self.fabric, one, slot).load[between].max(initial=0)) for slot in self._slots)
-            for name, one in (("ftree", self.loaded), ("loop", ports))
+            name: sum(float(check_routes(self.fabric, item, slot).load[between].max(initial=0)) for slot in self._slots)
+            for name, item in (("ftree", self.loaded), ("loop", ports))
         }
         error = None if pairs is None or size is None else self.error(pairs, size)
         return Score(
             error,
-            gap(loads["loop"], bound),
-            gap(loads["ftree"], bound),
+            relative_gap(loads["loop"], bound),
+            relative_gap(loads["ftree"], bound),
             bound,
             loads,
             {by: by_place(self.fabric, self._truth, by).values for by in ("router", "group")},

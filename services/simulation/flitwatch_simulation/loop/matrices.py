@@ -24,20 +24,20 @@ class PlaceMatrix:
 
 def by_place(fabric: Fabric, traffic: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: str) -> PlaceMatrix:
     """Sum traffic (src, dst, bytes) of endpoints over `router` or `group`."""
-    labels, place = _places(fabric, by)
+    labels, place = _label_places(fabric, by)
     src, dst, size = traffic
     count = len(labels)
     values = np.bincount(place[dst] * count + place[src], size, minlength=count * count).astype(float)
     return PlaceMatrix(labels, values.reshape(count, count))
 
 
-def _places(fabric: Fabric, by: str) -> tuple[list[str], NDArray[np.int64]]:
+def _label_places(fabric: Fabric, by: str) -> tuple[list[str], NDArray[np.int64]]:
     router = np.asarray(fabric.endpoints.router, np.int64)
     if by == "group":
-        known, place = np.unique(np.asarray(fabric.routers.group)[router], return_inverse=True)
-        return ["unknown" if one < 0 else str(one) for one in known.tolist()], place
+        group_ids, place = np.unique(np.asarray(fabric.routers.group)[router], return_inverse=True)
+        return ["unknown" if number < 0 else str(number) for number in group_ids.tolist()], place
     routers, place = np.unique(router, return_inverse=True)
-    names = [str(fabric.routers.name[one]) for one in routers.tolist()]
+    names = [str(fabric.routers.name[number]) for number in routers.tolist()]
     if len(names) <= MOST_ROWS:
         return names, place
     each = -(-len(names) // MOST_ROWS)

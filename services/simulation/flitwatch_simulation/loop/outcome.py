@@ -26,7 +26,7 @@ CONGESTED_ABOVE = 0.1
 LEVEL = 0.9
 
 
-def recommendation(
+def turn_recommendation(
     turn: Turn, fabric_id: int | None, task_id: int | None, parameters: dict[str, Any]
 ) -> Recommendation:
     """The row of a turn."""
@@ -38,16 +38,16 @@ def recommendation(
     changed = int((turn.routes.ports != turn.loaded).sum())
     detail = {
         "why": [
-            _why("busiest link between switches over the least possible, ftree", _over(score.ftree_gap), "times"),
-            _why("busiest link between switches over the least possible, new routes", _over(score.true_gap), "times"),
-            _why("estimated error of the reconstruction", doubt, None),
-            _why("links between switches with more than a tenth of their packets congested, before", _congested(turn.before, between), "links"),
-            _why("the same, after", _congested(turn.after, between), "links"),
-            _why(f"order of messages in the simulation: {turn.time_structure}", None, None),
-            *([] if slots == 1 else [_why("time slots that routes were laid for; loads are added up over them", float(slots), "slots")]),
+            _make_reason("busiest link between switches over the least possible, ftree", _load_ratio(score.ftree_gap), "times"),
+            _make_reason("busiest link between switches over the least possible, new routes", _load_ratio(score.true_gap), "times"),
+            _make_reason("estimated error of the reconstruction", doubt, None),
+            _make_reason("links between switches with more than a tenth of their packets congested, before", _count_congested_links(turn.before, between), "links"),
+            _make_reason("the same, after", _count_congested_links(turn.after, between), "links"),
+            _make_reason(f"order of messages in the simulation: {turn.time_structure}", None, None),
+            *([] if slots == 1 else [_make_reason("time slots that routes were laid for; loads are added up over them", float(slots), "slots")]),
         ],
-        "before": _side(turn.before, score.max_load_bytes["ftree"], between, "ftree (loaded)"),
-        "after": _side(turn.after, score.max_load_bytes["loop"], between, "optimised for the reconstructed traffic" if turn.found is not None else "optimised for the given traffic"),
+        "before": _recommendation_side(turn.before, score.max_load_bytes["ftree"], between, "ftree (loaded)"),
+        "after": _recommendation_side(turn.after, score.max_load_bytes["loop"], between, "optimised for the reconstructed traffic" if turn.found is not None else "optimised for the given traffic"),
         "alternatives": []
         if turn.adaptive is None
         else [{"label": "adaptive routing in hardware", "time_s": turn.adaptive.time_s}],
@@ -83,38 +83,38 @@ def recommendation(
         fabric=name[:200],
         task_id=task_id,
         figures="simulated",
-        parts=_parts(turn, between),
+        parts=_build_parts(turn, between),
     )
 
 
-def _why(text: str, value: float | None, unit: str | None) -> RecommendationReason:
+def _make_reason(text: str, value: float | None, unit: str | None) -> RecommendationReason:
     return {"text": text, "value": value, "unit": unit}
 
 
-def _over(gap: float | None) -> float | None:
+def _load_ratio(gap: float | None) -> float | None:
     return None if gap is None else gap + 1
 
 
-def _congested(carried: Carried, between: NDArray[np.bool_]) -> int:
+def _count_congested_links(carried: Carried, between: NDArray[np.bool_]) -> int:
     return int((np.nan_to_num(carried.congested[between]) > CONGESTED_ABOVE).sum())
 
 
-def _side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> RecommendationSide:
+def _recommendation_side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> RecommendationSide:
     return {
         "time_s": carried.time_s,
         "max_load_bytes": load,
-        "congested_links": _congested(carried, between),
+        "congested_links": _count_congested_links(carried, between),
         "label": label,
     }
 
 
-def _parts(turn: Turn, between: NDArray[np.bool_]) -> dict[Part, bytes]:
+def _build_parts(turn: Turn, between: NDArray[np.bool_]) -> dict[Part, bytes]:
     parts: dict[Part, bytes] = {}
     for by in ("router", "group"):
         part: Part = "matrix_router" if by == "router" else "matrix_group"
-        parts[part] = as_json(_matrix(turn, by))
+        parts[part] = as_json(_compare_matrices(turn, by))
     parts["links"] = as_json(links_of(turn.fabric, turn.before, turn.after, between))
-    parts["lfts"] = "".join(line + "\n" for line in lft.dump(turn.fabric, turn.routes.ports)).encode()
+    parts["lfts"] = "".join(line + "\n" for line in lft.format_dump(turn.fabric, turn.routes.ports)).encode()
     return parts
 
 
@@ -128,16 +128,20 @@ class _Matrix(TypedDict):
     difference: NDArray[np.float64] | None
 
 
-def _matrix(turn: Turn, by: str) -> _Matrix:
-    true, found = turn.score.matrices[by], turn.found
+def _compare_matrices(turn: Turn, by: str) -> _Matrix:
+    true, reconstruction = turn.score.matrices[by], turn.found
     none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    guess = by_place(turn.fabric, none if found is None else (found.pairs.src, found.pairs.dst, found.size), by)
+    guess = by_place(
+        turn.fabric,
+        none if reconstruction is None else (reconstruction.pairs.src, reconstruction.pairs.dst, reconstruction.size),
+        by,
+    )
     return {
         "by": by,
         "labels": guess.labels,
         "true": np.rint(true),
-        "reconstructed": None if found is None else np.rint(guess.values),
-        "difference": None if found is None else np.rint(guess.values - true),
+        "reconstructed": None if reconstruction is None else np.rint(guess.values),
+        "difference": None if reconstruction is None else np.rint(guess.values - true),
     }
 
 
@@ -176,8 +180,8 @@ def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[n
     rises = level[links.dst[at]] > level[links.src[at]]
     named = [str(links.classes[c]) for c in np.asarray(links.link_class)[at].tolist()]
     classes = [
-        ("up" if up else "down") if one in (LinkClass.UP, LinkClass.DOWN) else one
-        for up, one in zip(rises, named, strict=True)
+        ("up" if up else "down") if kind in (LinkClass.UP, LinkClass.DOWN) else kind
+        for up, kind in zip(rises, named, strict=True)
     ]
     return {
         "link": at,
@@ -189,10 +193,10 @@ def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[n
         "level": [None if v < 0 else int(v) for v in level.tolist()],
         "group": [None if v < 0 else int(v) for v in group.tolist()],
         "nodes": nodes,
-        "before": _loads(before, at),
-        "after": _loads(after, at),
+        "before": _link_loads(before, at),
+        "after": _link_loads(after, at),
     }
 
 
-def _loads(carried: Carried, at: NDArray[np.int64]) -> LinkLoads:
+def _link_loads(carried: Carried, at: NDArray[np.int64]) -> LinkLoads:
     return {"traffic_bytes": carried.link_bytes[at], "congested": np.round(carried.congested[at], 4)}

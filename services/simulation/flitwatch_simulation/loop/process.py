@@ -19,14 +19,14 @@ class MachineProcess:
     def __init__(self, parameters: LoopRun, cancelled: Callable[[], bool] | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._child = context.Process(target=_serve, args=(parameters, theirs), daemon=True)
+        self._child = context.Process(target=_serve_machine, args=(parameters, theirs), daemon=True)
         self._cancelled = cancelled
         self._theirs = theirs
 
     def __enter__(self) -> MachineProcess:
         self._child.start()
         self._theirs.close()
-        self._answer()
+        self._await_answer()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -39,9 +39,9 @@ class MachineProcess:
     def call(self, method: str, *arguments: Any) -> Any:
         """Run a method and wait for its answer; Cancelled as soon as the caller says so."""
         self._pipe.send((method, arguments))
-        return self._answer()
+        return self._await_answer()
 
-    def _answer(self) -> Any:
+    def _await_answer(self) -> Any:
         while not self._pipe.poll(POLL_S):
             if self._cancelled is not None and self._cancelled():
                 self._child.terminate()
@@ -59,7 +59,7 @@ class MachineProcess:
         return answer
 
 
-def _serve(parameters: LoopRun, pipe: Connection) -> None:
+def _serve_machine(parameters: LoopRun, pipe: Connection) -> None:
     from flitwatch_simulation.loop.machine import SimulatedMachine
 
     machine: Any = None

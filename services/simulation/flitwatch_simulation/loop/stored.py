@@ -20,18 +20,18 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing import lft
-from flitwatch_routing.deadlock import dependencies
-from flitwatch_routing.forwarding import check
+from flitwatch_routing.deadlock import find_dependencies
+from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.lmc import lids_each
-from flitwatch_routing.optimise import Routes, optimise
-from flitwatch_routing.port_groups import PortGroups, groups_of, loads
+from flitwatch_routing.optimise import Routes, optimise_routes
+from flitwatch_routing.port_groups import PortGroups, groups_of, port_group_loads
 from flitwatch_routing.reconstruction.consistency import QUIET, management_bytes, too_little
 from flitwatch_routing.reconstruction.lanes import Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_routing.reconstruction.study import Measured
 from flitwatch_routing.service_levels import levels_of
-from flitwatch_simulation.loop.estimate import NOISE_FLOOR, combined_slots, reconstructed
+from flitwatch_simulation.loop.estimate import NOISE_FLOOR, combined_slots, reconstruct_slots
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import links_of
@@ -74,7 +74,7 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class Window:
-    """What the database says of a fabric in a window; `loaded` (routers, endpoints) are the tables in force, `levels` bytes by link and service level."""
+    """Records of a fabric in a window; `loaded` (routers, endpoints) are the tables in force, `levels` bytes by link and service level."""
 
     fabric: Fabric
     fabric_id: int
@@ -84,7 +84,7 @@ class Window:
 
 
 class StoredReconstruction(TypedDict):
-    """How the window's traffic was found; the error is None where it could not be estimated."""
+    """Result of reconstructing the window's traffic; the error is None where it could not be estimated."""
 
     basis: str
     pairs: int
@@ -111,7 +111,7 @@ _Window = TypedDict("_Window", {"from": str, "to": str})
 
 
 class StoredSummary(_Window):
-    """What `loop run --fabric` prints."""
+    """Answer of `loop run --fabric`."""
 
     fabric: str
     verdict: str
@@ -133,7 +133,9 @@ class StoredSummary(_Window):
 
 @dataclass(frozen=True)
 class StoredTurn:
-    """What a turn found, its verdict `load`, `keep`, `measure` (load service levels, so that counters tell) or `cannot tell`; `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
+    """Result of a turn: its verdict is `load`, `keep`, `measure` (load service levels, so that counters can tell) or `cannot tell`.
+
+    `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
 
     load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
     quiet_bytes : left out, on links below `QUIET` of the busiest
@@ -156,18 +158,18 @@ class StoredTurn:
     load_groups: Floats | None = None
 
     def summary(self) -> StoredSummary:
-        """What the command prints."""
+        """Return the object that the command prints."""
         between, fabric = self.window.fabric.router_links(), self.window.fabric
         counted = self.window.counted
-        found, routes = self.found, self.routes
+        reconstruction, routes = self.found, self.routes
         largest = [
             None if load is None else float(load[between].max(initial=0))
             for load in (self.load_before, self.load_after, self.load_groups)
         ]
         return {
             "fabric": fabric.name,
-            "from": _moment(counted.from_s),
-            "to": _moment(counted.to_s),
+            "from": _format_moment(counted.from_s),
+            "to": _format_moment(counted.to_s),
             "verdict": self.verdict,
             "reason": self.reason,
             "links": len(fabric.links),
@@ -175,16 +177,16 @@ class StoredTurn:
             "bytes_counted": float(np.nansum(counted.carried[between])),
             "quiet_bytes": self.quiet_bytes,
             "reconstruction": None
-            if found is None
+            if reconstruction is None
             else {
                 "basis": self.run.basis,
-                "pairs": int((found.size > 0).sum()),
-                "estimated_error": _doubt(found),
-                "residual": found.residual,
-                "noise": found.noise,
-                "iterations": found.iterations,
-                "converged": found.converged,
-                "wall_s": found.wall_s,
+                "pairs": int((reconstruction.size > 0).sum()),
+                "estimated_error": _relative_doubt(reconstruction),
+                "residual": reconstruction.residual,
+                "noise": reconstruction.noise,
+                "iterations": reconstruction.iterations,
+                "converged": reconstruction.converged,
+                "wall_s": reconstruction.wall_s,
             },
             "max_load_bytes": {
                 "measured": float(np.nanmax(counted.carried[between], initial=0)),
@@ -205,7 +207,7 @@ class StoredTurn:
         }
 
 
-def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
+def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     """The window's counters and tables.
 
     Raises
@@ -217,12 +219,12 @@ def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     Conflict
         Routes changed in the window.
     """
-    row = fabrics.get(conn, asked.fabric)
+    row = fabrics.get_fabric_row(conn, asked.fabric)
     if row.snapshot:
         raise BadRequest(
             f"{row.name} has totals without times", advice="Choose a fabric whose ports are counted over time."
         )
-    fabric = fabrics.load(conn, row.name)
+    fabric = fabrics.load_fabric(conn, row.name)
     counted = measured.link_bytes(conn, row.fabric_id, fabric, asked.from_s, asked.to_s)
     if not np.isfinite(counted.carried).any():
         newest = measured.newest_port_s(conn, row.fabric_id)
@@ -233,9 +235,9 @@ def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
                 "give the subnet one name, or start the writer with --fabric."
             )
         if newest is not None:
-            advice = f"Its newest counters end at {_moment(newest)}: choose the window with --to and --window."
+            advice = f"Its newest counters end at {_format_moment(newest)}: choose the window with --to and --window."
         raise BadRequest(
-            f"no port of {row.name} was counted from {_moment(counted.from_s)} to {_moment(counted.to_s)}",
+            f"no port of {row.name} was counted from {_format_moment(counted.from_s)} to {_format_moment(counted.to_s)}",
             advice=advice,
         )
     loaded = route_changes.in_force(
@@ -251,7 +253,7 @@ def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     return Window(fabric, row.fabric_id, loaded, counted, levels)
 
 
-def turn(
+def run_stored_turn(
     asked: StoredRun,
     window: Window,
     report: Report | None = None,
@@ -283,56 +285,58 @@ def turn(
     why = _why_not(fabric, loaded, carried)
     if why:
         return ended("cannot tell", why)
-    if idle := _idle(fabric, window.counted):
+    if idle := _idle_reason(fabric, window.counted):
         return ended("keep", idle)
     floor = management_bytes(len(fabric.links), window.counted.to_s - window.counted.from_s)
     if carried.max() <= floor:
         return ended("cannot tell", too_little(float(carried.max()), floor, "the busiest link").message)
     say = stage(0, "reconstructing traffic from counters")
     try:
-        found = _matrix(asked, fabric, loaded, levels, say, stop, floor)
+        reconstruction = _reconstruct_levels(asked, fabric, loaded, levels, say, stop, floor)
     except BadInput as contradiction:
         return ended("cannot tell", f"{contradiction.message}")
-    doubt = _doubt(found)
+    doubt = _relative_doubt(reconstruction)
     if doubt is None or doubt > UNSURE:
         if doubt is None:
-            why = found.unknown.get("estimated_error") or found.unknown.get("intervals", "the counters leave it open")
+            why = reconstruction.unknown.get("estimated_error") or reconstruction.unknown.get(
+                "intervals", "the counters leave it open"
+            )
             reason = f"how far the reconstructed traffic is from the true is not known: {why}"
         else:
             reason = f"several matrices explain the counters: what they leave open is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
-        if asked.sls > len(levels) and not _wrong(fabric, loaded, ()):
+        if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
             reason += f". With {asked.sls} service levels by pair the counters by level of a later window may tell; the tables stay as they are"
-            return ended("measure", reason, found=found)
-        return ended("cannot tell", reason, found=found)
+            return ended("measure", reason, found=reconstruction)
+        return ended("cannot tell", reason, found=reconstruction)
     say = stage(1, "optimising routes")
-    keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
-    matrix = found.pairs.src[keep], found.pairs.dst[keep], found.size[keep]
+    keep = reconstruction.size > NOISE_FLOOR * reconstruction.size.max(initial=0)
+    matrix = reconstruction.pairs.src[keep], reconstruction.pairs.dst[keep], reconstruction.size[keep]
 
     def watch(seconds: float, largest: float, moves: int) -> bool:
         say(f"{seconds:.0f} of {asked.optimise_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")
         return not stop()
 
-    routes = optimise(
+    routes = optimise_routes(
         fabric, matrix, asked.optimise_s, asked.seed, watch, asked.lmc, loaded=_for_lids(loaded, asked.lmc)
     )
     groups = load_groups = None
     if asked.splits:
         say = stage(1, "splitting over groups of ports")
-        ways = optimise(fabric, matrix, asked.optimise_s, asked.seed, watch, asked.splits).ports
+        ways = optimise_routes(fabric, matrix, asked.optimise_s, asked.seed, watch, asked.splits).ports
         groups = groups_of(fabric, ways, matrix, asked.splits)
-        load_groups = loads(fabric, groups, matrix)[0]
+        load_groups = port_group_loads(fabric, groups, matrix)[0]
     stage(2, "checking the new tables")
-    before, after = check(fabric, loaded, matrix), check(fabric, routes.ports, matrix, lmc=asked.lmc)
-    wrong = _wrong(fabric, routes.ports, after.where)
+    before, after = check_routes(fabric, loaded, matrix), check_routes(fabric, routes.ports, matrix, lmc=asked.lmc)
+    wrong = _rejection_reason(fabric, routes.ports, after.where)
     between = fabric.router_links()
-    largest, smaller = (float(one.load[between].max(initial=0)) for one in (before, after))
-    verdict, reason = _judged(largest, smaller, wrong)
+    largest, smaller = (float(result.load[between].max(initial=0)) for result in (before, after))
+    verdict, reason = _judge_tables(largest, smaller, wrong)
     if asked.lmc and verdict == "load":
         reason += f" This holds where programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
     return ended(
         verdict,
         reason,
-        found=found,
+        found=reconstruction,
         routes=routes,
         load_before=before.load,
         load_after=after.load,
@@ -366,7 +370,7 @@ def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
     return list(heard.T[heard.any(axis=0)]) or [carried]
 
 
-def _idle(fabric: Fabric, counted: LinkSums) -> str:
+def _idle_reason(fabric: Fabric, counted: LinkSums) -> str:
     """That no link carried enough for routes to matter; empty where one did, or where links' speeds are unknown."""
     capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * (counted.to_s - counted.from_s)
     used = counted.carried / capacity
@@ -390,11 +394,11 @@ def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
         return "adapters have several LIDs (LMC above 0), and which of them traffic took was not counted"
     if not carried[fabric.router_links()].any():
         return "no traffic crossed from switch to switch"
-    known = check(fabric, loaded)
-    return "" if known.valid else f"the tables that are known do not lead everywhere: {known.where[0]}"
+    result = check_routes(fabric, loaded)
+    return "" if result.valid else f"the tables that are known do not lead everywhere: {result.where[0]}"
 
 
-def _matrix(
+def _reconstruct_levels(
     asked: StoredRun,
     fabric: Fabric,
     loaded: Ints,
@@ -417,12 +421,12 @@ def _matrix(
     for carried, out, into in zip(levels, sends, receives, strict=True):
         may = np.where(out[:, None] & into[None, :], 0, -1).astype(np.int8)
         measured.append(Measured(pairs_of(active, may), [lanes], [carried[:, None]]))
-    slots, _ = reconstructed(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop, floor)
+    slots, _ = reconstruct_slots(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop, floor)
     return combined_slots(slots)
 
 
-def _doubt(found: Reconstruction) -> float | None:
-    """How far, relative, the matrix may be from the true one; None where that is unknown.
+def _relative_doubt(found: Reconstruction) -> float | None:
+    """Return the relative distance that the matrix may have from the true one; None where it is unknown.
 
     Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong, so the
     intervals, which need no such thing, must leave little open too.
@@ -433,22 +437,22 @@ def _doubt(found: Reconstruction) -> float | None:
     return max(found.estimated_error, float(np.linalg.norm(farthest) / np.linalg.norm(found.size)))
 
 
-def _wrong(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
+def _rejection_reason(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
     """Why tables must not be loaded; empty where they may."""
     if where:
         return where[0]
-    waits = dependencies(fabric, ports)
+    waits = find_dependencies(fabric, ports)
     return f"they could deadlock: {waits.named(fabric)}" if waits.cycle else ""
 
 
-def _size(count: float) -> str:
+def _format_bytes(count: float) -> str:
     """A number of bytes as people read it."""
     power = min(4, max(0, int(np.log2(max(count, 1.0)) // 10)))
     return f"{count / 1024**power:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-def _judged(before: float, after: float, wrong: str) -> tuple[str, str]:
-    predicted = f"the busiest link between switches is predicted to carry {_size(after)} of the window's traffic, with the loaded tables {_size(before)}"
+def _judge_tables(before: float, after: float, wrong: str) -> tuple[str, str]:
+    predicted = f"the busiest link between switches is predicted to carry {_format_bytes(after)} of the window's traffic, with the loaded tables {_format_bytes(before)}"
     if wrong:
         return "keep", f"The new tables fail a check: {wrong}."
     if after > WORTH * before:
@@ -456,24 +460,24 @@ def _judged(before: float, after: float, wrong: str) -> tuple[str, str]:
     return "load", f"{predicted[0].upper()}{predicted[1:]}. The order of messages is not known."
 
 
-def recommendation(turn: StoredTurn) -> Recommendation:
+def stored_recommendation(turn: StoredTurn) -> Recommendation:
     """The row of a turn: tables and matrices as parts only where there is something to load."""
-    fabric, made = turn.window.fabric, turn.summary()
+    fabric, summary = turn.window.fabric, turn.summary()
     load = turn.verdict in ("load", "measure")
-    largest, reconstruction = made["max_load_bytes"], made["reconstruction"]
+    largest, reconstruction = summary["max_load_bytes"], summary["reconstruction"]
     detail = {
         "why": [
-            {"text": "busiest link between switches, as counted", "value": made["max_load_bytes"]["measured"], "unit": "bytes"},
-            {"text": "the same, predicted for the loaded tables", "value": made["max_load_bytes"]["before"], "unit": "bytes"},
-            {"text": "the same, predicted for the new tables", "value": made["max_load_bytes"]["after"], "unit": "bytes"},
+            {"text": "busiest link between switches, as counted", "value": summary["max_load_bytes"]["measured"], "unit": "bytes"},
+            {"text": "the same, predicted for the loaded tables", "value": summary["max_load_bytes"]["before"], "unit": "bytes"},
+            {"text": "the same, predicted for the new tables", "value": summary["max_load_bytes"]["after"], "unit": "bytes"},
             *([] if largest["groups"] is None else [
                 {"text": "the same, predicted for groups of ports with fixed splits", "value": largest["groups"], "unit": "bytes"},
             ]),
             {"text": "estimated error of the reconstruction", "value": None if reconstruction is None else reconstruction["estimated_error"], "unit": None},
-            {"text": f"counters from {made['from'][:16].replace('T', ' ')} to {made['to'][:16].replace('T', ' ')} UTC", "value": None, "unit": None},
+            {"text": f"counters from {summary['from'][:16].replace('T', ' ')} to {summary['to'][:16].replace('T', ' ')} UTC", "value": None, "unit": None},
         ],
-        "before": _side(largest["before"], "loaded tables"),
-        "after": _side(largest["after"], "optimised for the reconstructed traffic"),
+        "before": _recommendation_side(largest["before"], "loaded tables"),
+        "after": _recommendation_side(largest["after"], "optimised for the reconstructed traffic"),
         "alternatives": [],
         "reconstruction": None
         if reconstruction is None
@@ -487,16 +491,16 @@ def recommendation(turn: StoredTurn) -> Recommendation:
             "true_gap": None,
             "ftree_gap": None,
             "z_ar_bytes": turn.routes.z_ar,
-            "entries_changed": made["entries_changed"],
+            "entries_changed": summary["entries_changed"],
             "entries": int((turn.routes.ports >= 0).sum()),
         },
         "parameters": {
             "fabric": fabric.name,
-            "from": made["from"],
-            "to": made["to"],
+            "from": summary["from"],
+            "to": summary["to"],
             "basis": turn.run.basis,
-            "loaded_digest": lft.digest(turn.window.loaded),
-            "lmc": made["lmc"],
+            "loaded_digest": lft.digest_ports(turn.window.loaded),
+            "lmc": summary["lmc"],
             "sls": turn.run.sls,
             "vls": turn.run.vls,
             "seed": turn.run.seed,
@@ -519,35 +523,40 @@ def recommendation(turn: StoredTurn) -> Recommendation:
         fabric=fabric.name[:200],
         figures="simulated" if fabric.simulated else "given",
         authorised=True,
-        parts=_parts(turn) if load else {},
+        parts=_build_parts(turn) if load else {},
     )
 
 
-def _side(load: float | None, label: str) -> RecommendationSide:
+def _recommendation_side(load: float | None, label: str) -> RecommendationSide:
     return {"time_s": None, "max_load_bytes": load, "congested_links": None, "label": label}
 
 
-def _parts(turn: StoredTurn) -> dict[Part, bytes]:
-    fabric, found, routes = turn.window.fabric, turn.found, turn.routes
+def _build_parts(turn: StoredTurn) -> dict[Part, bytes]:
+    fabric, reconstruction, routes = turn.window.fabric, turn.found, turn.routes
     if turn.verdict == "measure":
-        return {"lfts": _dumped(fabric, turn.window.loaded, 0)}
-    assert found is not None and routes is not None and turn.load_before is not None and turn.load_after is not None
+        return {"lfts": _encode_dump(fabric, turn.window.loaded, 0)}
+    assert (
+        reconstruction is not None
+        and routes is not None
+        and turn.load_before is not None
+        and turn.load_after is not None
+    )
     parts: dict[Part, bytes] = {}
     for by, part in (("router", "matrix_router"), ("group", "matrix_group")):
-        guess = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), by)
+        guess = by_place(fabric, (reconstruction.pairs.src, reconstruction.pairs.dst, reconstruction.size), by)
         parts[part] = as_json(  # type: ignore[index]
             {"by": by, "labels": guess.labels, "true": None, "reconstructed": np.rint(guess.values), "difference": None}
         )
     unknown = np.full(len(fabric.links), np.nan)
     sides = [Carried(float("nan"), load, unknown, True) for load in (turn.load_before, turn.load_after)]
     parts["links"] = as_json(links_of(fabric, sides[0], sides[1], fabric.router_links()))
-    parts["lfts"] = _dumped(fabric, routes.ports, routes.lmc)
+    parts["lfts"] = _encode_dump(fabric, routes.ports, routes.lmc)
     return parts
 
 
-def _dumped(fabric: Fabric, ports: Ints, lmc: int) -> bytes:
-    return "".join(line + "\n" for line in lft.dump(fabric, ports, lmc)).encode()
+def _encode_dump(fabric: Fabric, ports: Ints, lmc: int) -> bytes:
+    return "".join(line + "\n" for line in lft.format_dump(fabric, ports, lmc)).encode()
 
 
-def _moment(at_s: float) -> str:
+def _format_moment(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).isoformat()

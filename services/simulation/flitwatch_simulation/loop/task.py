@@ -15,12 +15,12 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.routes import Loop, Optimise
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_simulation.loop.estimate import combined_slots, reconstructed
+from flitwatch_simulation.loop.estimate import combined_slots, reconstruct_slots
 from flitwatch_simulation.loop.matrices import by_place
-from flitwatch_simulation.loop.outcome import recommendation
+from flitwatch_simulation.loop.outcome import turn_recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import TurnSummary, optimised_turn, turn
+from flitwatch_simulation.loop.turn import TurnSummary, optimised_turn, simulate_turn
 
 #: Pairs that a task's result lists, the strongest first.
 MOST_PAIRS = 10_000
@@ -78,27 +78,31 @@ class ReconstructionResult(TypedDict):
     matrix: TrafficMatrix
 
 
-def loop(args: dict[str, Any], context: TaskContext) -> LoopResult:
+def run_loop_task(args: dict[str, Any], context: TaskContext) -> LoopResult:
     """Run the loop with progress by stage; a cancelled task stops within a stage. The result names the row that it wrote."""
     parameters = parameters_of(Loop.of(args))
-    made = turn(parameters, context.report, context.cancelled)
+    outcome = simulate_turn(parameters, context.report, context.cancelled)
     with connect(context.dsn, role="writer", application="flitwatch loop") as conn:
-        fabric_id = recommendations.fabric_named(conn, made.fabric.name)
-        number = recommendations.save(conn, recommendation(made, fabric_id, context.task_id, dict(args)))
-    return {**made.summary(), "recommendation_id": number}
+        fabric_id = recommendations.fabric_named(conn, outcome.fabric.name)
+        number = recommendations.save_recommendation(
+            conn, turn_recommendation(outcome, fabric_id, context.task_id, dict(args))
+        )
+    return {**outcome.summary(), "recommendation_id": number}
 
 
-def optimise(args: dict[str, Any], context: TaskContext) -> RoutesResult:
+def optimise_routes_task(args: dict[str, Any], context: TaskContext) -> RoutesResult:
     """Optimise routes for traffic that the caller knows, simulate before and after, and write the recommendation."""
-    asked = Optimise.of(args)
-    parameters = parameters_of(asked)
-    if asked.time_limit_s is not None:
-        parameters = replace(parameters, optimise_s=asked.time_limit_s)
-    made = optimised_turn(parameters, context.report, context.cancelled)
+    request = Optimise.of(args)
+    parameters = parameters_of(request)
+    if request.time_limit_s is not None:
+        parameters = replace(parameters, optimise_s=request.time_limit_s)
+    outcome = optimised_turn(parameters, context.report, context.cancelled)
     with connect(context.dsn, role="writer", application="flitwatch routes") as conn:
-        fabric_id = recommendations.fabric_named(conn, made.fabric.name)
-        number = recommendations.save(conn, recommendation(made, fabric_id, context.task_id, dict(args)))
-    r = made.routes
+        fabric_id = recommendations.fabric_named(conn, outcome.fabric.name)
+        number = recommendations.save_recommendation(
+            conn, turn_recommendation(outcome, fabric_id, context.task_id, dict(args))
+        )
+    r = outcome.routes
     return {
         "z": r.z,
         "z_ar": r.z_ar,
@@ -106,12 +110,12 @@ def optimise(args: dict[str, Any], context: TaskContext) -> RoutesResult:
         "bound_gap": r.bound_gap,
         "proven": r.proven,
         "worst_links": r.worst_links,
-        **made.summary(),
+        **outcome.summary(),
         "recommendation_id": number,
     }
 
 
-def reconstruct(args: dict[str, Any], context: TaskContext) -> ReconstructionResult:
+def reconstruct_traffic(args: dict[str, Any], context: TaskContext) -> ReconstructionResult:
     """Reconstruct a simulated machine's traffic; the strongest pairs and the matrix by router are the result."""
     parameters = parameters_of(Loop.of(args))
 
@@ -122,39 +126,39 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> ReconstructionRes
         context.report(0, 2, "counting")
         measured = machine.call("measured")
         fabric = fabric_of(parameters.topology)
-        slots, choice = reconstructed(
+        slots, choice = reconstruct_slots(
             fabric, ftree_tables(fabric), measured, parameters.basis, parameters.reconstruct_s, say, context.cancelled
         )
-        found = combined_slots(slots)
-        error = machine.call("error", found.pairs, found.size)
-    strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
-    strongest = strongest[found.size[strongest] > 0]
-    matrix = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), "router")
+        reconstruction = combined_slots(slots)
+        error = machine.call("error", reconstruction.pairs, reconstruction.size)
+    strongest = np.argsort(-reconstruction.size, kind="stable")[:MOST_PAIRS]
+    strongest = strongest[reconstruction.size[strongest] > 0]
+    matrix = by_place(fabric, (reconstruction.pairs.src, reconstruction.pairs.dst, reconstruction.size), "router")
     return {
         "relative_error": error,
-        "estimated_error": found.estimated_error,
-        "residual": found.residual,
-        "iterations": found.iterations,
-        "converged": found.converged,
-        "wall_s": found.wall_s,
+        "estimated_error": reconstruction.estimated_error,
+        "residual": reconstruction.residual,
+        "iterations": reconstruction.iterations,
+        "converged": reconstruction.converged,
+        "wall_s": reconstruction.wall_s,
         "basis": choice.basis,
         "held_out": choice.missed,
         "simulated": True,
         "pairs": {
-            "src": _known(found.pairs.src[strongest]),
-            "dst": _known(found.pairs.dst[strongest]),
-            "bytes": _known(found.size[strongest]),
-            "low": _known(found.low[strongest]),
-            "high": _known(found.high[strongest]),
+            "src": _none_if_nan(reconstruction.pairs.src[strongest]),
+            "dst": _none_if_nan(reconstruction.pairs.dst[strongest]),
+            "bytes": _none_if_nan(reconstruction.size[strongest]),
+            "low": _none_if_nan(reconstruction.low[strongest]),
+            "high": _none_if_nan(reconstruction.high[strongest]),
         },
-        "pairs_left_out": int((found.size > 0).sum()) - len(strongest),
+        "pairs_left_out": int((reconstruction.size > 0).sum()) - len(strongest),
         "matrix": {"by": "router", "labels": matrix.labels, "bytes": np.rint(matrix.values).tolist()},
     }
 
 
-def _known(column: NDArray[Any]) -> list[Any]:
+def _none_if_nan(column: NDArray[Any]) -> list[Any]:
     """JSON has no NaN: what is unknown is null."""
-    return [None if one != one else one for one in column.tolist()]
+    return [None if number != number else number for number in column.tolist()]
 
 
 def parameters_of(asked: Loop) -> LoopRun:

@@ -18,7 +18,7 @@ from flitwatch_routing.optimise import Routes
 from flitwatch_routing.reconstruction.choice import Choice
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop.demand import demand_of
-from flitwatch_simulation.loop.estimate import combined_slots, optimised, reconstructed, routes_for
+from flitwatch_simulation.loop.estimate import combined_slots, optimise_slots, reconstruct_slots, routes_for
 from flitwatch_simulation.loop.machine import Carried, Score
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
@@ -34,7 +34,7 @@ UNSURE = 0.1
 
 
 class TurnReconstruction(TypedDict):
-    """How the matrix was found: errors relative to the truth and as estimated, and what the search took.
+    """Result of the reconstruction: errors relative to the truth and as estimated, and what the search took.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TurnReconstruction(TypedDict):
 
 
 class TurnSummary(TypedDict):
-    """What the command prints and the task's result holds; gaps are relative to the lower bound."""
+    """Output of the command and of the task; gaps are relative to the lower bound."""
 
     time_ms: dict[str, float]
     speedup_over_ftree: float
@@ -89,10 +89,10 @@ class Turn:
     wall_s: float
 
     def summary(self) -> TurnSummary:
-        """What the command prints and the task's result holds."""
+        """Return the object that the command prints and that the task's result contains."""
         times = {"ftree": self.before, "adaptive": self.adaptive, "loop": self.after}
         return {
-            "time_ms": {name: one.time_s * 1e3 for name, one in times.items() if one is not None},
+            "time_ms": {name: simulation.time_s * 1e3 for name, simulation in times.items() if simulation is not None},
             "speedup_over_ftree": self.before.time_s / self.after.time_s,
             "true_gap": self.score.true_gap,
             "ftree_gap": self.score.ftree_gap,
@@ -105,31 +105,33 @@ class Turn:
         }
 
     def reconstruction(self) -> TurnReconstruction | None:
-        """How the matrix was found."""
-        found = self.found
-        if found is None or self.choice is None:
+        """Return the result of the reconstruction; None where there was none."""
+        reconstruction = self.found
+        if reconstruction is None or self.choice is None:
             return None
         return {
             "basis": self.choice.basis,
             "held_out": self.choice.missed,
             "relative_error": self.score.relative_error,
-            "estimated_error": found.estimated_error,
-            "residual": found.residual,
-            "iterations": found.iterations,
-            "converged": found.converged,
-            "wall_s": found.wall_s,
+            "estimated_error": reconstruction.estimated_error,
+            "residual": reconstruction.residual,
+            "iterations": reconstruction.iterations,
+            "converged": reconstruction.converged,
+            "wall_s": reconstruction.wall_s,
         }
 
 
-def run(
+def run_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> tuple[TurnSummary, Ints]:
     """One turn; returns the object that the command prints, and the new tables."""
-    made = turn(parameters, report, cancelled)
-    return made.summary(), made.routes.ports
+    outcome = simulate_turn(parameters, report, cancelled)
+    return outcome.summary(), outcome.routes.ports
 
 
-def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None) -> Turn:
+def simulate_turn(
+    parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
+) -> Turn:
     """One turn, with all that it found.
 
     Raises
@@ -158,15 +160,17 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
         adaptive = machine.call("simulate", None)
         say = stage(2, "reconstructing traffic from counters")
         measured = machine.call("measured")
-        slots, choice = reconstructed(fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop)
-        found = combined_slots(slots)
+        slots, choice = reconstruct_slots(
+            fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop
+        )
+        reconstruction = combined_slots(slots)
         say = stage(3, "optimising routes")
         routes = routes_for(fabric, slots, parameters.optimise_s, parameters.seed, say, stop)
         stage(4, "simulating the new routes")
         after = machine.call("simulate", routes.ports)
         stage(5, "scoring")
-        score = machine.call("score", found.pairs, found.size, routes.ports)
-    recommended, reason = is_recommended(before.time_s, after.time_s, found.estimated_error, parameters.slots)
+        score = machine.call("score", reconstruction.pairs, reconstruction.size, routes.ports)
+    recommended, reason = is_recommended(before.time_s, after.time_s, reconstruction.estimated_error, parameters.slots)
     return Turn(
         parameters,
         fabric,
@@ -175,7 +179,7 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
         before,
         adaptive,
         after,
-        found,
+        reconstruction,
         choice,
         routes,
         score,
@@ -188,7 +192,7 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
 def optimised_turn(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> Turn:
-    """Routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `turn`."""
+    """Routes for traffic that the caller names, simulated before and after; nothing is reconstructed. Raises as `simulate_turn`."""
     started = time.monotonic()
     fabric = fabric_of(parameters.topology)
     loaded, stop = ftree_tables(fabric), cancelled or (lambda: False)
@@ -199,7 +203,7 @@ def optimised_turn(
             report(done, 4, what)
 
     say(0, "optimising routes")
-    routes = optimised(
+    routes = optimise_slots(
         fabric,
         demand.matrices(parameters.slots, parameters.mtu),
         parameters.optimise_s,
@@ -234,7 +238,7 @@ def optimised_turn(
 
 
 def is_recommended(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:
-    """Whether new routes may be recommended after a simulation with the order of messages, and why or why not."""
+    """Return whether new routes may be recommended after a simulation with the order of messages, and the reason."""
     if after_s <= EVEN * before_s:
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
         return True, f"Simulated {after_s * 1e3:.3f} ms instead of {before_s * 1e3:.3f} ms: {how}."

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core.packet_path import Variant
-from flitwatch_domain.diagnosis import CongestionMap, diagnose
+from flitwatch_domain.diagnosis import CongestionMap, diagnose_congestion
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.sampling import reported
+from flitwatch_domain.sampling import clip_estimates
 from flitwatch_simulation.namespaces.lab import Lab
-from flitwatch_simulation.namespaces.observe import Cancelled, Flow, Observation, observe
+from flitwatch_simulation.namespaces.observe import Cancelled, Flow, Observation, observe_flows
 from flitwatch_simulation.namespaces.ring import figure_214
 
 #: Seconds of the paper: the observed flows, the second of them, the background; the experiment's end is not stated.
@@ -62,7 +62,7 @@ class LabEstimates(TypedDict):
 
 
 class PacketRoot(TypedDict):
-    """Where congestion begins by sampled packets, and why."""
+    """Place where congestion begins according to sampled packets, and its cause."""
 
     vertex: str
     cause: str
@@ -122,10 +122,10 @@ def figure_215(
         downsampling=downsampling,
         seed=seed,
     ) as lab:
-        found = observe(lab, flows, ["h2"], slice_s, cancelled)
-        answer = _answer(lab, found)
+        observation = observe_flows(lab, flows, ["h2"], slice_s, cancelled)
+        answer = _estimate_links(lab, observation)
         begin, end = (int(at / END_S * SLICES) for at in BACKGROUND_S)
-        diagnosis = _diagnosis(lab, found, slice(begin + 1, end))
+        diagnosis = _diagnose_slices(lab, observation, slice(begin + 1, end))
     report(1, 1, "done")
     return {
         "study": "taffet-fig2.15",
@@ -152,30 +152,33 @@ def three_causes(
     cases: dict[str, tuple[list[Flow], list[str]]] = {
         # Bits a second before the speed-up, over links of 512 and 1000 kb/s.
         "communication-pattern": (
-            [_flow("h3", "h2", 700e3 * rate, end), _flow("h22", "h2", 700e3 * rate, end)],
+            [_make_flow("h3", "h2", 700e3 * rate, end), _make_flow("h22", "h2", 700e3 * rate, end)],
             ["h2"],
         ),
         "mapping-or-bandwidth": (
-            [_flow("h1", "h2", 400e3 * rate, end), _flow("h11", "h22", 400e3 * rate, end)],
+            [_make_flow("h1", "h2", 400e3 * rate, end), _make_flow("h11", "h22", 400e3 * rate, end)],
             ["h2", "h22"],
         ),
-        "background-traffic": ([_flow("h1", "h2", 200e3 * rate, end), _flow("h11", "h22", 900e3 * rate, end)], ["h2"]),
+        "background-traffic": (
+            [_make_flow("h1", "h2", 200e3 * rate, end), _make_flow("h11", "h22", 900e3 * rate, end)],
+            ["h2"],
+        ),
     }
-    found: dict[str, list[PacketRoot]] = {}
+    diagnoses: dict[str, list[PacketRoot]] = {}
     for cause, (flows, receivers) in cases.items():
         others = {"h11"} if cause == "background-traffic" else set()
         hosts = [flow.sender for flow in flows if flow.sender not in others]
         with Lab(figure_214(speedup), variant=_VARIANTS[variant], sampling_hosts=hosts, seed=seed) as lab:
-            seen = observe(lab, flows, receivers, end, cancelled)
-            found[cause] = _diagnosis(lab, seen, slice(None), duration_s=end)
-    return found
+            observation = observe_flows(lab, flows, receivers, end, cancelled)
+            diagnoses[cause] = _diagnose_slices(lab, observation, slice(None), duration_s=end)
+    return diagnoses
 
 
-def _flow(sender: str, receiver: str, packets_per_s: float, end_s: float) -> Flow:
+def _make_flow(sender: str, receiver: str, packets_per_s: float, end_s: float) -> Flow:
     return Flow(sender, receiver, packets_per_s, OBSERVED_BYTES, 0.0, end_s)
 
 
-def _answer(lab: Lab, found: Observation) -> LabEstimates:
+def _estimate_links(lab: Lab, found: Observation) -> LabEstimates:
     fabric = lab.fabric
     true, estimate = found.true_traffic(lab), found.traffic.sum(axis=0)
     deviation = np.sqrt(found.traffic_variance.sum(axis=0))
@@ -212,10 +215,13 @@ def _answer(lab: Lab, found: Observation) -> LabEstimates:
     }
 
 
-def _diagnosis(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[PacketRoot]:
+def _diagnose_slices(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[PacketRoot]:
     """Roots by the sampled map of some slices."""
     congestion = sampled_map(lab, found, slices, duration_s)
-    return [{"vertex": one.vertex, "cause": one.cause, "evidence": one.evidence} for one in diagnose(congestion)]
+    return [
+        {"vertex": root.vertex, "cause": root.cause, "evidence": root.evidence}
+        for root in diagnose_congestion(congestion)
+    ]
 
 
 def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> CongestionMap:
@@ -223,7 +229,7 @@ def sampled_map(lab: Lab, found: Observation, slices: slice, duration_s: float |
     one_bit = lab.variant == Variant.ONE_BIT
 
     def shown(name: str) -> NDArray[np.float64]:
-        return reported(
+        return clip_estimates(
             getattr(found, name)[slices].sum(axis=0), getattr(found, f"{name}_variance")[slices].sum(axis=0), one_bit
         )
 

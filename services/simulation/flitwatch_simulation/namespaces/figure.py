@@ -9,7 +9,7 @@ import numpy as np
 from flitwatch_simulation.namespaces.experiment import LabStudy
 
 
-def draw(answer: LabStudy, path: Path) -> None:
+def draw_figure(answer: LabStudy, path: Path) -> None:
     """Cumulative traffic (solid) and congested packets (dashed) of the links that carried sampled traffic, by the paper's seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

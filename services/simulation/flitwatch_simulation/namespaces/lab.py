@@ -36,9 +36,9 @@ def why_not() -> str | None:
     if not Path("/dev/net/tun").exists():
         return "needs TAP devices (/dev/net/tun)"
     probe = f"{_PREFIX}{os.getpid()}-probe"
-    made = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        return f"network namespaces cannot be made: {made.stderr.strip()}"
+    result = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        return f"network namespaces cannot be made: {result.stderr.strip()}"
     subprocess.run(["ip", "netns", "del", probe], check=False)
     return None
 
@@ -101,14 +101,14 @@ class Lab:
 
     def link_rate_bps(self, host: str) -> float:
         """Bits a second of a host's link."""
-        (link,) = self._leaving(len(self.fabric.routers) + self.hosts.index(host))
+        (link,) = self._leaving_links(len(self.fabric.routers) + self.hosts.index(host))
         return float(self.fabric.links.bandwidth_bps[link])
 
     def __enter__(self) -> Lab:
         _remove_stale()
         try:
             self._lay_cables()
-            self._start()
+            self._start_switches()
         except BaseException:
             self._take_down()
             raise
@@ -125,11 +125,11 @@ class Lab:
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
         there = os.open(self.namespace(host), os.O_RDONLY)
         try:
-            _enter(there)
+            _enter_namespace(there)
             try:
                 yield
             finally:
-                _enter(home)
+                _enter_namespace(home)
         finally:
             os.close(there)
             os.close(home)
@@ -137,12 +137,12 @@ class Lab:
     def udp(self, host: str, port: int = 0) -> socket.socket:
         """A UDP socket of that host's programs; closes with `close`."""
         with self.inside(host):
-            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        made.bind((self.address(host), port))
-        return made
+            program_socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        program_socket.bind((self.address(host), port))
+        return program_socket
 
     def link_counts(self) -> dict[int, dict[str, int]]:
-        """What left on every link (by index in the fabric), as its switch or NIC counts it."""
+        """Return the counts of traffic that left on every link (by index in the fabric), as its switch or NIC counts it."""
         return {
             spec.link - 1: counts
             for name, switch in self._switches.items()
@@ -157,45 +157,45 @@ class Lab:
     def port_counts(self, name: str) -> dict[str, dict[str, int]]:
         """All ports' counts of one switch or NIC, by interface."""
         counts = self._switches[name].counts()
-        return {spec.interface: one for spec, one in zip(self._ports[name], counts, strict=True)}
+        return {spec.interface: port_count for spec, port_count in zip(self._ports[name], counts, strict=True)}
 
     # --- laying out --------------------------------------------------------------------------------------------------
 
     def _lay_cables(self) -> None:
         fabric, routers = self.fabric, len(self.fabric.routers)
         names = [fabric.vertex_name(vertex) for vertex in range(fabric.vertices)]
-        _ip([f"netns add {self._base}{name}" for name in names])
+        _run_ip([f"netns add {self._base}{name}" for name in names])
         # The kernel itself takes no part on the cables: no addresses, no ARP.
         commands: dict[str, list[str]] = {name: [] for name in names}
         for vertex, name in enumerate(names):
             commands[name] += [
-                f"link set {self._interface(vertex, link)} addrgenmode none arp off up"
-                for link in self._leaving(vertex)
+                f"link set {self._interface_name(vertex, link)} addrgenmode none arp off up"
+                for link in self._leaving_links(vertex)
             ]
         created = []
         for link, (a, b) in enumerate(zip(fabric.links.src, fabric.links.dst, strict=True)):
             if a < b:
-                back = self._back(link)
+                back = self._reverse_link(link)
                 created.append(
-                    f"link add {self._interface(int(a), link)} netns {self._base}{names[a]} type veth "
-                    f"peer name {self._interface(int(b), back)} netns {self._base}{names[b]}"
+                    f"link add {self._interface_name(int(a), link)} netns {self._base}{names[a]} type veth "
+                    f"peer name {self._interface_name(int(b), back)} netns {self._base}{names[b]}"
                 )
-        _ip(created)
+        _run_ip(created)
         for name in names[routers:]:
-            _ip(
+            _run_ip(
                 [
                     "tuntap add dev app0 mode tap",
-                    f"link set app0 address {_mac(self.hosts.index(name)).hex(':')} addrgenmode none",
+                    f"link set app0 address {_mac_address(self.hosts.index(name)).hex(':')} addrgenmode none",
                     f"addr add {self.address(name)}/24 dev app0",
                     "link set app0 up",
                     "link set lo up",
                 ],
                 self._base + name,
             )
-        for name, wanted in commands.items():
-            _ip(wanted, self._base + name)
+        for name, namespace_commands in commands.items():
+            _run_ip(namespace_commands, self._base + name)
 
-    def _start(self) -> None:
+    def _start_switches(self) -> None:
         fabric, routers = self.fabric, len(self.fabric.routers)
         reach = Reach(fabric)
         src = [int(vertex) for vertex in fabric.links.src]
@@ -209,13 +209,15 @@ class Lab:
         tree = self._flooding_tree()
         for vertex in range(fabric.vertices):
             name = fabric.vertex_name(vertex)
-            leaving = self._leaving(vertex)
-            ports = [self._port(name, vertex, link, link in tree) for link in leaving]
+            leaving = self._leaving_links(vertex)
+            ports = [self._port_spec(name, vertex, link, link in tree) for link in leaving]
             if vertex < routers:
-                table = {_mac(end): leaving.index(link) for (at, end), link in next_link.items() if at == vertex}
+                table = {
+                    _mac_address(end): leaving.index(link) for (at, end), link in next_link.items() if at == vertex
+                }
             else:
                 ports.append(self._programs_port(name))
-                table = {_mac(vertex - routers): len(leaving)}
+                table = {_mac_address(vertex - routers): len(leaving)}
             self._ports[name] = ports
             switch = packet_path.Switch(ports, table, self.variant, seed=self._seed * 1_000_003 + vertex)
             self._switches[name] = switch
@@ -223,9 +225,9 @@ class Lab:
             thread.start()
             self._threads.append(thread)
 
-    def _port(self, name: str, vertex: int, link: int, flood: bool) -> packet_path.PortSpec:
+    def _port_spec(self, name: str, vertex: int, link: int, flood: bool) -> packet_path.PortSpec:
         port = packet_path.PortSpec()
-        port.interface, port.network_namespace = self._interface(vertex, link), self.namespace(name)
+        port.interface, port.network_namespace = self._interface_name(vertex, link), self.namespace(name)
         port.link, port.flood = link_number(link), flood
         port.rate_bps = float(self.fabric.links.bandwidth_bps[link])
         port.congested_bytes, port.queue_bytes = self._queues
@@ -238,29 +240,29 @@ class Lab:
         port.downsampling = self._downsampling if name in self._sampling else 0
         return port
 
-    def _leaving(self, vertex: int) -> list[int]:
+    def _leaving_links(self, vertex: int) -> list[int]:
         return [link for link, src in enumerate(self.fabric.links.src) if src == vertex]
 
-    def _back(self, link: int) -> int:
+    def _reverse_link(self, link: int) -> int:
         """The other direction of a link's cable: links come in pairs."""
         return link ^ 1
 
-    def _interface(self, vertex: int, link: int) -> str:
+    def _interface_name(self, vertex: int, link: int) -> str:
         if vertex >= len(self.fabric.routers):
             return "wire0"
         return f"to-{self.fabric.vertex_name(int(self.fabric.links.dst[link]))}"
 
     def _flooding_tree(self) -> set[int]:
         """Links, both directions, of a tree over all vertices: what goes to everybody must not go round."""
-        seen, tree = {0}, set[int]()
+        vertices, tree = {0}, set[int]()
         waiting = [0]
         while waiting:
             at = waiting.pop(0)
-            for link in self._leaving(at):
+            for link in self._leaving_links(at):
                 other = int(self.fabric.links.dst[link])
-                if other not in seen:
-                    seen.add(other)
-                    tree |= {link, self._back(link)}
+                if other not in vertices:
+                    vertices.add(other)
+                    tree |= {link, self._reverse_link(link)}
                     waiting.append(other)
         return tree
 
@@ -270,14 +272,14 @@ class Lab:
         for thread in self._threads:
             thread.join()
         self._switches, self._threads = {}, []
-        _remove(self._base)
+        _remove_namespaces(self._base)
 
 
-def _mac(host: int) -> bytes:
+def _mac_address(host: int) -> bytes:
     return bytes((2, 0xF1, 0x17, 0, 0, host + 1))
 
 
-def _ip(commands: Sequence[str], namespace: str | None = None) -> None:
+def _run_ip(commands: Sequence[str], namespace: str | None = None) -> None:
     if not commands:
         return
     where = ["-n", namespace] if namespace else []
@@ -288,7 +290,7 @@ def _ip(commands: Sequence[str], namespace: str | None = None) -> None:
         raise Unavailable(f"ip {namespace or ''}: {done.stderr.strip()[:500]}")
 
 
-def _remove(base: str) -> None:
+def _remove_namespaces(base: str) -> None:
     for path in _NAMESPACES.glob(f"{base}*"):
         subprocess.run(["ip", "netns", "del", path.name], check=False, capture_output=True)
 
@@ -301,7 +303,7 @@ def _remove_stale() -> None:
             subprocess.run(["ip", "netns", "del", path.name], check=False, capture_output=True)
 
 
-def _enter(namespace_fd: int) -> None:
+def _enter_namespace(namespace_fd: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(namespace_fd, _CLONE_NEWNET) != 0:
         problem = ctypes.get_errno()

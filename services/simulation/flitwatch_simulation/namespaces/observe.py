@@ -77,7 +77,7 @@ class Observation:
         return true
 
 
-def observe(
+def observe_flows(
     lab: Lab, flows: Sequence[Flow], receivers: Sequence[str], slice_s: float, cancelled: Cancelled = lambda: False
 ) -> Observation:
     """Send the flows in real time and decode at `receivers`, every link of the fabric a candidate for every packet.
@@ -92,13 +92,13 @@ def observe(
     cancelled : callable
         Asked often; True ends the sending early.
     """
-    captures = {host: _capture(lab, host, slice_s) for host in receivers}
+    captures = {host: _make_capture(lab, host, slice_s) for host in receivers}
     threads = [threading.Thread(target=capture.run, daemon=True) for capture in captures.values()]
     for thread in threads:
         thread.start()
     begin_ns = time.time_ns()
     try:
-        _send(lab, flows, cancelled)
+        _send_flows(lab, flows, cancelled)
         time.sleep(_DRAIN_S)
     finally:
         for capture in captures.values():
@@ -108,17 +108,17 @@ def observe(
     slice_ns = round(slice_s * 1e9)
     first, last = begin_ns // slice_ns, time.time_ns() // slice_ns
     shape = (int(last - first) + 1, len(lab.fabric.links))
-    found = Observation(slice_s, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), {})
+    observation = Observation(slice_s, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), {})
     for host, capture in captures.items():
         for part in capture.take(2**62):
-            _add(found, part, int(part["slice"] - first), lab.hosts[part["set"]], host)
-        found.overruns += capture.overruns()
-    found.exact = lab.link_counts()
-    found.overruns += lab.overruns()
-    return found
+            _add_part(observation, part, int(part["slice"] - first), lab.hosts[part["set"]], host)
+        observation.overruns += capture.overruns()
+    observation.exact = lab.link_counts()
+    observation.overruns += lab.overruns()
+    return observation
 
 
-def _add(found: Observation, part: dict[str, Any], row: int, sender: str, receiver: str) -> None:
+def _add_part(found: Observation, part: dict[str, Any], row: int, sender: str, receiver: str) -> None:
     for name in ("traffic", "traffic_variance", "congested", "congested_variance"):
         getattr(found, name)[row] += part[name]
     count = found.received.setdefault((sender, receiver), np.zeros(len(found.traffic), np.int64))
@@ -126,20 +126,20 @@ def _add(found: Observation, part: dict[str, Any], row: int, sender: str, receiv
     found.bytes += part["bytes"]
 
 
-def _capture(lab: Lab, host: str, slice_s: float) -> packet_path.Capture:
+def _make_capture(lab: Lab, host: str, slice_s: float) -> packet_path.Capture:
     spec = packet_path.CaptureSpec()
     spec.interface, spec.network_namespace, spec.variant = "app0", lab.namespace(host), lab.variant
     spec.slice_ns = round(slice_s * 1e9)
     every = [link_number(link) for link in range(len(lab.fabric.links))]
     # One set a sender, so that the arrivals of each are known beside the estimates.
     spec.sets = [every for _ in lab.hosts]
-    spec.addresses = [_number(lab.address(host))]
+    spec.addresses = [_address_number(lab.address(host))]
     for place, sender in enumerate(lab.hosts):
-        spec.add_source(_number(lab.address(sender)), 32, place)
+        spec.add_source(_address_number(lab.address(sender)), 32, place)
     return packet_path.Capture(spec)
 
 
-def _send(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
+def _send_flows(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
     sockets = [lab.udp(flow.sender) for flow in flows]
     ports = [7000 + number for number in range(len(flows))]
     sinks = [lab.udp(flow.receiver, port) for flow, port in zip(flows, ports, strict=True)]
@@ -168,9 +168,9 @@ def _send(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
             else:
                 heapq.heappop(due)
     finally:
-        for one in (*sockets, *sinks):
-            one.close()
+        for sock in (*sockets, *sinks):
+            sock.close()
 
 
-def _number(address: str) -> int:
+def _address_number(address: str) -> int:
     return int.from_bytes(bytes(int(part) for part in address.split(".")), "big")

@@ -63,6 +63,7 @@ def background_generators(
 def peak_load_bytes(generators: list[Generator]) -> int:
     """Bytes that all generators send where each begins its message, or its burst to every other endpoint, at the same moment."""
     return sum(
-        one.message_bytes * (int(np.count_nonzero(np.asarray(one.peers) != one.endpoint)) if one.burst else 1)
-        for one in generators
+        generator.message_bytes
+        * (int(np.count_nonzero(np.asarray(generator.peers) != generator.endpoint)) if generator.burst else 1)
+        for generator in generators
     )

@@ -52,7 +52,7 @@ def read_jobs(path: Path) -> list[JobLine]:
         where = f"{path}:{number}"
         if len(row) != len(header):
             raise BadInput(f"expected {len(header)} fields, got {len(row)}", where=where)
-        if not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in row[1:3]):
+        if not all(text.isascii() and text.isdigit() and len(text) <= 18 for text in row[1:3]):
             raise BadInput(
                 f"ranks {row[1]!r} and bytes {row[2]!r} must be whole numbers of at least 2 and 1", where=where
             )
@@ -77,12 +77,12 @@ def job_of(fields: Any, where: str) -> JobLine:
     pattern, ranks, size, placement = (fields[name] for name in _HEADER)
     if pattern not in PATTERNS:
         raise BadInput(f"unknown pattern {pattern!r}", where=where, advice=f"Use one of {', '.join(sorted(PATTERNS))}.")
-    if not (_whole(ranks) and _whole(size) and ranks >= 2 and size >= 1):
+    if not (_is_whole(ranks) and _is_whole(size) and ranks >= 2 and size >= 1):
         raise BadInput(f"ranks {ranks!r} and bytes {size!r} must be whole numbers of at least 2 and 1", where=where)
     if placement not in POLICIES:
         raise BadInput(f"unknown placement {placement!r}", where=where, advice=f"Use one of {', '.join(POLICIES)}.")
     return JobLine(pattern, ranks, size, placement)
 
 
-def _whole(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18

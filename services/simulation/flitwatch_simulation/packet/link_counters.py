@@ -46,7 +46,7 @@ def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes
         names = [f"vc{vc // len(classes)}_{classes[vc % len(classes)]}" if classes else f"vc{vc}" for vc in range(vcs)]
         writer.writerow([*header, *(f"{name}_{what}" for name in names for what in _TOTALS)])
         for link in range(len(machine.fabric.links)):
-            ends = _ends(machine, link)
+            ends = _link_ends(machine, link)
             writer.writerow(
                 [
                     *ends.values(),
@@ -63,7 +63,7 @@ def worst_links(machine: Machine, result: packet.Result, count: int) -> list[Lin
     order = np.argsort(-totals[:, 3], kind="stable")[:count]
     return [
         {
-            **_ends(machine, int(link)),
+            **_link_ends(machine, int(link)),
             "bytes": int(totals[link, 0]),
             "packets": int(totals[link, 1]),
             "flits": int(totals[link, 2]),
@@ -75,7 +75,7 @@ def worst_links(machine: Machine, result: packet.Result, count: int) -> list[Lin
     ]
 
 
-def _ends(machine: Machine, link: int) -> LinkEnds:
+def _link_ends(machine: Machine, link: int) -> LinkEnds:
     fabric, links = machine.fabric, machine.fabric.links
     return {
         "link": link,

@@ -88,7 +88,7 @@ class Machine:
         return float(links.bandwidth_bps[first]) / 8
 
 
-def build(
+def build_machine(
     fabric: Fabric,
     routing: str,
     *,
@@ -118,7 +118,7 @@ def build(
     BadRequest
         Where the routing does not fit the fabric.
     """
-    full, routings = _unbundled(fabric), routings_of(fabric)
+    full, routings = _unbundle_links(fabric), routings_of(fabric)
     wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
     if full.kind is FabricKind.DRAGONFLY:
         if virtual_lanes != 1:
@@ -126,8 +126,8 @@ def build(
         _check_routing(routing, routings, "a dragonfly")
         buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
-        core = _engine(
-            packet.dragonfly,
+        core = _engine_fabric(
+            packet.build_dragonfly,
             full,
             latency,
             buffers,
@@ -143,7 +143,7 @@ def build(
         if virtual_lanes != 1:
             raise BadRequest("virtual lanes belong to trees", advice="A torus has its channels against deadlock.")
         _check_routing(routing, routings, "a torus")
-        return Machine(full, _torus(full, wire, credit_delay_ns), routings[routing], routing)
+        return Machine(full, _torus_fabric(full, wire, credit_delay_ns), routings[routing], routing)
     dump = local_path(routing, "lft:")
     if dump is not None:
         from flitwatch_simulation.packet.route_files import read_table
@@ -153,13 +153,13 @@ def build(
         _check_routing(routing, routings, "a HyperX" if "hyperx" in full.attributes else "a tree", ["lft:FILE"])
         if routing == "dor":
             table = dimension_order(full)
-    core = _engine(
-        packet.tree,
+    core = _engine_fabric(
+        packet.build_tree,
         full,
         _per_class(full, {}, _TREE_LATENCY_NS) + credit_delay_ns,
         _per_class(full, {}, _TREE_BUFFER),
         full.links.src_port,
-        _levels(full),
+        _switch_levels(full),
         router_delay_ns=_TREE_DELAY_NS,
         largest_packet_bytes=wire,
         table=() if table is None else table,
@@ -173,7 +173,7 @@ def _check_routing(routing: str, known: Iterable[str], machine: str, also: Itera
         raise BadRequest(f"routing {routing!r} does not fit {machine}", advice=f"Use {', '.join([*known, *also])}.")
 
 
-def _torus(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
+def _torus_fabric(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
     """Dimension order corrects the last coordinate first, as flows do."""
     place = np.asarray(fabric.routers.coords, np.int64)[:, ::-1]
     if not place.size or place.min() < 0:
@@ -182,8 +182,8 @@ def _torus(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFa
             advice="Give them in the fabric's file, or use the flow level with minhop routes.",
         )
     extents = place.max(axis=0) + 1
-    return _engine(
-        packet.torus,
+    return _engine_fabric(
+        packet.build_torus,
         fabric,
         _per_class(fabric, {}, _TORUS_LATENCY_NS) + credit_delay_ns,
         _per_class(fabric, {}, _TORUS_BUFFER),
@@ -207,7 +207,7 @@ def _torus_order(fabric: Fabric, place: NDArray[np.int64], extents: NDArray[np.i
     return order
 
 
-def _engine(
+def _engine_fabric(
     make: Any, fabric: Fabric, latency: NDArray[Any], buffers: NDArray[Any], order: Any, kind: Any, **options: Any
 ) -> packet.PacketFabric:
     links = fabric.links
@@ -234,7 +234,7 @@ def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
     return np.where(terminal, 0, np.where(same, 1, 1 + routers)) + np.where(terminal, 0, links.dst)
 
 
-def _levels(fabric: Fabric) -> NDArray[np.int64]:
+def _switch_levels(fabric: Fabric) -> NDArray[np.int64]:
     """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints.
 
     In a HyperX the sum of its coordinates, which differs at the ends of every cable; its routes go by a table and not by levels.
@@ -257,7 +257,7 @@ def _levels(fabric: Fabric) -> NDArray[np.int64]:
     return level
 
 
-def _unbundled(fabric: Fabric) -> Fabric:
+def _unbundle_links(fabric: Fabric) -> Fabric:
     """One link a cable: bundles (multiplicity above 1) become parallel links."""
     links = fabric.links
     if np.all(links.multiplicity == 1):

@@ -22,7 +22,7 @@ def read_table(path: Path, fabric: Fabric) -> NDArray[np.uint32]:
     """
     from flitwatch_routing import lft
 
-    return table_of_ports(fabric, lft.read(path, fabric))
+    return table_of_ports(fabric, lft.read_ports(path, fabric))
 
 
 def table_of_ports(fabric: Fabric, ports: NDArray[np.integer]) -> NDArray[np.uint32]:

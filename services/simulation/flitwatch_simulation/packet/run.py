@@ -19,8 +19,8 @@ from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.traces.read import TraceAccount
 from flitwatch_simulation.packet.link_counters import write_links_csv
-from flitwatch_simulation.packet.machine import Machine, build
-from flitwatch_simulation.packet.traffic_classes import ClassPlan, class_plan, named
+from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.traffic_classes import ClassPlan, class_plan, read_classes
 from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
 from flitwatch_simulation.packet.workload import (
     PacketRun,
@@ -31,7 +31,7 @@ from flitwatch_simulation.packet.workload import (
     workload_of,
 )
 
-__all__ = ["PacketRun", "execute", "run", "run_replicas", "simulate", "summary"]
+__all__ = ["PacketRun", "execute_workload", "run_replicas", "run_simulation", "simulate_packets", "summarise_run"]
 
 Report = Callable[[int, int, str], None]
 _LOOK_EVERY_S = 0.5
@@ -45,7 +45,7 @@ CONGESTION_CONTROL: dict[str, packet.PairBackPressure | packet.Dcqcn | None] = {
 
 
 class PacketJob(TypedDict):
-    """What a job sent, and how far and how long its packets went on average."""
+    """Bytes of a job, and the mean hops and latency of its packets."""
 
     bytes: float
     mean_hops: float
@@ -53,7 +53,7 @@ class PacketJob(TypedDict):
 
 
 class PacketClass(TypedDict):
-    """What all jobs of a traffic class sent, and how long its packets went, by quantile."""
+    """Bytes of all jobs of a traffic class, and the latency of their packets, by quantile."""
 
     name: str
     bytes: int
@@ -61,7 +61,7 @@ class PacketClass(TypedDict):
 
 
 class PacketSummary(TypedDict):
-    """What a run's answer says of all packets and of each job.
+    """Summary of a run: all packets, and each job.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class PacketReport(PacketSummary):
     replica_time_s: NotRequired[list[float]]
 
 
-def run(
+def run_simulation(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> PacketReport:
     """Simulate; returns the object that `flitwatch sim packet --json` prints. The links' counters go to a CSV file.
@@ -114,15 +114,17 @@ def run(
     files = [Path(name) for name in (parameters.links_csv, parameters.vendor_csv) if name]
     for path in files:  # before hours of work have nowhere to go
         _try_to_write(path)
-    machine, workload, result = simulate(parameters, report, cancelled)
+    machine, workload, result = simulate_packets(parameters, report, cancelled)
     links = Path(parameters.links_csv) if parameters.links_csv else _new_file()
     try:
-        write_links_csv(links, machine, result, [one.name for one in named(parameters.traffic_classes)])
+        write_links_csv(
+            links, machine, result, [traffic_class.name for traffic_class in read_classes(parameters.traffic_classes)]
+        )
         if parameters.vendor_csv:
             write_vendor_csv(Path(parameters.vendor_csv), machine, result)
     except OSError as unwritable:
         raise BadRequest(f"{unwritable.filename} cannot be written: {unwritable.strerror}") from unwritable
-    return {**summary(parameters, workload, result), "links_csv": str(links)}
+    return {**summarise_run(parameters, workload, result), "links_csv": str(links)}
 
 
 def _try_to_write(path: Path) -> None:
@@ -141,15 +143,15 @@ def _new_file() -> Path:
     return Path(name)
 
 
-def simulate(
+def simulate_packets(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> tuple[Machine, packet.Workload, packet.Result]:
-    """Build the machine and its workload, and run them; raises as `run`."""
+    """Build the machine and its workload, and run them; raises as `run_simulation`."""
     if not 64 <= parameters.packet_bytes <= 8192:
         raise BadRequest(f"--packet-bytes is {parameters.packet_bytes}; expected 64 to 8192")
     if parameters.engine not in ENGINES:
         raise BadRequest(f"unknown engine {parameters.engine!r}", advice=f"Use {', '.join(ENGINES)}.")
-    machine = build(
+    machine = build_machine(
         fabric_of(parameters.topology),
         parameters.routing,
         packet_bytes=parameters.packet_bytes,
@@ -158,7 +160,7 @@ def simulate(
     )
     workload = workload_of(parameters, machine)
     plan = classes_of(parameters)
-    result = execute(
+    result = execute_workload(
         machine,
         workload,
         report=report,
@@ -168,16 +170,16 @@ def simulate(
         seed=parameters.seed,
         nic_protocol=parameters.nic_protocol,
         engine=ENGINES[parameters.engine],
-        congestion=_congestion(parameters),
+        congestion=_congestion_control(parameters),
         classes=plan.engine,
         class_of_job=plan.of_job,
-        threads=_threads(parameters),
+        threads=_thread_count(parameters),
     )
     return machine, workload, result
 
 
-def _congestion(parameters: PacketRun) -> packet.PairBackPressure | packet.Dcqcn | None:
-    """What the NICs do about congestion; BadRequest for what it does not go with."""
+def _congestion_control(parameters: PacketRun) -> packet.PairBackPressure | packet.Dcqcn | None:
+    """Return the congestion control of the NICs; BadRequest for options that it cannot be combined with."""
     name = parameters.congestion_control
     if name not in CONGESTION_CONTROL:
         raise BadRequest(f"unknown congestion control {name!r}", advice=f"Use {', '.join(CONGESTION_CONTROL)}.")
@@ -189,8 +191,8 @@ def _congestion(parameters: PacketRun) -> packet.PairBackPressure | packet.Dcqcn
     return CONGESTION_CONTROL[name]
 
 
-def _threads(parameters: PacketRun) -> int | None:
-    """How many threads share the run; BadRequest for what cannot be divided."""
+def _thread_count(parameters: PacketRun) -> int | None:
+    """Return the number of threads that share the run; BadRequest for a run that cannot be divided."""
     if parameters.threads is None:
         return None
     if not 1 <= parameters.threads <= packet.MOST_THREADS:
@@ -224,9 +226,9 @@ def classes_of(parameters: PacketRun) -> ClassPlan:
     return plan
 
 
-def summary(parameters: PacketRun, workload: packet.Workload, result: packet.Result) -> PacketSummary:
-    """What a run's answer says of all packets and of each job."""
-    made: PacketSummary = {
+def summarise_run(parameters: PacketRun, workload: packet.Workload, result: packet.Result) -> PacketSummary:
+    """Summarise a run: all packets, and each job."""
+    answer: PacketSummary = {
         "time_s": result.time_s,
         "delivered_bytes": result.delivered_bytes,
         "local_bytes": local_bytes(workload),
@@ -252,16 +254,16 @@ def summary(parameters: PacketRun, workload: packet.Workload, result: packet.Res
             for j in result.jobs
         ],
     }
-    if known := named(parameters.traffic_classes):
-        made["classes"] = [
-            {"name": one.name, "bytes": got["bytes"], "latency_ns": got["latency_ns"]}
-            for one, got in zip(known, result.raw["classes"], strict=True)
+    if classes := read_classes(parameters.traffic_classes):
+        answer["classes"] = [
+            {"name": traffic_class.name, "bytes": got["bytes"], "latency_ns": got["latency_ns"]}
+            for traffic_class, got in zip(classes, result.raw["classes"], strict=True)
         ]
     if result.violations:
-        made["violations"] = result.violations
+        answer["violations"] = result.violations
     if isinstance(workload, TracedWorkload) and workload.account is not None:
-        made["trace"] = workload.account
-    return made
+        answer["trace"] = workload.account
+    return answer
 
 
 ENGINES = {
@@ -271,7 +273,7 @@ ENGINES = {
 }
 
 
-def execute(
+def execute_workload(
     machine: Machine,
     workload: packet.Workload,
     *,
@@ -317,7 +319,7 @@ def run_replicas(
     A run uses one core, or as many as its threads.
     """
     if replicas == 1:
-        return run(parameters, report, cancelled)
+        return run_simulation(parameters, report, cancelled)
     stop = threading.Event()
 
     def ended() -> bool:
@@ -328,14 +330,14 @@ def run_replicas(
     ]
     at_once = max(1, (os.cpu_count() or 1) // (parameters.threads or 1))
     with ThreadPoolExecutor(min(replicas, at_once)) as pool:
-        whole = pool.submit(run, parameters, report, ended)
+        whole = pool.submit(run_simulation, parameters, report, ended)
         timed = [pool.submit(_time_s, other, ended) for other in others]
         try:
-            first, times = whole.result(), [one.result() for one in timed]
+            first, times = whole.result(), [replica.result() for replica in timed]
         finally:  # an interrupt or one replica's fault ends them all
             stop.set()
     return {**first, "replica_time_s": [first["time_s"], *times]}
 
 
 def _time_s(parameters: PacketRun, cancelled: Callable[[], bool]) -> float:
-    return simulate(parameters, None, cancelled)[2].time_s
+    return simulate_packets(parameters, None, cancelled)[2].time_s

@@ -8,7 +8,7 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_simulation.packet.jobs import JobLine
 from flitwatch_simulation.packet.link_counters import LinkStalls, worst_links
-from flitwatch_simulation.packet.run import PacketSummary, simulate, summary
+from flitwatch_simulation.packet.run import PacketSummary, simulate_packets, summarise_run
 from flitwatch_simulation.packet.traffic_classes import NamedClass
 from flitwatch_simulation.packet.workload import PacketRun
 
@@ -23,7 +23,7 @@ class PacketResult(PacketSummary):
     worst_links: list[LinkStalls]
 
 
-def packet(args: dict[str, Any], context: TaskContext) -> PacketResult:
+def run_packet_task(args: dict[str, Any], context: TaskContext) -> PacketResult:
     """Run the options of `flitwatch sim packet`; the answer is the command's, with `worst_links` in place of the CSV file.
 
     Raises
@@ -33,9 +33,9 @@ def packet(args: dict[str, Any], context: TaskContext) -> PacketResult:
     Cancelled
     """
     request = request_of(args)
-    machine, workload, result = simulate(request, context.report, context.cancelled)
+    machine, workload, result = simulate_packets(request, context.report, context.cancelled)
     return {
-        **summary(request, workload, result),
+        **summarise_run(request, workload, result),
         "seed": request.seed,
         "worst_links": worst_links(machine, result, WORST_LINKS),
     }
@@ -43,12 +43,16 @@ def packet(args: dict[str, Any], context: TaskContext) -> PacketResult:
 
 def request_of(args: dict[str, Any]) -> PacketRun:
     """The argument of a task as a typed request."""
-    asked = Packet.of(args)
-    given = asked.model_dump(exclude={"jobs", "traffic_classes"})
+    options = Packet.of(args)
+    fields = options.model_dump(exclude={"jobs", "traffic_classes"})
     jobs = (
         None
-        if asked.jobs is None
-        else tuple(JobLine(one.pattern, one.ranks, one.bytes, one.placement, one.traffic_class) for one in asked.jobs)
+        if options.jobs is None
+        else tuple(
+            JobLine(item.pattern, item.ranks, item.bytes, item.placement, item.traffic_class) for item in options.jobs
+        )
     )
-    classes = tuple(NamedClass(one.name, one.minimum, one.maximum, one.priority) for one in asked.traffic_classes)
-    return PacketRun(**given, jobs=jobs, traffic_classes=classes)
+    classes = tuple(
+        NamedClass(item.name, item.minimum, item.maximum, item.priority) for item in options.traffic_classes
+    )
+    return PacketRun(**fields, jobs=jobs, traffic_classes=classes)

@@ -36,7 +36,10 @@ class ClassPlan:
     @property
     def engine(self) -> list[TrafficClass]:
         """The classes as the engine takes them."""
-        return [TrafficClass(one.minimum, one.maximum, one.priority) for one in self.classes]
+        return [
+            TrafficClass(traffic_class.minimum, traffic_class.maximum, traffic_class.priority)
+            for traffic_class in self.classes
+        ]
 
 
 def parse_class(text: str) -> NamedClass:
@@ -47,10 +50,10 @@ def parse_class(text: str) -> NamedClass:
     BadRequest
     """
     name, _, rest = text.partition(":")
-    told = [part.partition("=")[::2] for part in rest.split(",")]
-    fields = dict(told)
+    pairs = [part.partition("=")[::2] for part in rest.split(",")]
+    fields = dict(pairs)
     allowed = {"min": _SHARE, "max": _SHARE, "priority": r"[0-9]{1,3}"}
-    fits = len(fields) == len(told) and "min" in fields and fields.keys() <= allowed.keys()
+    fits = len(fields) == len(pairs) and "min" in fields and fields.keys() <= allowed.keys()
     if not (fits and re.fullmatch(_NAME, name, re.ASCII)) or not all(
         re.fullmatch(allowed[key], value, re.ASCII) for key, value in fields.items()
     ):
@@ -60,9 +63,12 @@ def parse_class(text: str) -> NamedClass:
     return NamedClass(name, float(fields["min"]), float(fields.get("max", 1)), int(fields.get("priority", 0)))
 
 
-def named(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
+def read_classes(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
     """The classes in their order, those of the command read from their texts; BadRequest as of `parse_class`."""
-    return tuple(one if isinstance(one, NamedClass) else parse_class(one) for one in classes)
+    return tuple(
+        traffic_class if isinstance(traffic_class, NamedClass) else parse_class(traffic_class)
+        for traffic_class in classes
+    )
 
 
 def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None]) -> ClassPlan:
@@ -73,14 +79,14 @@ def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None])
     BadRequest
         Where shares do not fit, or a class is missing or unknown.
     """
-    known = named(classes)
-    if not known:
+    all_classes = read_classes(classes)
+    if not all_classes:
         unknown = next((name for name in names if name is not None), None)
         if unknown is not None:
             raise BadRequest(f"there is no traffic class {unknown!r}", advice=f"Give --traffic-class {_GRAMMAR}.")
         return ClassPlan()
-    _check(known)
-    place = {one.name: number for number, one in enumerate(known)}
+    _check_classes(all_classes)
+    place = {traffic_class.name: number for number, traffic_class in enumerate(all_classes)}
     for number, name in enumerate(names):
         if name is None:
             raise BadRequest(
@@ -89,20 +95,22 @@ def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None])
             )
         if name not in place:
             raise BadRequest(f"there is no traffic class {name!r}", advice=f"Use {', '.join(place)}.")
-    return ClassPlan(known, tuple(place[name] for name in names if name is not None))
+    return ClassPlan(all_classes, tuple(place[name] for name in names if name is not None))
 
 
-def _check(classes: tuple[NamedClass, ...]) -> None:
+def _check_classes(classes: tuple[NamedClass, ...]) -> None:
     if len(classes) > MOST_CLASSES:
         raise BadRequest(f"{len(classes)} traffic classes; at most {MOST_CLASSES} are possible")
-    for number, one in enumerate(classes):
-        if one.name in {other.name for other in classes[:number]}:
-            raise BadRequest(f"traffic class {one.name} is there twice", advice="Give each class its own name.")
-        if not 0 <= one.minimum <= one.maximum <= 1 or one.maximum == 0:
+    for number, traffic_class in enumerate(classes):
+        if traffic_class.name in {other.name for other in classes[:number]}:
             raise BadRequest(
-                f"traffic class {one.name} has a minimum of {one.minimum:g} and a maximum of {one.maximum:g}",
+                f"traffic class {traffic_class.name} is there twice", advice="Give each class its own name."
+            )
+        if not 0 <= traffic_class.minimum <= traffic_class.maximum <= 1 or traffic_class.maximum == 0:
+            raise BadRequest(
+                f"traffic class {traffic_class.name} has a minimum of {traffic_class.minimum:g} and a maximum of {traffic_class.maximum:g}",
                 advice="Give a minimum of at most the maximum, and a maximum above 0 and at most 1.",
             )
-    total = sum(one.minimum for one in classes)
+    total = sum(traffic_class.minimum for traffic_class in classes)
     if total > 1 + 1e-9:
         raise BadRequest(f"the traffic classes' minima add up to {total:g}", advice="Give minima of at most 1 in sum.")

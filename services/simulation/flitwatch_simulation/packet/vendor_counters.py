@@ -1,4 +1,4 @@
-"""What a run counted, under the vendor's counter names: component, counter, value.
+"""Counters of a run, under the vendor's names: component, counter, value.
 
 Aries: a link counts at the input queue of the tile where it arrives. A tile has eight virtual channels; hops beyond the eighth, which only
 non-minimal paths through a router take, are added to the last. Stalls are cycles of the router's clock. NIC counters exist with the NIC protocol.

@@ -1,4 +1,4 @@
-"""What one packet-level run sends: the options of `flitwatch sim packet` as a workload of the engine."""
+"""Workload of one packet-level run, from the options of `flitwatch sim packet`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.local_text import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
-from flitwatch_routing.traces.read import TraceAccount, account, read_trace
+from flitwatch_routing.traces.read import TraceAccount, read_trace, summarise_trace
 from flitwatch_simulation.packet.background import KINDS, background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.packet.traffic_classes import NamedClass
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.placement import place_ranks
 from flitwatch_simulation.workloads.traffic import is_traffic_csv, read_traffic_csv
 
 _GIB = 2**30
@@ -84,24 +84,24 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
         For options that do not fit, and files that cannot be read or hold no traffic.
     """
     rng = np.random.default_rng(parameters.seed)
-    _check(parameters, machine)
+    _check_parameters(parameters, machine)
     if parameters.jobs is not None:
         return _several_jobs(parameters, machine, rng)
     if parameters.traffic is None:
         raise BadRequest("no traffic was named", advice="Give --traffic, or --jobs.")
     if parameters.traffic.partition(":")[0] == "uniform":
-        return _uniform(parameters, parameters.traffic, machine, rng)
+        return _uniform_workload(parameters, parameters.traffic, machine, rng)
     if parameters.traffic in patterns.PATTERNS:
         ranks = parameters.ranks or machine.endpoints
-        endpoints = place(machine.fabric, ranks, parameters.placement, rng)
-        made = patterns.make(parameters.traffic, ranks, _bytes_of(parameters), parameters.seed)
-        return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
+        endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)
+        messages = patterns.make_pattern(parameters.traffic, ranks, _bytes_of(parameters), parameters.seed)
+        return _one_job(parameters, machine, messages.scaled(parameters.message_scale), endpoints)
     return _of_file(local_path(parameters.traffic), parameters, machine, rng)
 
 
 def total_bytes(workload: packet.Workload) -> int:
     """Bytes that the jobs will deliver; 0 where only endless background would say so."""
-    return sum(g.total_bytes for g in workload.generators) + int(_sizes(workload).sum()) - local_bytes(workload)
+    return sum(g.total_bytes for g in workload.generators) + int(_message_sizes(workload).sum()) - local_bytes(workload)
 
 
 def local_bytes(workload: packet.Workload) -> int:
@@ -117,7 +117,7 @@ def local_bytes(workload: packet.Workload) -> int:
     return local
 
 
-def _sizes(workload: packet.Workload) -> np.ndarray:
+def _message_sizes(workload: packet.Workload) -> np.ndarray:
     sizes = [np.zeros(1, np.int64)]
     if workload.flows is not None:
         sizes.append(np.asarray(workload.flows[2], np.int64))
@@ -126,7 +126,7 @@ def _sizes(workload: packet.Workload) -> np.ndarray:
     return np.concatenate(sizes)
 
 
-def _check(parameters: PacketRun, machine: Machine) -> None:
+def _check_parameters(parameters: PacketRun, machine: Machine) -> None:
     size = 1 if parameters.bytes is None else parameters.bytes
     if size < 1:
         raise BadRequest(f"--bytes is {size}; expected at least 1")
@@ -161,18 +161,18 @@ def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np
         return _of_csv(path, parameters, machine)
     if path.is_file() and is_matrix(path):
         ranks, (src, dst, size) = read_matrix(path)
-        made = messages_.in_rounds(ranks, [(src, dst, size)])
+        messages = messages_.in_rounds(ranks, [(src, dst, size)])
         if parameters.bytes is not None:
-            made = made.per_rank(parameters.bytes)
-        endpoints = place(machine.fabric, ranks, parameters.placement, rng)
-        return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
+            messages = messages.per_rank(parameters.bytes)
+        endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)
+        return _one_job(parameters, machine, messages.scaled(parameters.message_scale), endpoints)
     dag = read_trace(path)
-    endpoints = place(machine.fabric, dag.ranks, parameters.placement, rng)
+    endpoints = place_ranks(machine.fabric, dag.ranks, parameters.placement, rng)
     ops = dag.to_ops(endpoints, str(path))
     if parameters.message_scale != 1:
         carries = (ops.kind != packet.OpKind.COMPUTE) & (ops.amount > 0)
         ops.amount[carries] = np.maximum(1, np.rint(ops.amount[carries] * parameters.message_scale))
-    workload = TracedWorkload(ops=ops, default_mode=machine.mode, account=account(dag))
+    workload = TracedWorkload(ops=ops, default_mode=machine.mode, account=summarise_trace(dag))
     return _with_background(parameters, machine, workload, endpoints, 1)
 
 
@@ -187,7 +187,9 @@ def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workl
     return _with_background(parameters, machine, workload, np.union1d(src, dst), 1)
 
 
-def _uniform(parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator) -> packet.Workload:
+def _uniform_workload(
+    parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator
+) -> packet.Workload:
     """Every packet to a random other rank: Poisson at a load in GiB/s a node, or without one as fast as the NIC takes it."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
@@ -195,7 +197,7 @@ def _uniform(parameters: PacketRun, traffic: str, machine: Machine, rng: np.rand
             "background traffic beside --traffic uniform would be the same thing twice", advice="Use a pattern."
         )
     ranks = parameters.ranks or machine.endpoints
-    endpoints = place(machine.fabric, ranks, parameters.placement, rng)
+    endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)
     interval_ns = parameters.packet_bytes / (load * _GIB) * 1e9 if load else 0.0
     total = max(int(_bytes_of(parameters) * parameters.message_scale), 1)
     if interval_ns * (total / parameters.packet_bytes) > packet.LONGEST_NS:
@@ -220,18 +222,18 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
     """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
     if parameters.traffic is not None:
         raise BadRequest("--traffic and --jobs both say what is sent", advice="Give one of them.")
-    taken = np.empty(0, np.int64)
-    made: list[tuple[messages_.Messages, np.ndarray]] = []
+    used_endpoints = np.empty(0, np.int64)
+    placed_jobs: list[tuple[messages_.Messages, np.ndarray]] = []
     jobs = jobs_of(parameters)
     if sum(job.ranks * job.bytes_per_rank for job in jobs) * max(parameters.message_scale, 1) > _MOST_BYTES:
         raise BadRequest("the jobs together would send more than 2^60 bytes", advice="Give them fewer.")
     for job in jobs:
-        endpoints = place(machine.fabric, job.ranks, job.placement, rng, taken)
-        taken = np.append(taken, endpoints)
-        messages = patterns.make(job.pattern, job.ranks, job.bytes_per_rank, parameters.seed + len(made))
-        made.append((messages.scaled(parameters.message_scale), endpoints))
-    workload = packet.Workload(ops=messages_.to_ops(made), default_mode=machine.mode)
-    return _with_background(parameters, machine, workload, taken, len(made))
+        endpoints = place_ranks(machine.fabric, job.ranks, job.placement, rng, used_endpoints)
+        used_endpoints = np.append(used_endpoints, endpoints)
+        messages = patterns.make_pattern(job.pattern, job.ranks, job.bytes_per_rank, parameters.seed + len(placed_jobs))
+        placed_jobs.append((messages.scaled(parameters.message_scale), endpoints))
+    workload = packet.Workload(ops=messages_.to_ops(placed_jobs), default_mode=machine.mode)
+    return _with_background(parameters, machine, workload, used_endpoints, len(placed_jobs))
 
 
 def jobs_of(parameters: PacketRun) -> Sequence[JobLine]:

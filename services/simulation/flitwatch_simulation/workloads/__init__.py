@@ -1,4 +1,4 @@
-"""What jobs send: patterns, message DAGs, traffic files, placements and background traffic.
+"""Traffic of jobs: patterns, message DAGs, traffic files, placements and background traffic.
 
 A pattern or a file becomes messages in rounds, a placement gives every rank an endpoint, and both together become the packet engine's operations.
 

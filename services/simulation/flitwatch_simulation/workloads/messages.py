@@ -82,12 +82,12 @@ class Messages:
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 
 
-def repeated(messages: Messages, times: int) -> Messages:
+def repeat_messages(messages: Messages, times: int) -> Messages:
     """The messages several times, one after the other."""
-    made = messages
+    result = messages
     for _ in range(times - 1):
-        made = made.then(messages)
-    return made
+        result = result.then(messages)
+    return result
 
 
 def in_rounds(

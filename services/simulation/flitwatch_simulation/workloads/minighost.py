@@ -25,7 +25,7 @@ AXES = (1, 0, 2)
 
 @dataclass(frozen=True)
 class Faces:
-    """What one variable's exchange sends in one direction: pairs of nodes, and ranks' faces between them."""
+    """Traffic of one variable's exchange in one direction: pairs of nodes, and ranks' faces between them."""
 
     axis: int
     sign: int
@@ -39,7 +39,7 @@ def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
     nodes = int(node_of_rank.max()) + 1
-    found = []
+    faces = []
     for axis in AXES:
         for sign in (1, -1):
             there = place.copy()
@@ -48,11 +48,11 @@ def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
             src = node_of_rank[ranks[inside]]
             dst = node_of_rank[np.ravel_multi_index(tuple(there[:, inside]), shape, order="F")]
             pair, count = np.unique(src[src != dst] * nodes + dst[src != dst], return_counts=True)
-            found.append(Faces(axis, sign, pair // nodes, pair % nodes, count))
-    return found
+            faces.append(Faces(axis, sign, pair // nodes, pair % nodes, count))
+    return faces
 
 
-def minighost(
+def minighost_messages(
     faces: list[Faces],
     nodes: int,
     strategy: str,
@@ -80,9 +80,11 @@ def minighost(
 
     def exchange(times: int) -> None:
         for axis in AXES:
-            both = [one for one in faces if one.axis == axis]
-            size = np.maximum(np.rint(np.concatenate([one.count for one in both]) * face_bytes * times), 1)
-            rounds.append((np.concatenate([one.src for one in both]), np.concatenate([one.dst for one in both]), size))
+            both = [face for face in faces if face.axis == axis]
+            size = np.maximum(np.rint(np.concatenate([face.count for face in both]) * face_bytes * times), 1)
+            rounds.append(
+                (np.concatenate([face.src for face in both]), np.concatenate([face.dst for face in both]), size)
+            )
 
     if strategy == "bspma":
         exchange(variables)
@@ -100,7 +102,7 @@ def minighost(
     return in_rounds(nodes, rounds, compute)
 
 
-def tiled(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
+def tile_ranks(shape: tuple[int, ...], node: tuple[int, ...], leaf: tuple[int, ...]) -> Ints:
     """Node of each rank where a node holds a tile of ranks, and a leaf switch a tile of nodes (sections' geometric tiling); leaf after leaf."""
     place = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape, order="F"))
     nodes = tuple(side // part for side, part in zip(shape, node, strict=True))

@@ -13,7 +13,7 @@ import numpy as np
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
-from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost
+from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost_messages
 from flitwatch_simulation.workloads.training import (
     expert_alltoall,
     hierarchical_allreduce,
@@ -24,11 +24,11 @@ from flitwatch_simulation.workloads.training import (
 Maker = Callable[[int, int, np.random.Generator], Messages]
 
 
-def make(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
+def make_pattern(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
     """Messages of a named pattern; every rank sends `bytes_per_rank` on average, to the rounding of its messages to bytes.
 
-    Senders alone count in `pingpong` (of an odd number the last rank has no partner), `incast`, `bisection-shuffle` and `bully`; in a
-    `broadcast` every rank but the first receives that many. A message has at least one byte.
+    Senders alone count in `pingpong_messages` (of an odd number the last rank has no partner), `incast_messages`, `bisection-shuffle` and `bully_messages`; in a
+    `broadcast_messages` every rank but the first receives that many. A message has at least one byte.
 
     Raises
     ------
@@ -47,16 +47,16 @@ def make(name: str, ranks: int, bytes_per_rank: int, seed: int = 1) -> Messages:
 def grid_of(ranks: int, dims: int = 3) -> tuple[int, ...]:
     """The most cubic factorisation of `ranks`, largest factor first."""
     sizes: list[int] = []
-    left = ranks
+    rest = ranks
     for dim in range(dims, 1, -1):
-        root = round(left ** (1 / dim))
-        factor = max((f for f in range(1, root + 2) if left % f == 0 and f**dim <= left * (1 + 1e-9)), default=1)
+        root = round(rest ** (1 / dim))
+        factor = max((f for f in range(1, root + 2) if rest % f == 0 and f**dim <= rest * (1 + 1e-9)), default=1)
         sizes.append(factor)
-        left //= factor
-    return tuple(sorted([*sizes, left], reverse=True))
+        rest //= factor
+    return tuple(sorted([*sizes, rest], reverse=True))
 
 
-def neighbours(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) -> tuple[Ints, Ints]:
+def neighbour_pairs(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) -> tuple[Ints, Ints]:
     """(rank, neighbour) pairs at an offset on a grid, x (the first size) fastest; only pairs of different ranks."""
     ranks = np.arange(int(np.prod(shape)))
     place = np.array(np.unravel_index(ranks, shape, order="F"))
@@ -68,20 +68,20 @@ def neighbours(shape: tuple[int, ...], offset: tuple[int, ...], periodic: bool) 
     return ranks[keep], other[keep]
 
 
-def _faces(dims: int) -> list[tuple[int, ...]]:
+def _face_offsets(dims: int) -> list[tuple[int, ...]]:
     return [tuple(sign * (axis == d) for d in range(dims)) for axis in range(dims) for sign in (1, -1)]
 
 
-def _parts(size: int, count: int) -> list[int]:
+def _split_bytes(size: int, count: int) -> list[int]:
     """`size` bytes in at most `count` messages that differ by one byte at most."""
     count = min(size, count)
     return [size // count + (k < size % count) for k in range(count)]
 
 
-def bisection(ranks: int, size: int, _: np.random.Generator, chunks: int = 5) -> Messages:
+def bisection_messages(ranks: int, size: int, _: np.random.Generator, chunks: int = 5) -> Messages:
     """Rank i exchanges `chunks` messages, one after the other, with rank i + n/2."""
     here = np.arange(ranks)
-    return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, part) for part in _parts(size, chunks)])
+    return in_rounds(ranks, [(here, (here + ranks // 2) % ranks, part) for part in _split_bytes(size, chunks)])
 
 
 def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: int = 5) -> Messages:
@@ -90,49 +90,51 @@ def bisection_shuffle(ranks: int, size: int, rng: np.random.Generator, chunks: i
     upper = half + rng.permutation(half)
     here = np.concatenate([np.arange(half), upper])
     there = np.concatenate([upper, np.arange(half)])
-    return in_rounds(ranks, [(here, there, part) for part in _parts(size, chunks)])
+    return in_rounds(ranks, [(here, there, part) for part in _split_bytes(size, chunks)])
 
 
-def stencil3d(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def stencil3d_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Six faces of a non-periodic 3D grid, all at once."""
-    pairs = [neighbours(grid_of(ranks), face, periodic=False) for face in _faces(3)]
+    pairs = [neighbour_pairs(grid_of(ranks), face, periodic=False) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
 
 
 def cyclic_stencil(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Six faces of a periodic 3D grid in the order +x -x +y -y +z -z, without waiting between them."""
-    pairs = [neighbours(grid_of(ranks), face, periodic=True) for face in _faces(3)]
+    pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)]).per_rank(size)
 
 
-def stencil27(ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5) -> Messages:
+def stencil27_messages(
+    ranks: int, size: int, _: np.random.Generator, strategy: str = "svaf", variables: int = 5
+) -> Messages:
     """A time step of miniGhost's 27-point stencil without its computation: `minighost.py` says what the strategies are."""
     faces = faces_of(grid_of(ranks), np.arange(ranks))
-    sent = sum(int(one.count.sum()) for one in faces)
-    return minighost(faces, ranks, strategy, variables, size * ranks / (variables * sent))
+    face_count = sum(int(face.count.sum()) for face in faces)
+    return minighost_messages(faces, ranks, strategy, variables, size * ranks / (variables * face_count))
 
 
-def alltoall(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def alltoall_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Pairwise exchange: round k sends to rank + k."""
     here = np.arange(ranks)
-    parts = _parts(max(size, ranks - 1), ranks - 1)
+    parts = _split_bytes(max(size, ranks - 1), ranks - 1)
     return in_rounds(ranks, [(here, (here + k) % ranks, part) for k, part in enumerate(parts, 1)])
 
 
-def pingpong(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def pingpong_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Pairs (0, 1), (2, 3), ...: one sends, the other answers."""
     first = np.arange(0, ranks - 1, 2)
     return in_rounds(ranks, [(first, first + 1, size), (first + 1, first, size)])
 
 
-def allreduce(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def allreduce_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Recursive doubling; ranks beyond the largest power of two fold in first and are told at the end."""
     return in_rounds(ranks, all_reduce(ranks, size)).per_rank(size)
 
 
-def barrier(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def barrier_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Dissemination: round k signals rank + 2^k; repeated until about `size` bytes of 8-byte messages have left."""
     here = np.arange(ranks)
     steps = [(here, (here + (1 << k)) % ranks, 8) for k in range((ranks - 1).bit_length())]
@@ -165,11 +167,11 @@ def barriers_on_grid(ranks: int, repeats: int) -> Messages:
         dst += [parent, child]
         send += [np.full(child.size, 3 * number + 1), np.full(child.size, 3 * number + 2)]
         recv += [np.full(child.size, 3 * number), np.full(child.size, 3 * number + 1)]
-    columns = [np.concatenate(one) for one in (src, dst, send, recv)]
+    columns = [np.concatenate(column) for column in (src, dst, send, recv)]
     return Messages(ranks, columns[0], columns[1], np.full(columns[0].size, 8), columns[2], columns[3], 9 * repeats)
 
 
-def broadcast(ranks: int, size: int, _: np.random.Generator) -> Messages:
+def broadcast_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
     """Binomial tree from rank 0; every rank receives `size` bytes."""
     rounds = []
     for k in range((ranks - 1).bit_length()):
@@ -178,20 +180,20 @@ def broadcast(ranks: int, size: int, _: np.random.Generator) -> Messages:
     return in_rounds(ranks, rounds)
 
 
-def halo3d(ranks: int, size: int, _: np.random.Generator, iterations: int = 5) -> Messages:
+def halo3d_messages(ranks: int, size: int, _: np.random.Generator, iterations: int = 5) -> Messages:
     """Six faces of a periodic grid, iteration after iteration."""
-    pairs = [neighbours(grid_of(ranks), face, periodic=True) for face in _faces(3)]
+    pairs = [neighbour_pairs(grid_of(ranks), face, periodic=True) for face in _face_offsets(3)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return in_rounds(ranks, [(src, dst, 1)] * iterations).per_rank(size)
 
 
-def sweep3d(ranks: int, size: int, _: np.random.Generator, blocks: int = 8) -> Messages:
+def sweep3d_messages(ranks: int, size: int, _: np.random.Generator, blocks: int = 8) -> Messages:
     """A wavefront over a 2D grid: receive from west and north, send to east and south, block after block."""
     shape = grid_of(ranks, 2)
     parts = []
     for block in range(blocks):
         for offset in ((1, 0), (0, 1)):
-            s, d = neighbours(shape, offset, periodic=False)
+            s, d = neighbour_pairs(shape, offset, periodic=False)
             parts.append((s, d, np.full(s.size, 2 * block + 1), np.full(s.size, 2 * block)))
     src, dst, send, recv = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Messages(ranks, src, dst, np.ones(src.size, np.int64), send, recv, 2 * blocks).per_rank(size)
@@ -225,7 +227,7 @@ def crystal_router(ranks: int, size: int, rng: np.random.Generator, iterations: 
 def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: int = 8) -> Messages:
     """BoxLib's fill boundary: 3D blocks with periodic boundaries plus many-to-many; the load of a rank fluctuates strongly (1 to 25)."""
     shape = grid_of(ranks)
-    pairs = [neighbours(shape, offset, periodic=True) for offset in product((-1, 0, 1), repeat=3) if any(offset)]
+    pairs = [neighbour_pairs(shape, offset, periodic=True) for offset in product((-1, 0, 1), repeat=3) if any(offset)]
     weights = [{1: 100, 2: 20, 3: 4}[sum(map(abs, o))] for o in product((-1, 0, 1), repeat=3) if any(o)]
     src, dst = (np.concatenate(part) for part in zip(*pairs, strict=True))
     weight = np.repeat(weights, [s.size for s, _ in pairs])
@@ -240,21 +242,23 @@ def fill_boundary(ranks: int, size: int, rng: np.random.Generator, iterations: i
     return in_rounds(ranks, rounds).per_rank(size)
 
 
-def amg(ranks: int, size: int, _: np.random.Generator, levels: int = 4) -> Messages:
+def amg_messages(ranks: int, size: int, _: np.random.Generator, levels: int = 4) -> Messages:
     """Algebraic multigrid: up to six neighbours, messages that shrink with the level, three surges (V-cycles)."""
     shape = grid_of(ranks)
     rounds = []
     for _cycle in range(3):
         for level in [*range(levels), *range(levels - 2, -1, -1)]:
             reach = 1 << level
-            pairs = [neighbours(shape, tuple(reach * x for x in face), periodic=False) for face in _faces(3)]
+            pairs = [
+                neighbour_pairs(shape, tuple(reach * x for x in face), periodic=False) for face in _face_offsets(3)
+            ]
             s, d = (np.concatenate(part) for part in zip(*pairs, strict=True))
             if s.size:
                 rounds.append((s, d, max(4096 >> (2 * level), 8)))
     return in_rounds(ranks, rounds).per_rank(size)
 
 
-def incast(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Messages:
+def incast_messages(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Messages:
     """Groups of `fan_in` senders and one receiver, the last of each group."""
     here = np.arange(ranks)
     receiver = np.minimum((here // (fan_in + 1) + 1) * (fan_in + 1) - 1, ranks - 1)
@@ -262,7 +266,9 @@ def incast(ranks: int, size: int, _: np.random.Generator, fan_in: int = 4) -> Me
     return in_rounds(ranks, [(src, receiver[src], size)])
 
 
-def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000, at_once: int = 1) -> Messages:
+def bully_messages(
+    ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 200_000, at_once: int = 1
+) -> Messages:
     """Random pairs that send 200 KB messages to each other, `at_once` before they wait for all of them (Taffet 2021, section 5.4: 100)."""
     order = rng.permutation(ranks - ranks % 2).reshape(-1, 2)
     src, dst = np.concatenate([order[:, 0], order[:, 1]]), np.concatenate([order[:, 1], order[:, 0]])
@@ -270,37 +276,37 @@ def bully(ranks: int, size: int, rng: np.random.Generator, message_bytes: int = 
     parts = [message_bytes] * (size // message_bytes) + rest
     rounds = [parts[first : first + at_once] for first in range(0, len(parts), at_once)]
     return in_rounds(
-        ranks, [(np.tile(src, len(one)), np.tile(dst, len(one)), np.repeat(one, src.size)) for one in rounds]
+        ranks, [(np.tile(src, len(batch)), np.tile(dst, len(batch)), np.repeat(batch, src.size)) for batch in rounds]
     )
 
 
-def permutation(ranks: int, size: int, rng: np.random.Generator) -> Messages:
+def permutation_messages(ranks: int, size: int, rng: np.random.Generator) -> Messages:
     """Every rank sends to one other rank and receives from one (a random derangement in one cycle)."""
     order = rng.permutation(ranks)
     return in_rounds(ranks, [(order, np.roll(order, -1), size)])
 
 
 PATTERNS: dict[str, Maker] = {
-    "bisection": bisection,
+    "bisection": bisection_messages,
     "bisection-shuffle": bisection_shuffle,
-    "stencil3d": stencil3d,
+    "stencil3d": stencil3d_messages,
     "cyclic-stencil": cyclic_stencil,
-    "stencil27-bspma": lambda n, b, rng: stencil27(n, b, rng, "bspma"),
-    "stencil27-svaf": lambda n, b, rng: stencil27(n, b, rng, "svaf"),
-    "stencil27-svafp": lambda n, b, rng: stencil27(n, b, rng, "svafp"),
-    "alltoall": alltoall,
-    "pingpong": pingpong,
-    "allreduce": allreduce,
-    "barrier": barrier,
-    "broadcast": broadcast,
-    "halo3d": halo3d,
-    "sweep3d": sweep3d,
+    "stencil27-bspma": lambda n, b, rng: stencil27_messages(n, b, rng, "bspma"),
+    "stencil27-svaf": lambda n, b, rng: stencil27_messages(n, b, rng, "svaf"),
+    "stencil27-svafp": lambda n, b, rng: stencil27_messages(n, b, rng, "svafp"),
+    "alltoall": alltoall_messages,
+    "pingpong": pingpong_messages,
+    "allreduce": allreduce_messages,
+    "barrier": barrier_messages,
+    "broadcast": broadcast_messages,
+    "halo3d": halo3d_messages,
+    "sweep3d": sweep3d_messages,
     "crystal-router": crystal_router,
     "fill-boundary": fill_boundary,
-    "amg": amg,
-    "incast": incast,
-    "bully": bully,
-    "permutation": permutation,
+    "amg": amg_messages,
+    "incast": incast_messages,
+    "bully": bully_messages,
+    "permutation": permutation_messages,
     "ring-allreduce": lambda n, b, _: ring_allreduce(n, b),
     "tree-allreduce": lambda n, b, _: tree_allreduce(n, b),
     "hierarchical-allreduce": lambda n, b, _: hierarchical_allreduce(n, b),

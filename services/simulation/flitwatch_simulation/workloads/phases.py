@@ -25,15 +25,15 @@ def messages_of(dag: Dag) -> Messages:
     begin, required, match = ops.requires_begin.tolist(), ops.required.tolist(), ops.match.tolist()
     count = len(match)
     later: dict[int, list[int]] = defaultdict(list)
-    left = [begin[op + 1] - begin[op] for op in range(count)]
+    waits = [begin[op + 1] - begin[op] for op in range(count)]
     for op in range(count):
         for earlier in required[begin[op] : begin[op + 1]]:
             later[earlier].append(op)
         if match[op] != NO_LINK:
             later[op].append(match[op])
-            left[match[op]] += 1
+            waits[match[op]] += 1
     starts, over = [0] * count, [0] * count
-    ready = deque(op for op in range(count) if not left[op])
+    ready = deque(op for op in range(count) if not waits[op])
     sends_round: dict[int, int] = {}
     while ready:
         op = ready.popleft()
@@ -45,8 +45,8 @@ def messages_of(dag: Dag) -> Messages:
         if match[op] != NO_LINK:
             sends_round[match[op]] = starts[op]
         for following in later[op]:
-            left[following] -= 1
-            if not left[following]:
+            waits[following] -= 1
+            if not waits[following]:
                 ready.append(following)
     return _in_rounds(dag, np.array(match), np.array(starts))
 

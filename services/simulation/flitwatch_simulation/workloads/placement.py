@@ -14,7 +14,7 @@ from flitwatch_domain.task_models.machines import Placement
 POLICIES: tuple[str, ...] = get_args(Placement)
 
 
-def place(
+def place_ranks(
     fabric: Fabric, ranks: int, policy: str, rng: np.random.Generator, taken: NDArray[np.integer] | None = None
 ) -> NDArray[np.int64]:
     """Endpoints of ranks 0 .. ranks - 1.
@@ -65,8 +65,8 @@ def unit_of(fabric: Fabric, unit: str) -> NDArray[np.int64]:
         raise BadRequest(f"unknown unit {unit!r}")
     grouped = group.min(initial=0) >= 0
     if not grouped or (unit != "group" and row.min(initial=0) < 0):
-        known = "random-node, random-router or random-group" if grouped else "random-node or random-router"
-        raise BadRequest(f"{fabric.name} has no known {unit}", advice=f"Use {known}.")
+        units = "random-node, random-router or random-group" if grouped else "random-node or random-router"
+        raise BadRequest(f"{fabric.name} has no known {unit}", advice=f"Use {units}.")
     if unit == "group":
         return group
     return group * 1000 + (row if unit == "chassis" else row // 3)

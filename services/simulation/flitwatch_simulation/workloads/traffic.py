@@ -17,7 +17,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def is_traffic_csv(path: Path) -> bool:
-    """Whether a file is called CSV or begins with the header src,dst,bytes."""
+    """Return whether a file is called CSV or begins with the header src,dst,bytes."""
     return path.suffix.lower() == ".csv" or [cell.strip() for cell in first_line(path).split(",")] == _HEADER
 
 
@@ -53,6 +53,6 @@ def read_traffic_csv(path: Path, endpoints: int) -> Pairs:
         all_bytes += size
         if all_bytes > MOST_BYTES:
             raise BadInput("the bytes up to here are more than 2^60", where=where)
-    kept = [(s, d, b) for (s, d), b in total.items() if b]
-    array = np.array(kept, np.int64).reshape(-1, 3)
+    entries = [(s, d, b) for (s, d), b in total.items() if b]
+    array = np.array(entries, np.int64).reshape(-1, 3)
     return array[:, 0], array[:, 1], array[:, 2]

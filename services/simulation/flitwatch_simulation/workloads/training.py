@@ -20,7 +20,7 @@ def ring_allreduce(ranks: int, size: int) -> Messages:
     """2 (n - 1) rounds, in each of which every rank sends a piece to the next: first the sums are made, then they go round."""
     here = np.arange(ranks)
     rounds = 2 * (ranks - 1)
-    return in_rounds(ranks, [(here, (here + 1) % ranks, _piece(size, rounds))] * rounds)
+    return in_rounds(ranks, [(here, (here + 1) % ranks, _piece_bytes(size, rounds))] * rounds)
 
 
 def tree_allreduce(ranks: int, size: int) -> Messages:
@@ -46,7 +46,7 @@ def hierarchical_allreduce(ranks: int, size: int) -> Messages:
     within = here // node * node + (here % node + 1) % node
     between = (here + node) % ranks
     # Of a vector of V bytes a rank sends V / g in a round within, V / n in one between: 2 V (n - 1) / n in all.
-    small = _piece(size, 2 * (ranks - 1))
+    small = _piece_bytes(size, 2 * (ranks - 1))
     inner: list[_Round] = [(here, within, small * nodes)] * (node - 1)
     outer: list[_Round] = [(here, between, small)] * (2 * (nodes - 1))
     return in_rounds(ranks, inner + outer + inner)
@@ -55,11 +55,11 @@ def hierarchical_allreduce(ranks: int, size: int) -> Messages:
 def expert_alltoall(ranks: int, size: int) -> Messages:
     """Every rank sends equal parts to the experts of all others, and they send as much back: two pairwise exchanges."""
     here = np.arange(ranks)
-    part = _piece(size, 2 * (ranks - 1))
+    part = _piece_bytes(size, 2 * (ranks - 1))
     out: list[_Round] = [(here, (here + k) % ranks, part) for k in range(1, ranks)]
     back: list[_Round] = [(dst, src, part) for src, dst, _ in out]
     return in_rounds(ranks, out + back)
 
 
-def _piece(size: int, rounds: int) -> int:
+def _piece_bytes(size: int, rounds: int) -> int:
     return max(1, round(size / rounds))

@@ -1,6 +1,6 @@
 """Campaign mode: named, seeded sets of about 200 runs over four simulated months, with a truth by counterfactual.
 
-`generate` gives what estimators may see, `generate_truth` what only scoring may. Observations and truth come out of one simulation, so
+`generate_campaign` gives what estimators may see, `generate_truth` what only scoring may. Observations and truth come out of one simulation, so
 that runs in a process of its own (`python -m flitwatch_twin.campaign`), and who asks for the one never holds the other.
 
 What happens, in order: `history` draws four months once for a seed; `worlds`, `demand` and `era` change them for hard worlds; for each instrumented run
@@ -33,7 +33,7 @@ from flitwatch_twin.campaign.dataset import (
     Campaign,
     CampaignTruth,
 )
-from flitwatch_twin.campaign.worlds import WORLDS, World, split, world_of
+from flitwatch_twin.campaign.worlds import WORLDS, World, split_scenario, world_of
 
 #: The applications; a scenario is one of them, alone or in one of `WORLDS`: `amg-128@drift`.
 SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
@@ -49,17 +49,17 @@ __all__ = [
     "Campaign",
     "CampaignTruth",
     "World",
-    "generate",
+    "generate_campaign",
     "generate_truth",
-    "make",
-    "split",
+    "make_sets",
+    "split_scenario",
     "world_of",
 ]
 
 T = TypeVar("T", Campaign, CampaignTruth)
 
 
-def generate(scenario: str, seed: int, users: int = 300) -> Campaign:
+def generate_campaign(scenario: str, seed: int, users: int = 300) -> Campaign:
     """The observations of a scenario.
 
     Sets of one seed and number of users share the machine, its users and their jobs. Kept under the cache folder by scenario, seed,
@@ -72,48 +72,48 @@ def generate(scenario: str, seed: int, users: int = 300) -> Campaign:
     FlitwatchError
         Where the simulation failed.
     """
-    return _kept(scenario, seed, users, Campaign)
+    return _load_or_make(scenario, seed, users, Campaign)
 
 
 def generate_truth(scenario: str, seed: int, users: int = 300) -> CampaignTruth:
-    """The truth of the same scenario, for scoring only; raises as `generate` does."""
-    return _kept(scenario, seed, users, CampaignTruth)
+    """The truth of the same scenario, for scoring only; raises as `generate_campaign` does."""
+    return _load_or_make(scenario, seed, users, CampaignTruth)
 
 
-def make(scenarios: tuple[str, ...], seed: int, users: int = 300) -> None:
-    """Make those of the scenarios that the cache folder lacks, in one other process, as they share four months of jobs; raises as `generate`."""
+def make_sets(scenarios: tuple[str, ...], seed: int, users: int = 300) -> None:
+    """Make those of the scenarios that the cache folder lacks, in one other process, as they share four months of jobs; raises as `generate_campaign`."""
     for scenario in scenarios:
-        _check(scenario, seed, users)
-    lacking = [name for name in scenarios if not all(path.exists() for path in cache.places(name, seed, users))]
+        _check_arguments(scenario, seed, users)
+    lacking = [name for name in scenarios if not all(path.exists() for path in cache.record_paths(name, seed, users))]
     if not lacking:
         return
     argv = [sys.executable, "-m", "flitwatch_twin.campaign", str(seed), str(users), *lacking]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip()[-300:]
-        raise FlitwatchError(f"the simulation of {', '.join(lacking)} failed: {told}")
+        message = done.stderr.decode(errors="replace").strip()[-300:]
+        raise FlitwatchError(f"the simulation of {', '.join(lacking)} failed: {message}")
 
 
-def _kept(scenario: str, seed: int, users: int, kind: type[T]) -> T:
-    _check(scenario, seed, users)
-    path = _place(scenario, seed, users, kind)
-    found = cache.load(path, kind)
-    if found is None:
+def _load_or_make(scenario: str, seed: int, users: int, kind: type[T]) -> T:
+    _check_arguments(scenario, seed, users)
+    path = _stored_path(scenario, seed, users, kind)
+    record = cache.load_record(path, kind)
+    if record is None:
         path.unlink(missing_ok=True)
-        make((scenario,), seed, users)
-        found = cache.load(path, kind)
-    if found is None:
+        make_sets((scenario,), seed, users)
+        record = cache.load_record(path, kind)
+    if record is None:
         raise FlitwatchError(f"{path} cannot be read", advice="Remove it and try again.")
-    return found
+    return record
 
 
-def _place(scenario: str, seed: int, users: int, kind: type[T]) -> Path:
-    observed, truth = cache.places(scenario, seed, users)
+def _stored_path(scenario: str, seed: int, users: int, kind: type[T]) -> Path:
+    observed, truth = cache.record_paths(scenario, seed, users)
     return observed if kind is Campaign else truth
 
 
-def _check(scenario: str, seed: int, users: int) -> None:
-    if split(scenario)[0] not in SCENARIOS:
+def _check_arguments(scenario: str, seed: int, users: int) -> None:
+    if split_scenario(scenario)[0] not in SCENARIOS:
         advice = f"Choose one of {', '.join(SCENARIOS)}, alone or in a world, for example {SCENARIOS[0]}@drift."
         raise BadRequest(f"there is no scenario {scenario!r}", advice=advice)
     world_of(scenario)

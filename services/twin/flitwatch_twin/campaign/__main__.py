@@ -7,7 +7,7 @@ import sys
 from threadpoolctl import threadpool_limits
 
 from flitwatch_twin.campaign import cache
-from flitwatch_twin.campaign.simulate import build
+from flitwatch_twin.campaign.simulate import build_campaign
 from flitwatch_twin.campaign.worlds import world_of
 
 
@@ -17,10 +17,10 @@ def main(seed: int, users: int, scenarios: list[str]) -> None:
     with threadpool_limits(1):
         # Worlds with one history of jobs stand together, as only the last ones are kept in memory.
         for scenario in sorted(scenarios, key=lambda name: repr(world_of(name).demand)):
-            observed, truth = cache.places(scenario, seed, users)
-            campaign, true = build(scenario, seed, users)
-            cache.save(truth, true)
-            cache.save(observed, campaign)
+            observed, truth = cache.record_paths(scenario, seed, users)
+            campaign, true = build_campaign(scenario, seed, users)
+            cache.save_record(truth, true)
+            cache.save_record(observed, campaign)
 
 
 if __name__ == "__main__":

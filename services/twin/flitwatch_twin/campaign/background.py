@@ -1,4 +1,4 @@
-"""What nobody in particular does to the machine: the crowd's load by group and hour, and the file system's queue."""
+"""Background that no single user causes: the crowd's load by group and hour, and the file system's queue."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Background:
     ) -> Background:
         """Draw the moods and add up the checkpoints of jobs with the given starts, ends, rates (node-rates), periods and phases."""
         knots = int(span_s / MOOD_S) + 400
-        group = autoregressive(rng, knots, groups, np.exp(-MOOD_S / GROUP_MEMORY_S))
-        machine = autoregressive(rng, knots, 1, np.exp(-MOOD_S / MACHINE_MEMORY_S))[:, 0]
+        group = draw_autoregressive(rng, knots, groups, np.exp(-MOOD_S / GROUP_MEMORY_S))
+        machine = draw_autoregressive(rng, knots, 1, np.exp(-MOOD_S / MACHINE_MEMORY_S))[:, 0]
         bins = int(span_s / BIN_S) + 1200
-        crowd = autoregressive(rng, bins, 1, np.exp(-BIN_S / CROWD_IO_MEMORY_S))[:, 0]
+        crowd = draw_autoregressive(rng, bins, 1, np.exp(-BIN_S / CROWD_IO_MEMORY_S))[:, 0]
         arrivals = CROWD_IO * np.exp(CROWD_IO_SPREAD * crowd)
         arrivals += checkpoint_load(bins, 0.0, start_s, end_s, rate, every_s, length_s, phase) / SERVES
         return cls(group, machine, arrivals.astype(np.float32), long_queue(arrivals).astype(np.float32), by_day)
@@ -88,7 +88,7 @@ def at_bins(series: NDArray[np.floating], time_s: Float, first_s: float = 0.0) -
     return series[np.clip(((time_s - first_s) / BIN_S).astype(np.int64), 0, len(series) - 1)].astype(np.float64)
 
 
-def autoregressive(rng: np.random.Generator, length: int, width: int, memory: float) -> NDArray[np.float32]:
+def draw_autoregressive(rng: np.random.Generator, length: int, width: int, memory: float) -> NDArray[np.float32]:
     """Stationary unit-variance AR(1) series x <- memory x + noise: float32[length, width]."""
     from scipy.signal import lfilter
 
@@ -98,23 +98,23 @@ def autoregressive(rng: np.random.Generator, length: int, width: int, memory: fl
     return series
 
 
-def queue(arrivals: Float, first: Float | float) -> Float:
+def simulate_queue(arrivals: Float, first: Float | float) -> Float:
     """Backlog in seconds, B <- min(max(0, B + (arrivals - 1) BIN_S), longest), starting from `first`; time is the last axis."""
     change = np.moveaxis((arrivals - 1) * BIN_S, -1, 0)
     backlog = np.empty_like(change)
-    held: Float | float = first
+    backlog_s: Float | float = first
     for k in range(len(change)):
-        held = np.minimum(np.maximum(held + change[k], 0.0), LONGEST_QUEUE_S)
-        backlog[k] = held
+        backlog_s = np.minimum(np.maximum(backlog_s + change[k], 0.0), LONGEST_QUEUE_S)
+        backlog[k] = backlog_s
     return np.moveaxis(backlog, 0, -1)
 
 
 def long_queue(arrivals: Float) -> Float:
-    """`queue` of one long series from empty: plain numbers are quicker there than arrays of one."""
-    backlog, held = [], 0.0
+    """`simulate_queue` of one long series from empty: plain numbers are quicker there than arrays of one."""
+    backlog, backlog_s = [], 0.0
     for change in ((arrivals - 1) * BIN_S).tolist():
-        held = min(max(0.0, held + change), LONGEST_QUEUE_S)
-        backlog.append(held)
+        backlog_s = min(max(0.0, backlog_s + change), LONGEST_QUEUE_S)
+        backlog.append(backlog_s)
     return np.array(backlog)
 
 
@@ -131,11 +131,11 @@ def checkpoint_load(
     inside = stop > begin
     begin, stop, weight = (begin[inside] - first_s) / BIN_S, (stop[inside] - first_s) / BIN_S, rate[job[inside]]
     # The integral of a pulse is a ramp; its bins are the differences of the ramps at bin edges.
-    ramp = _ramp(bins, begin, weight) - _ramp(bins, stop, weight)
+    ramp = _sum_ramps(bins, begin, weight) - _sum_ramps(bins, stop, weight)
     return np.diff(ramp)
 
 
-def _ramp(bins: int, at: Float, weight: Float) -> Float:
+def _sum_ramps(bins: int, at: Float, weight: Float) -> Float:
     """sum of weight x max(0, edge - at) at the edges 0 .. bins."""
     at = np.clip(at, -1e6, bins)
     whole = np.floor(at).astype(np.int64)

@@ -26,8 +26,8 @@ def cache_folder() -> Path:
     return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "twin"
 
 
-def places(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
-    """Where a scenario's observations and its truth are kept."""
+def record_paths(scenario: str, seed: int, users: int) -> tuple[Path, Path]:
+    """Return the paths of a scenario's observations and of its truth."""
     name = f"{scenario}-{seed}-{users}-{code_version()}.npz"
     return cache_folder() / "observed" / name, cache_folder() / "truth" / name
 
@@ -39,47 +39,47 @@ def code_version() -> str:
     It takes in the modules of ours that `simulate` imports, and those that they import; comments, docstrings and layout play no part.
     """
     digest = hashlib.sha256()
-    for module, tree in sorted(_imported(SIMULATES).items()):
+    for module, tree in sorted(_parse_imports(SIMULATES).items()):
         digest.update(f"{module}\n{plain_code(tree)}\n".encode())
     return digest.hexdigest()[:12]
 
 
 def plain_code(tree: ast.Module) -> str:
-    """What code does, for a digest: without comments, docstrings and layout."""
+    """Return what code does, for a digest: without comments, docstrings and layout."""
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:]
     return ast.dump(tree)
 
 
-def _imported(first: str) -> dict[str, ast.Module]:
+def _parse_imports(first: str) -> dict[str, ast.Module]:
     """Syntax trees of a module and of all of ours that it needs, by name; errors make no numbers and are left out."""
     trees: dict[str, ast.Module] = {}
     waiting = [first]
     while waiting:
         module = waiting.pop()
-        source = None if module in trees or module == ERRORS else _source(module)
+        source = None if module in trees or module == ERRORS else _find_source(module)
         if source is None:
             continue
         trees[module] = ast.parse(source.read_bytes())
         for node in ast.walk(trees[module]):
             if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(OURS):
                 parts = [f"{node.module}.{alias.name}" for alias in node.names]
-                waiting += [part if _source(part) else str(node.module) for part in parts]
+                waiting += [part if _find_source(part) else str(node.module) for part in parts]
     return trees
 
 
-def _source(module: str) -> Path | None:
+def _find_source(module: str) -> Path | None:
     """The file of a module, found without importing it; None where the name is no module."""
     top, *parts = module.split(".")
-    found = importlib.util.find_spec(top)
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec(top)
+    if package is None or package.origin is None:
         return None
-    path = Path(found.origin).parent.joinpath(*parts)
+    path = Path(package.origin).parent.joinpath(*parts)
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 
 
-def save(path: Path, record: object) -> None:
+def save_record(path: Path, record: object) -> None:
     """Write a dataclass of arrays, texts and numbers; whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     values = {field.name: np.asarray(getattr(record, field.name)) for field in fields(record)}  # type: ignore[arg-type]
@@ -89,16 +89,16 @@ def save(path: Path, record: object) -> None:
     os.replace(part, path)
 
 
-def load(path: Path, kind: type[T]) -> T | None:
-    """Read what `save` wrote; None where there is nothing usable."""
+def load_record(path: Path, kind: type[T]) -> T | None:
+    """Read what `save_record` wrote; None where there is nothing usable."""
     try:
         with np.load(path, allow_pickle=False) as stored:
-            return kind(**{field.name: _plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
+            return kind(**{field.name: _to_plain(stored[field.name]) for field in fields(kind)})  # type: ignore[arg-type]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 
-def _plain(array: np.ndarray) -> Any:
+def _to_plain(array: np.ndarray) -> Any:
     """Texts and scalars come back as Python values, text lists as tuples."""
     if array.ndim == 0:
         return array.item()

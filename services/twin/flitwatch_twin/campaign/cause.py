@@ -1,4 +1,4 @@
-"""What slows an application in a campaign, and how closely its counters follow: the plain world's law, or that of the packet engine."""
+"""Causes of an application's slowdown in a campaign, and how closely its counters follow: the plain world's law, or the packet engine's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_twin import stall
 from flitwatch_twin.applications import Application
-from flitwatch_twin.campaign.background import autoregressive
+from flitwatch_twin.campaign.background import draw_autoregressive
 from flitwatch_twin.campaign.window import DT_S
 from flitwatch_twin.campaign.worlds import World
 
@@ -29,7 +29,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """How one set's application feels the fabric.
+    """Sensitivity of one set's application to the fabric.
 
     Attributes
     ----------
@@ -54,16 +54,16 @@ class Cause:
         )
         own = np.where(np.array([responses, buffers]) > FAINT, STRONG_OWN * np.array([responses, buffers]), 0.0)
         vector = STRONG * np.array([network, processor, network, 1.0])
-        return cls(stall.fitted().waiting, np.append(vector, own), NOISE_OF_PACKETS, GAIN_OF_PACKETS)
+        return cls(stall.load_curve().waiting, np.append(vector, own), NOISE_OF_PACKETS, GAIN_OF_PACKETS)
 
     def own(self, rng: np.random.Generator, points: int) -> Float:
         """Waiting for answers and for column buffers on a run's own routers, which no other job causes: float64[points, 2]; 0 where neither is felt."""
         if not self.sensitivity[4:].any():
             return np.zeros((points, 2))
         level = OWN_MEDIAN * np.exp(OWN_BETWEEN * rng.standard_normal(2))
-        mood = autoregressive(rng, points, 2, float(np.exp(-DT_S / OWN_MEMORY_S))).astype(np.float64)
+        mood = draw_autoregressive(rng, points, 2, float(np.exp(-DT_S / OWN_MEMORY_S))).astype(np.float64)
         return level * np.exp(OWN_WITHIN * mood)
 
     def gain(self, rng: np.random.Generator, counters: int) -> Float:
-        """What each counter of one run shows, as a multiple of the usual: float64[counters]."""
+        """Draw the multiple of its usual value that each counter of one run shows: float64[counters]."""
         return np.exp(self.spread * rng.standard_normal(counters))

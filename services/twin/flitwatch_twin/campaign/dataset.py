@@ -1,4 +1,4 @@
-"""What a campaign yields: observations for estimators, and apart from them the truth for scoring."""
+"""Results of a campaign: observations for estimators and, separately, the truth for scoring."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Campaign:
 
 @dataclass(frozen=True, eq=False)
 class CampaignTruth:
-    """What was planted and what each user did, by counterfactual; for scoring only.
+    """Planted effects and the effect of each user, by counterfactual; for scoring only.
 
     Attributes
     ----------

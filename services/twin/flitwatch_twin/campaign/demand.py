@@ -1,4 +1,4 @@
-"""Who comes when in a hard world: windows of weeks, pairs, continuous strengths, busy days, and the traffic that placement follows."""
+"""Demand of a hard world: windows of weeks, pairs, continuous strengths, busy days, and the traffic that placement follows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOAD_STEP = 4.0
 Float = NDArray[np.float64]
 
 
-def graded(rng: np.random.Generator, users: Users, roles: tuple[Role, ...]) -> tuple[Users, tuple[Role, ...]]:
+def grade_strengths(rng: np.random.Generator, users: Users, roles: tuple[Role, ...]) -> tuple[Users, tuple[Role, ...]]:
     """Scale the aggressors down and turn ordinary users into weak ones: strengths are log-uniform from `WEAKEST` to 1."""
     changed = {
         field.name: getattr(users, field.name).copy()
@@ -55,14 +55,14 @@ def graded(rng: np.random.Generator, users: Users, roles: tuple[Role, ...]) -> t
     return replace(users, **changed), tuple(now)
 
 
-def dated(
+def move_requests(
     demand: Demand, rng: np.random.Generator, requests: list[Request], roles: tuple[Role, ...], day_demand: Float
 ) -> list[Request]:
     """The same requests at other times, and those of partners instead of their own; `roles` are the users', without the owner of runs."""
     if demand.windows:
         requests = _in_windows(rng, requests, demand.windows, len(roles), len(day_demand) * DAY_S)
     if demand.paired:
-        requests = _paired(rng, requests, roles)
+        requests = _pair_partners(rng, requests, roles)
     if demand.busy_days:
         requests = _on_busy_days(rng, requests, day_demand)
     return requests
@@ -72,16 +72,16 @@ def day_demand(demand: Demand, rng: np.random.Generator, days: int) -> Float:
     """Relative demand of each day, float64[days], 1 on average; 1 throughout without busy days."""
     noise = rng.standard_normal(days) * np.sqrt(1 - DAY_MEMORY**2)
     mood = np.empty(days)
-    held = rng.standard_normal()
+    state = rng.standard_normal()
     for day in range(days):
-        held = DAY_MEMORY * held + noise[day]
-        mood[day] = held
+        state = DAY_MEMORY * state + noise[day]
+        mood[day] = state
     level = np.exp(demand.busy_days * mood)
     return level / level.mean()
 
 
 def background_by_day(demand: Demand, by_day: Float) -> Float:
-    """What the background of each day is multiplied by: float64[days]."""
+    """Return the factor by which the background of each day is multiplied: float64[days]."""
     growth = np.exp(demand.trend * (np.arange(len(by_day)) / len(by_day) - 0.5))
     return by_day * growth
 
@@ -105,13 +105,13 @@ def _in_windows(
     return [moved(request) for request in requests]
 
 
-def _paired(rng: np.random.Generator, requests: list[Request], roles: tuple[Role, ...]) -> list[Request]:
+def _pair_partners(rng: np.random.Generator, requests: list[Request], roles: tuple[Role, ...]) -> list[Request]:
     aggressors = [user for user, role in enumerate(roles) if role in MECHANISMS]
     innocents = [user for user, role in enumerate(roles) if role is Role.INNOCENT]
     partner_of = dict(zip(aggressors, innocents, strict=False))
     partners = set(partner_of.values())
     nodes = {request.user: request.nodes for request in requests if request.user in partners}
-    kept = [request for request in requests if request.user not in partners]
+    others = [request for request in requests if request.user not in partners]
     beside = [
         replace(
             request,
@@ -120,10 +120,10 @@ def _paired(rng: np.random.Generator, requests: list[Request], roles: tuple[Role
             duration_s=request.duration_s * float(rng.uniform(0.8, 1.2)),
             submit_s=request.submit_s + float(rng.uniform(0, WITHIN_S)),
         )
-        for request in kept
+        for request in others
         if (partner := partner_of.get(request.user)) in nodes and rng.random() < ACCOMPANIED
     ]
-    return kept + beside
+    return others + beside
 
 
 def _on_busy_days(rng: np.random.Generator, requests: list[Request], by_day: Float) -> list[Request]:
@@ -155,11 +155,11 @@ class Traffic:
 
     def started(self, allocation: Allocation) -> None:
         """Count a job in."""
-        self._add(allocation, 1.0)
+        self._add_traffic(allocation, 1.0)
 
     def ended(self, allocation: Allocation) -> None:
         """Count it out again."""
-        self._add(allocation, -1.0)
+        self._add_traffic(allocation, -1.0)
 
     def order(self) -> NDArray[np.int16]:
         """The place of each group from the quietest on: int16[groups]; groups about as busy keep their order."""
@@ -168,7 +168,7 @@ class Traffic:
         place[np.argsort(coarse, kind="stable")] = np.arange(len(coarse), dtype=np.int16)
         return place
 
-    def _add(self, allocation: Allocation, sign: float) -> None:
+    def _add_traffic(self, allocation: Allocation, sign: float) -> None:
         user = allocation.request.user
         if 0 <= user < len(self._rate):
             self._by_group += sign * self._rate[user] * self._machine.nodes_per_group(allocation.nodes)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_twin.applications import Application, felt, slowdown
+from flitwatch_twin.applications import Application, combine_stalls, saturate_slowdown
 from flitwatch_twin.campaign.background import (
     BIN_S,
     QUEUE_LAG_S,
     SERVES,
     Background,
     checkpoint_load,
-    queue,
+    simulate_queue,
 )
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.observe import io_felt
@@ -48,10 +48,10 @@ def slowdown_without(
     thin = Rates(rates.exchange[every], rates.io[every], rates.incast[every])
     weight = view.weight.astype(np.float32)
     router, processor, global_ = window.router[every], window.processor[every], window.global_[every]
-    base = _network(router, processor, global_, view, weight, cause)
+    base = _network_slowdown(router, processor, global_, view, weight, cause)
     result = np.empty((len(flows_of), len(raw)))
     for owner, flows in enumerate(flows_of):
-        without = _network(
+        without = _network_slowdown(
             router - linear.router(thin, flows, view.own),
             processor - linear.processor(thin, flows, view.own),
             global_ - linear.global_(thin, flows),
@@ -60,11 +60,11 @@ def slowdown_without(
             cause,
         )
         relief = np.repeat(base - without, STRIDE)[: len(raw)] + cause.sensitivity[3] * io_relief[owner]
-        result[owner] = slowdown(np.maximum(raw - relief, 0.0), app.most_slowdown)
+        result[owner] = saturate_slowdown(np.maximum(raw - relief, 0.0), app.most_slowdown)
     return result
 
 
-def _network(
+def _network_slowdown(
     router: NDArray[np.float32],
     processor: NDArray[np.float32],
     global_: NDArray[np.float32],
@@ -73,15 +73,15 @@ def _network(
     cause: Cause,
 ) -> Float:
     waiting, s = cause.waiting, cause.sensitivity
-    felt_router = felt(waiting(np.maximum(router, 0)), weight)
-    felt_processor = felt(waiting(np.maximum(processor, 0)), weight)
-    felt_global = felt(waiting(np.maximum(global_, 0)[:, view.groups]), weight)
+    felt_router = combine_stalls(waiting(np.maximum(router, 0)), weight)
+    felt_processor = combine_stalls(waiting(np.maximum(processor, 0)), weight)
+    felt_global = combine_stalls(waiting(np.maximum(global_, 0)[:, view.groups]), weight)
     total: Float = (s[0] * felt_router + s[1] * felt_processor + s[2] * felt_global).astype(np.float64)
     return total
 
 
 def io_relief(window: Window, background: Background, begin_s: float, writers: list[tuple[Float, ...]]) -> Float:
-    """How much less I/O would be felt without each owner's writers: float64[owners, T].
+    """Compute how much less I/O would be felt without each owner's writers: float64[owners, T].
 
     `writers` are the arrays (start, end, rate, every, length, phase) of `checkpoint_load` of each owner's jobs.
     """
@@ -99,8 +99,8 @@ def io_relief(window: Window, background: Background, begin_s: float, writers: l
     time_s = begin_s + DT_S * (np.arange(points) + 0.5)
     actual = background.arrivals[from_bin : from_bin + bins].astype(np.float64)
     rest = np.maximum(actual - written[busy, : len(actual)], 0.0)
-    held = float(background.queue_s[max(from_bin - 1, 0)])
-    change = queue(np.concatenate([actual[None], rest]), held)
+    backlog_s = float(background.queue_s[max(from_bin - 1, 0)])
+    change = simulate_queue(np.concatenate([actual[None], rest]), backlog_s)
     now = np.clip(((time_s - from_bin * BIN_S) / BIN_S).astype(np.int64), 0, len(actual) - 1)
     before = np.maximum(now - round(QUEUE_LAG_S / BIN_S), 0)
     less_queue = np.maximum(window.queue_s - (change[0] - change[1:])[:, before], 0.0)

@@ -1,4 +1,4 @@
-"""What changes while a campaign lasts: an upgrade of the machine, and new firmware that counts otherwise."""
+"""Changes during a campaign: an upgrade of the machine, and new firmware that counts differently."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Era:
         return self.pace if time_s >= self.upgrade_s else 1.0
 
     def gain_at(self, time_s: float) -> Float | float:
-        """What counters show of a run that starts at `time_s`, as a multiple of before."""
+        """Return what counters show of a run that starts at `time_s`, as a multiple of before."""
         return self.gain if time_s >= self.firmware_s else 1.0
 
 
-def varied(rng: np.random.Generator, variation: float) -> float:
+def draw_variation(rng: np.random.Generator, variation: float) -> float:
     """One run's needs as a multiple of the usual, for reasons that are not the network's: log-normal with median 1."""
     return float(np.exp(variation * rng.standard_normal()))

@@ -13,7 +13,7 @@ import numpy as np
 from flitwatch_twin.campaign.dataset import COMPONENTS, COUNTER_NAMES, Campaign, CampaignTruth
 
 
-def write(folder: Path, campaign: Campaign) -> None:
+def write_campaign(folder: Path, campaign: Campaign) -> None:
     """runs.csv (run,start,time_s,nodes), exposure.csv (run,user,amount) and steps.csv (run,step,time,counters...); a lost reading is an empty cell."""
     folder.mkdir(parents=True, exist_ok=True)
     starts, times = campaign.run_start_s.tolist(), campaign.run_time_s.tolist()
@@ -21,12 +21,12 @@ def write(folder: Path, campaign: Campaign) -> None:
         (run, start, f"{time:.6g}", campaign.nodes)
         for run, start, time in zip(campaign.run_key, starts, times, strict=True)
     )
-    _table(folder / "runs.csv", ("run", "start", "time_s", "nodes"), runs)
+    _write_table(folder / "runs.csv", ("run", "start", "time_s", "nodes"), runs)
     met = np.argwhere(campaign.exposure > 0)
     exposure = (
         (campaign.run_key[run], campaign.user_names[user], f"{campaign.exposure[run, user]:.6g}") for run, user in met
     )
-    _table(folder / "exposure.csv", ("run", "user", "amount"), exposure)
+    _write_table(folder / "exposure.csv", ("run", "user", "amount"), exposure)
     steps = (
         (
             run,
@@ -37,7 +37,7 @@ def write(folder: Path, campaign: Campaign) -> None:
         for at, run in enumerate(campaign.run_key)
         for step in range(campaign.times_s.shape[1])
     )
-    _table(folder / "steps.csv", ("run", "step", "time", *COUNTER_NAMES), steps)
+    _write_table(folder / "steps.csv", ("run", "step", "time", *COUNTER_NAMES), steps)
 
 
 def write_truth(folder: Path, truth: CampaignTruth, user_names: Sequence[str]) -> None:
@@ -48,7 +48,7 @@ def write_truth(folder: Path, truth: CampaignTruth, user_names: Sequence[str]) -
             user_names, truth.roles, truth.label, truth.effect_sd, truth.runs_exposed, strict=True
         )
     ]
-    told = {
+    summary = {
         "scenario": truth.scenario,
         "seed": truth.seed,
         "simulated": True,
@@ -56,10 +56,10 @@ def write_truth(folder: Path, truth: CampaignTruth, user_names: Sequence[str]) -
         "planted_counters": list(truth.planted_counters),
         "component_share": dict(zip(COMPONENTS, map(float, truth.component_share), strict=True)),
     }
-    (folder / "truth.json").write_text(json.dumps(told, indent=1))
+    (folder / "truth.json").write_text(json.dumps(summary, indent=1))
 
 
-def _table(path: Path, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_table(path: Path, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(heads)

@@ -18,7 +18,7 @@ from flitwatch_twin.campaign.worlds import Demand
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Placement, Request, Scheduler
 from flitwatch_twin.users import MECHANISMS, Population, Role, Users, draw_users
-from flitwatch_twin.workload import CROWD, OfferedLoad, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions
 
 DAYS = 120
 RUNS_PER_DAY = 1.7
@@ -75,9 +75,9 @@ class History:
 
     def runs_of(self, application: str) -> NDArray[np.int64]:
         """Jobs that are instrumented runs of an application, by start."""
-        found = [job for job, name in enumerate(self.jobs.application) if name == application]
-        order = np.argsort(self.jobs.start_s[found], kind="stable")
-        return np.array(found, np.int64)[order]
+        jobs = [job for job, name in enumerate(self.jobs.application) if name == application]
+        order = np.argsort(self.jobs.start_s[jobs], kind="stable")
+        return np.array(jobs, np.int64)[order]
 
 
 @lru_cache(maxsize=1)
@@ -92,14 +92,14 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
     machine = campaign_machine()
     drawn, roles = draw_users(np.random.default_rng([seed, 1]), Population(count=users))
     if demand.graded:
-        drawn, roles = demands.graded(np.random.default_rng([seed, 11]), drawn, roles)
-    presence = _presence(np.random.default_rng([seed, 10]), roles, drawn.nodes)
+        drawn, roles = demands.grade_strengths(np.random.default_rng([seed, 11]), drawn, roles)
+    presence = _draw_presence(np.random.default_rng([seed, 10]), roles, drawn.nodes)
     span = days * float(DAY_S)
     offer = OfferedLoad() if demand == Demand() else HARD_OFFER
-    requests = submissions(np.random.default_rng([seed, 2]), drawn, presence, machine.nodes, 0.0, span, offer)
+    requests = draw_submissions(np.random.default_rng([seed, 2]), drawn, presence, machine.nodes, 0.0, span, offer)
     by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
-    requests = demands.dated(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
-    requests += _instrumented(np.random.default_rng([seed, 3]), users, days)
+    requests = demands.move_requests(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
+    requests += _request_instrumented(np.random.default_rng([seed, 3]), users, days)
     requests.sort(key=lambda request: request.submit_s)
     traffic = None
     if demand.follows_load:
@@ -108,7 +108,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
             request if request.user == CROWD else replace(request, placement=Placement.PREFERRED)
             for request in requests
         ]
-    jobs = _schedule(machine, requests, np.random.default_rng([seed, 4]), traffic)
+    jobs = _schedule_jobs(machine, requests, np.random.default_rng([seed, 4]), traffic)
     io = np.append(drawn.io_rate, 0.0)
     every, length = np.append(drawn.checkpoint_every_s, 1e9), np.append(drawn.checkpoint_s, 0.0)
     background = Background.draw(
@@ -126,7 +126,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
     return History(seed, machine, drawn, (*(str(role) for role in roles), "owner"), jobs, background)
 
 
-def _presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Planted users are there often enough to be seen, whatever the number of users; innocents more often than aggressors."""
     drawn = rng.random(len(roles))
     aggressor = np.array([role in MECHANISMS for role in roles])
@@ -137,7 +137,7 @@ def _presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[
     return np.where(innocent, least + (most - least) * drawn, presence)
 
 
-def _instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Request]:
+def _request_instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Request]:
     """One or two runs of every application a day, at any hour, as in Bhatele 2020, section III-A."""
     requests = []
     for day in range(1, days - 1):
@@ -154,19 +154,19 @@ def _instrumented(rng: np.random.Generator, owner: int, days: int) -> list[Reque
     return requests
 
 
-def _schedule(
+def _schedule_jobs(
     machine: Machine, requests: list[Request], rng: np.random.Generator, traffic: demands.Traffic | None
 ) -> Jobs:
     preference = (lambda: traffic.order()[traffic.group_of_node]) if traffic else None
     scheduler = Scheduler(np.ones(machine.nodes, bool), rng, preference=preference)
     ends: list[tuple[float, int, Allocation]] = []
-    kept: list[Allocation] = []
+    allocations: list[Allocation] = []
 
     def start(now_s: float) -> None:
         for allocation in scheduler.start_ready(now_s):
             heapq.heappush(ends, (allocation.end_s, allocation.job, allocation))
             if allocation.request.user != CROWD:
-                kept.append(allocation)
+                allocations.append(allocation)
                 if traffic:
                     traffic.started(allocation)
 
@@ -181,15 +181,15 @@ def _schedule(
         scheduler.submit(request)
         if scheduler.waiting <= 21 or request.urgent:
             start(request.submit_s)
-    sizes = np.array([len(allocation.nodes) for allocation in kept])
+    sizes = np.array([len(allocation.nodes) for allocation in allocations])
     return Jobs(
-        start_s=np.array([allocation.start_s for allocation in kept]),
-        end_s=np.array([allocation.end_s for allocation in kept]),
-        user=np.array([allocation.request.user for allocation in kept]),
+        start_s=np.array([allocation.start_s for allocation in allocations]),
+        end_s=np.array([allocation.end_s for allocation in allocations]),
+        user=np.array([allocation.request.user for allocation in allocations]),
         size=sizes,
         first=np.concatenate([[0], np.cumsum(sizes)]),
-        nodes=np.concatenate([allocation.nodes for allocation in kept]),
-        application=tuple(allocation.request.name for allocation in kept),
-        vigour=rng.lognormal(0, 0.25, len(kept)),
-        phase=rng.random(len(kept)),
+        nodes=np.concatenate([allocation.nodes for allocation in allocations]),
+        application=tuple(allocation.request.name for allocation in allocations),
+        vigour=rng.lognormal(0, 0.25, len(allocations)),
+        phase=rng.random(len(allocations)),
     )

@@ -1,4 +1,4 @@
-"""What a run records: the slowdown it feels, and counters of its routers, the I/O routers and the rest in every step."""
+"""Records of a run: the slowdown it feels, and counters of its routers, the I/O routers and the rest in every step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_twin.applications import felt
+from flitwatch_twin.applications import combine_stalls
 from flitwatch_twin.campaign.background import SERVES
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
@@ -29,13 +29,13 @@ RESPONSE_NOISE = 0.12
 Float = NDArray[np.float64]
 
 
-def components(cause: Cause, view: View, window: Window, own_s: Float) -> Float:
-    """What each of `dataset.COMPONENTS` adds to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
+def compute_components(cause: Cause, view: View, window: Window, own_s: Float) -> Float:
+    """Compute what each of `dataset.COMPONENTS` adds to F before saturation: float64[T, 6]; `own_s` is the run's own waiting (`Cause.own`)."""
     waiting = cause.waiting
     parts = [
-        felt(waiting(window.router), view.weight),
-        felt(waiting(window.processor), view.weight),
-        felt(waiting(window.global_[:, view.groups]), view.weight),
+        combine_stalls(waiting(window.router), view.weight),
+        combine_stalls(waiting(window.processor), view.weight),
+        combine_stalls(waiting(window.global_[:, view.groups]), view.weight),
         io_felt(window.io, window.queue_s),
         *own_s.T,
     ]
@@ -56,7 +56,7 @@ class Recorded:
     rest: Float
 
 
-def record(
+def record_steps(
     rng: np.random.Generator,
     window: Window,
     view: View,
@@ -116,12 +116,12 @@ def record(
     ]
     return Recorded(
         np.stack([noisy(values) for values in own], axis=1),
-        np.stack([noisy(values) for values in _io(window, per_step)], axis=1),
-        np.stack([noisy(view.rest_scale * values) for values in _rest(window, per_step)], axis=1),
+        np.stack([noisy(values) for values in _count_io(window, per_step)], axis=1),
+        np.stack([noisy(view.rest_scale * values) for values in _count_rest(window, per_step)], axis=1),
     )
 
 
-def _io(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
+def _count_io(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
     served = window.io_served * SERVES * FLITS
     return [
         per_step(window.io_router.sum(axis=1)) * ROUTER * FLITS,
@@ -131,7 +131,7 @@ def _io(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> li
     ]
 
 
-def _rest(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
+def _count_rest(window: Window, per_step: Callable[[NDArray[np.floating]], Float]) -> list[Float]:
     return [
         per_step(window.rest_router.sum(axis=1)) * ROUTER * FLITS,
         per_step((window.rest_router * waiting(window.rest_router)).sum(axis=1)) * ROUTER * FLITS * CYCLES_PER_WAIT,

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
-from flitwatch_twin.applications import Application, application, noisy_steps, slowdown
+from flitwatch_domain.neighbourhood import Jobs, Windows, compute_neighbourhood, large_job_nodes, measure_circumstances
+from flitwatch_twin.applications import Application, find_application, noisy_steps, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.campaign import dataset
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
-from flitwatch_twin.campaign.era import Era, varied
+from flitwatch_twin.campaign.era import Era, draw_variation
 from flitwatch_twin.campaign.gaps import drop_samples
 from flitwatch_twin.campaign.history import DAYS, History, make_history
-from flitwatch_twin.campaign.observe import FLITS, Recorded, components, record
+from flitwatch_twin.campaign.observe import FLITS, Recorded, compute_components, record_steps
 from flitwatch_twin.campaign.step_times import step_end_times
-from flitwatch_twin.campaign.window import DT_S, Linear, Rates, View, Window, look
-from flitwatch_twin.campaign.worlds import split, world_of
-from flitwatch_twin.footprint import Footprints, footprints
+from flitwatch_twin.campaign.window import DT_S, Linear, Rates, View, Window, observe_window
+from flitwatch_twin.campaign.worlds import split_scenario, world_of
+from flitwatch_twin.footprint import Footprints, compute_footprints
 from flitwatch_twin.traffic import Bursts
 
 #: Simulated second 0 of a campaign: Monday 2026-01-05, 00:00 UTC.
@@ -51,21 +51,21 @@ class _Run:
     slowdown: float
 
 
-def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
+def build_campaign(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth]:
     """Simulate a scenario; deterministic by its arguments. See `generate` for names and errors."""
-    name, _ = split(scenario)
-    world, app = world_of(scenario), application(name)
+    name, _ = split_scenario(scenario)
+    world, app = world_of(scenario), find_application(name)
     history = make_history(seed, users, demand=world.demand)
     era = Era.draw(world, np.random.default_rng([seed, 14]), DAYS * float(DAY_S), len(dataset.COUNTER_NAMES))
     cause = Cause.of(app, world, np.random.default_rng([seed, 15]))
     jobs = history.runs_of(name)
-    runs = [_simulate(history, app, int(job), cause, era, world.variation) for job in jobs]
+    runs = [_simulate_run(history, app, int(job), cause, era, world.variation) for job in jobs]
     start_s = history.jobs.start_s[jobs]
     times = np.stack([run.times_s for run in runs])
-    windows, beside = _beside(history, jobs, times.sum(axis=1))
+    windows, beside = _tabulate_neighbours(history, jobs, times.sum(axis=1))
     users_there = len(history.user_names)
-    met = neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
-    share = neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
+    met = compute_neighbourhood(windows, beside, users_there, large_job_nodes(history.machine.nodes))
+    share = compute_neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
     counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
     if world.missing:
         drop_samples(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
@@ -85,7 +85,7 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
         user_names=history.user_names,
         overlap=met.overlap,
         exposure=met.exposure,
-        circumstances=circumstances(windows, beside),
+        circumstances=measure_circumstances(windows, beside),
         machine_nodes=np.array([_in_use(history, int(job)) for job in jobs], np.float64),
     )
     effect_log = np.stack([run.effect_log for run in runs])
@@ -126,23 +126,25 @@ def _planted_counters(excess: Float) -> tuple[str, ...]:
     return first, *(name for name in rest if carried[name] >= dataset.PLANTED_SHARE)
 
 
-def _simulate(history: History, app: Application, job: int, cause: Cause, era: Era, variation: float = 0.0) -> _Run:
+def _simulate_run(history: History, app: Application, job: int, cause: Cause, era: Era, variation: float = 0.0) -> _Run:
     machine, begin_s = history.machine, float(history.jobs.start_s[job])
     nodes = history.jobs.nodes_of(job)
     view = View.of(machine, nodes)
-    own = footprints(machine, [nodes], np.array([int(app.exchange)]), [(history.seed, 8, job)], np.zeros(1, bool))
+    own = compute_footprints(
+        machine, [nodes], np.array([int(app.exchange)]), [(history.seed, 8, job)], np.zeros(1, bool)
+    )
     compute_s, communicate_s = noisy_steps(np.random.default_rng([history.seed, 7, job]), app)
-    needs = era.pace_at(begin_s) * varied(np.random.default_rng([history.seed, 17, job]), variation)
+    needs = era.pace_at(begin_s) * draw_variation(np.random.default_rng([history.seed, 17, job]), variation)
     compute_s, communicate_s = needs * compute_s, needs * communicate_s
     horizon_s = 1.7 * needs * app.alone_s
     while True:
-        around = surroundings(history, job, begin_s, horizon_s)
+        around = collect_surroundings(history, job, begin_s, horizon_s)
         linear = Linear(machine, view, around.prints)
-        window = look(machine, view, app, own, linear, around.rates, history.background, around.time_s)
+        window = observe_window(machine, view, app, own, linear, around.rates, history.background, around.time_s)
         own_s = cause.own(np.random.default_rng([history.seed, 18, job]), len(around.time_s))
-        parts = components(cause, view, window, own_s)
+        parts = compute_components(cause, view, window, own_s)
         raw = parts.sum(axis=1)
-        felt = slowdown(raw, app.most_slowdown)
+        felt = saturate_slowdown(raw, app.most_slowdown)
         ends = step_end_times(felt[None, :], DT_S, compute_s, communicate_s)
         if ends is not None:
             break
@@ -152,13 +154,13 @@ def _simulate(history: History, app: Application, job: int, cause: Cause, era: E
         app.demand * float(own.router[0, view.own].sum()) * FLITS,
         app.demand * float(own.processor[0, view.own].sum()) * FLITS,
     )
-    recorded = record(
+    recorded = record_steps(
         np.random.default_rng([history.seed, 9, job]), window, view, flits, ends[0], communicate_s, cause, own_s
     )
     gain = era.gain_at(begin_s) * cause.gain(np.random.default_rng([history.seed, 19, job]), len(dataset.COUNTER_NAMES))
     recorded = replace(recorded, own=recorded.own * gain)
-    without = _without(history, app, cause, view, window, linear, around, raw, begin_s)
-    effect_s, effect_log = _effects(history, around.jobs, felt, without, ends[0, -1], compute_s, communicate_s)
+    without = _slowdown_without(history, app, cause, view, window, linear, around, raw, begin_s)
+    effect_s, effect_log = _compute_effects(history, around.jobs, felt, without, ends[0, -1], compute_s, communicate_s)
     times: Float = np.diff(ends[0], prepend=0.0)
     return _Run(
         times_s=times,
@@ -166,12 +168,12 @@ def _simulate(history: History, app: Application, job: int, cause: Cause, era: E
         placement=(len(view.own), len(np.unique(view.groups))),
         effect_s=effect_s,
         effect_log=effect_log,
-        excess=parts[:end].mean(axis=0) - _alone(cause, view, window, machine.groups),
+        excess=parts[:end].mean(axis=0) - _components_alone(cause, view, window, machine.groups),
         slowdown=float(felt[:end].mean()),
     )
 
 
-def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> BackgroundTraffic:
+def collect_surroundings(history: History, job: int, begin_s: float, horizon_s: float) -> BackgroundTraffic:
     """Every other job that runs in [begin, begin + horizon), with its footprint and rates."""
     jobs, users = history.jobs, history.users
     active = np.flatnonzero(
@@ -186,7 +188,7 @@ def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -
         since = time_s - jobs.start_s[other]
         live = (since >= 0) & (time_s < jobs.end_s[other])
         if user == len(users):
-            neighbour = application(jobs.application[other])
+            neighbour = find_application(jobs.application[other])
             kinds[column] = neighbour.exchange
             exchange[:, column] = neighbour.demand * live
             continue
@@ -204,7 +206,7 @@ def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -
         io[:, column] = users.io_rate[user] * jobs.vigour[other] * writing
         hot[column] = users.incast_rate[user] > 0
         incast[:, column] = users.incast_rate[user] * on
-    prints = footprints(
+    prints = compute_footprints(
         history.machine,
         [jobs.nodes_of(int(k)) for k in active],
         kinds,
@@ -214,7 +216,7 @@ def surroundings(history: History, job: int, begin_s: float, horizon_s: float) -
     return BackgroundTraffic(active, prints, Rates(exchange, io, incast), time_s)
 
 
-def _without(
+def _slowdown_without(
     history: History,
     app: Application,
     cause: Cause,
@@ -242,7 +244,7 @@ def _without(
     return owners, slowdown_without(app, cause, view, window, linear, around.rates, raw, flows_of, relief)
 
 
-def _effects(
+def _compute_effects(
     history: History,
     jobs: NDArray[np.int64],
     felt: Float,
@@ -263,7 +265,7 @@ def _effects(
     return effect_s, effect_log
 
 
-def _alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
+def _components_alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
     """The components of F that the run causes itself on an empty machine: float64[6]."""
     quiet = Window(
         router=window.router[:1] - window.others_router[:1],
@@ -278,11 +280,11 @@ def _alone(cause: Cause, view: View, window: Window, groups: int) -> Float:
         rest_processor=window.rest_processor[:1],
         io_served=np.zeros(1),
     )
-    alone: Float = components(cause, view, quiet, np.zeros((1, 2)))[0]
+    alone: Float = compute_components(cause, view, quiet, np.zeros((1, 2)))[0]
     return alone
 
 
-def _beside(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
+def _tabulate_neighbours(history: History, runs: NDArray[np.int64], time_s: Float) -> tuple[Windows, Jobs]:
     """The runs' windows and every job that meets one, as the definitions of a neighbourhood take them."""
     jobs, machine = history.jobs, history.machine
     begin, end = jobs.start_s[runs], jobs.start_s[runs] + time_s

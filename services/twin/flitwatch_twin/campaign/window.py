@@ -35,7 +35,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """What J flows send per node at T times: float32[T, J] each."""
+    """Rates that J flows send per node at T times: float32[T, J] each."""
 
     exchange: Array
     io: Array
@@ -44,7 +44,7 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Which routers a run looks at.
+    """Routers that a run looks at.
 
     `own` are its routers and `weight` its share of nodes on them; `io` serve the file system; `rest` is a sample of the others, each
     standing for `rest_scale` of them.
@@ -119,8 +119,8 @@ class Linear:
 
     def processor(self, rates: Rates, flows: NDArray[np.int64], routers: IntArray) -> Array:
         """Utilisation of the processor sides of routers; an incast also blocks what shares its hot routers."""
-        sent = rates.exchange[:, flows] + np.float32(0.5) * rates.io[:, flows]
-        result: Array = sent @ self._prints.processor[flows[:, None], routers] / np.float32(PROCESSOR)
+        node_rate = rates.exchange[:, flows] + np.float32(0.5) * rates.io[:, flows]
+        result: Array = node_rate @ self._prints.processor[flows[:, None], routers] / np.float32(PROCESSOR)
         some = flows[rates.incast[:, flows].any(axis=0)]
         if len(some):
             hot = self._prints.incast[some[:, None], routers] * np.float32(BLOCKED / ROUTER)
@@ -137,7 +137,7 @@ class Linear:
         return result
 
 
-def look(
+def observe_window(
     machine: Machine,
     view: View,
     app: Application,

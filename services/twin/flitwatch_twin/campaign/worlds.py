@@ -13,7 +13,7 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Demand:
-    """Who submits what, when and where to: what a history of jobs depends on.
+    """Demand of a world: the users who submit jobs, with nodes, times and placement; a history of jobs depends on it.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ WORLDS: dict[str, World] = {
 }
 
 
-def split(scenario: str) -> tuple[str, str]:
+def split_scenario(scenario: str) -> tuple[str, str]:
     """The application's name and the world's: `amg-128@drift` is (amg-128, drift), `amg-128` is (amg-128, plain)."""
     name, _, world = scenario.partition("@")
     return name, world or "plain"
@@ -102,7 +102,7 @@ def split(scenario: str) -> tuple[str, str]:
 
 def world_of(scenario: str) -> World:
     """The world of a scenario; BadRequest lists the names there are."""
-    _, name = split(scenario)
+    _, name = split_scenario(scenario)
     if name not in WORLDS:
         raise BadRequest(f"there is no world {name!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
     return WORLDS[name]

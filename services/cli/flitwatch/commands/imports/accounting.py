@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import click
 
-from flitwatch.console import emit, progress
+from flitwatch.console import make_progress, print_result
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,7 +40,7 @@ class Reader(Protocol):
         """Jobs and rejected pieces of a file."""
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """What is left when the last file was read."""
+        """Yield the entries left after the last file."""
 
 
 def import_jobs(
@@ -66,7 +66,7 @@ def import_jobs(
     name : Path
         What the user named; the rejected records are listed under it.
     """
-    from flitwatch.commands.imports.through_log import door, finish
+    from flitwatch.commands.imports.through_log import finish_import, open_import_log
     from flitwatch_db.ingest import imports
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.importers.packed import open_plain
@@ -79,7 +79,7 @@ def import_jobs(
         )
     with open_plain(files[0]) as plain:
         reader().read(plain, str(files[0]))
-    with door(db_url, ephemeral) as through, progress("importing") as display:
+    with open_import_log(db_url, ephemeral) as through, make_progress("importing") as display:
         size = sum(os.path.getsize(file) for file in files)
         task = display.add_task("importing", total=size)
         content = _Content()
@@ -91,7 +91,7 @@ def import_jobs(
         imports.count_jobs_from_here(through.conn)
         while batch := list(islice(items, JOBS_AT_ONCE)):
             rejected += [item for item in batch if isinstance(item, Rejection)]
-            _carry(through, source, [item for item in batch if not isinstance(item, Rejection)])
+            _publish_batch(through, source, [item for item in batch if not isinstance(item, Rejection)])
             display.update(task, completed=min(content.bytes, size))
         # The rejected of one content are one source: importing it again does not list them twice, another day's file of the name does not hide them.
         listed = f"{source}:{name.absolute()}#{content.digest.hexdigest()}"
@@ -100,7 +100,7 @@ def import_jobs(
         through.sources.add(listed)
         through.write(quiet=True)
         report = imports.jobs_counted(through.conn)._asdict() | dict(through.rejected())
-    emit(report, as_json)
+    print_result(report, as_json)
     if not report["jobs"] and not report["rejected_total"]:
         click.echo(f"{name}: holds no job. {_NO_JOB[source]}", err=True)
     if report["unplaced"]:
@@ -109,16 +109,16 @@ def import_jobs(
             f"{report['unplaced']} of {report['jobs']} jobs ran on hosts that are on no fabric, such as {hosts}: import the topology (flitwatch import fabric).",
             err=True,
         )
-    finish(report)
+    finish_import(report)
 
 
-def _carry(through: ImportLog, source: str, found: list[Found]) -> None:
+def _publish_batch(through: ImportLog, source: str, found: list[Found]) -> None:
     """Number a batch's incarnations behind those that are stored, and write it."""
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.sacct import publish_jobs
-    from flitwatch_ingest.sources.incarnations import number_restarts, unnumbered
+    from flitwatch_ingest.sources.incarnations import list_unnumbered, number_restarts
 
-    jobs = number_restarts(found, _held(through.conn, unnumbered(found)))
+    jobs = number_restarts(found, _load_incarnations(through.conn, list_unnumbered(found)))
     publish_jobs(jobs, through.publisher, source)
     through.shared |= {f"{source}:{job.cluster}" for job in jobs}
     through.write(quiet=True)
@@ -126,7 +126,7 @@ def _carry(through: ImportLog, source: str, found: list[Found]) -> None:
 
 
 def _is_empty(file: Path) -> bool:
-    """Whether a file holds nothing at all; one that cannot be read is not known to."""
+    """Return whether a file is empty; False if it cannot be read."""
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.importers.packed import open_plain
 
@@ -145,7 +145,7 @@ class _Content:
         self.digest = hashlib.blake2b(digest_size=8)
 
     def read(self, files: Sequence[Path], reader: Reader) -> Iterator[Found | Rejection]:
-        """What `reader` finds in the files."""
+        """Yield the entries and rejections that `reader` finds in the files."""
         from flitwatch_domain.errors import BadInput
         from flitwatch_domain.importers.packed import open_plain
         from flitwatch_ingest.sources.rejection import Rejection
@@ -153,13 +153,13 @@ class _Content:
         for file in files:
             try:
                 with open_plain(file) as plain:
-                    yield from reader.read(_Counted(plain, self._count), str(file))  # type: ignore[arg-type]
+                    yield from reader.read(_Counted(plain, self._count_bytes), str(file))  # type: ignore[arg-type]
             except BadInput as bad:
                 if len(files) == 1:
                     raise
                 yield Rejection(str(file), bad.reason)
 
-    def _count(self, data: bytes) -> bytes:
+    def _count_bytes(self, data: bytes) -> bytes:
         self.bytes += len(data)
         self.digest.update(data)
         return data
@@ -179,11 +179,11 @@ class _Counted:
         return self._each(self._file.read(size))
 
 
-def _held(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
+def _load_incarnations(conn: psycopg.Connection[Any], keys: set[JobKey]) -> dict[JobKey, list[Held]]:
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.sources.incarnations import Held
 
-    held: defaultdict[JobKey, list[Held]] = defaultdict(list)
-    for cluster, job_id, restart, submit_s, start_s, end_s in imports.incarnations(conn, keys):
-        held[cluster, job_id].append(Held(restart, submit_s, start_s, end_s))
-    return dict(held)
+    incarnations: defaultdict[JobKey, list[Held]] = defaultdict(list)
+    for cluster, job_id, restart, submit_s, start_s, end_s in imports.list_incarnations(conn, keys):
+        incarnations[cluster, job_id].append(Held(restart, submit_s, start_s, end_s))
+    return dict(incarnations)

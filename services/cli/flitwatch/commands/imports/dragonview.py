@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
-from flitwatch.commands.imports.fabric import store, tell
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.commands.imports.fabric import print_warnings, store_fabric
+from flitwatch.console import database_options, json_option, print_result
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,13 +40,13 @@ def dragonview(
     from flitwatch_ops import platform
 
     snapshot = read_snapshot(links, counters, jobs, name or f"{default_name(links)}-dragonview")
-    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn, conn.transaction():
-        save(conn, snapshot, source=str(counters))
-    tell(snapshot.warnings)
-    emit(report(snapshot), as_json)
+    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn, conn.transaction():
+        save_snapshot(conn, snapshot, source=str(counters))
+    print_warnings(snapshot.warnings)
+    print_result(summarise_snapshot(snapshot), as_json)
 
 
-def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> int:
+def save_snapshot(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> int:
     """Write a snapshot's fabric, counters and jobs within the caller's transaction; return the fabric's id."""
     from flitwatch_db.counters import store as counters
     from flitwatch_db.fabrics import store as fabrics
@@ -54,14 +54,14 @@ def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> i
     from flitwatch_domain.errors import Conflict, NotFound
 
     try:
-        there = fabrics.get(conn, snapshot.fabric.name)
+        there = fabrics.get_fabric_row(conn, snapshot.fabric.name)
     except NotFound:
         replace = False
     else:
         replace = there.snapshot
         if not replace:
             raise Conflict(f"{there.name!r} is a live fabric", advice="Give the snapshot another --name.")
-    fabric_id = store(conn, snapshot.fabric, replace=replace, snapshot=True)
+    fabric_id = store_fabric(conn, snapshot.fabric, replace=replace, snapshot=True)
     cables = snapshot.fabric.links
     counters.write_port_totals(
         conn,
@@ -74,12 +74,12 @@ def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> i
         vc_flits=snapshot.vc_flits,
         vc_stall_cycles=snapshot.vc_stall_cycles,
     )
-    job_table.upsert(conn, list(snapshot.jobs), fabric_id)
+    job_table.upsert_jobs(conn, list(snapshot.jobs), fabric_id)
     return fabric_id
 
 
 class RejectionReason(TypedDict):
-    """What was refused, and why."""
+    """Location of a rejected item and the reason."""
 
     where: str
     reason: str
@@ -95,7 +95,7 @@ class SnapshotJob(TypedDict):
 
 
 class SnapshotReport(TypedDict):
-    """What was imported, what matched no link, which jobs hold exactly the routers that counted, and what was refused."""
+    """Report of a snapshot import: imported counts, counters that match no link, jobs on exactly the counted routers, and rejections."""
 
     fabric: str
     routers: int
@@ -113,7 +113,7 @@ class SnapshotReport(TypedDict):
     warnings: list[str]
 
 
-def report(snapshot: Snapshot) -> SnapshotReport:
+def summarise_snapshot(snapshot: Snapshot) -> SnapshotReport:
     """The result's keys (issue contract), and which jobs hold exactly the routers that counted."""
     import numpy as np
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, stderr
+from flitwatch.console import database_options, json_option, print_result, stderr_console
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,26 +49,26 @@ def fabric(
     from flitwatch_domain.importers import read_fabric
     from flitwatch_ops import platform
 
-    found = read_fabric(file, format_, name)
+    topology = read_fabric(file, format_, name)
     if cluster:
-        found = dataclasses.replace(found, attributes={**found.attributes, "cluster": cluster})
-    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
-        store(conn, found, replace=replace)
-    tell(found.warnings)
-    emit(found.summary(), as_json)
+        topology = dataclasses.replace(topology, attributes={**topology.attributes, "cluster": cluster})
+    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+        store_fabric(conn, topology, replace=replace)
+    print_warnings(topology.warnings)
+    print_result(topology.summary(), as_json)
 
 
-def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
+def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
     """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone.
 
     Counters of a switch that stands in two fabrics are booked to neither, so a person is told.
     """
     from flitwatch_db.fabrics import store as fabrics
 
-    stored = _stored(conn, found, replace, snapshot)
+    stored = _save_fabric(conn, found, replace, snapshot)
     others = fabrics.sharing_switches(conn, stored)
     if others:
-        tell(
+        print_warnings(
             (
                 f"switches of {found.name} are in {', '.join(others)} too: counters that name them by GUID are booked to no fabric. "
                 "Give the subnet one name (`flitwatch db remove-fabric` removes the other), or start the writer with --fabric",
@@ -77,26 +77,26 @@ def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False
     return stored
 
 
-def _stored(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> int:
+def _save_fabric(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> int:
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
 
     with conn.transaction():
         if not replace:
             try:
-                row = fabrics.get(conn, found.name)
+                row = fabrics.get_fabric_row(conn, found.name)
             except NotFound:
                 pass
             else:
-                if row.snapshot == snapshot and same(fabrics.load(conn, found.name), found):
+                if row.snapshot == snapshot and have_same_topology(fabrics.load_fabric(conn, found.name), found):
                     # An older import may have kept fewer of the file's names and LIDs.
-                    fabrics.describe(conn, row.fabric_id, found.attributes)
+                    fabrics.add_attributes(conn, row.fabric_id, found.attributes)
                     return row.fabric_id
-        return fabrics.save(conn, found, replace=replace, snapshot=snapshot)
+        return fabrics.save_fabric(conn, found, replace=replace, snapshot=snapshot)
 
 
-def same(a: Fabric, b: Fabric) -> bool:
-    """Whether two fabrics have the same routers, endpoints and links."""
+def have_same_topology(a: Fabric, b: Fabric) -> bool:
+    """Return whether two fabrics have the same routers, endpoints and links."""
     import numpy as np
 
     if a.summary()["links_by_class"] != b.summary()["links_by_class"]:
@@ -111,10 +111,10 @@ def same(a: Fabric, b: Fabric) -> bool:
         (a.links.src_port, b.links.src_port),
         (a.links.dst_port, b.links.dst_port),
     ]
-    return all(np.array_equal(one, other) for one, other in pairs)
+    return all(np.array_equal(array, other) for array, other in pairs)
 
 
-def tell(warnings: tuple[str, ...]) -> None:
+def print_warnings(warnings: tuple[str, ...]) -> None:
     """Show warnings to a person on standard error."""
     for text in warnings:
-        stderr().print(f"warning: {text}", markup=False, highlight=False)
+        stderr_console().print(f"warning: {text}", markup=False, highlight=False)

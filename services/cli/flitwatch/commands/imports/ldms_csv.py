@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import NOTHING_PLACED, database_options, emit, json_option
+from flitwatch.console import NOTHING_PLACED, database_options, json_option, print_result
 
 #: Reasons listed in a report.
 MOST_REASONS = 20
@@ -24,12 +24,12 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
 
     The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
     """
-    from flitwatch.commands.imports.through_log import door, finish, say
+    from flitwatch.commands.imports.through_log import finish_import, open_import_log, print_notice
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with door(db_url, ephemeral) as through:
+    with open_import_log(db_url, ephemeral) as through:
         before = imports.last_gap(through.conn)
         collector = CsvCollector(files, through.publisher, Checkpoint(None), follow=False)
         try:
@@ -52,7 +52,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "producers": sorted(totals.producers),
             "gaps": imports.gaps_after(through.conn, before),
         }
-        nowhere = imports.unplaced(through.conn, totals.spans)
+        nowhere = imports.count_unplaced(through.conn, totals.spans)
         counters = sum(totals.topics[topic] for topic in nowhere)
         report |= {
             "counter_records": counters,
@@ -64,19 +64,19 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "unknown_columns": imports.unknown_columns(through.conn, totals.schemas),
         } | dict(through.rejected())
     if late:
-        say(
+        print_notice(
             f"{late} records are older than the last samples kept of their instance, or repeat older ones, and were not added. Import old"
             " files before newer ones: files named together are read in the order of time."
         )
     if report["unplaced"]:
-        say(
+        print_notice(
             f"{report['unplaced']} of {counters} records of counters have no place in a fabric and are kept as they came: "
             + "; ".join(report["unplaced_reasons"][:3])
         )
     for schema, columns in report["unknown_columns"].items():
         more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
-        say(
+        print_notice(
             f"{schema}: no counter of the catalogue is called {', '.join(columns[:MOST_NAMED])}{more}: their values are not kept"
         )
-    emit(report, as_json)
-    finish(report, NOTHING_PLACED if counters and not report["placed"] else 0)
+    print_result(report, as_json)
+    finish_import(report, NOTHING_PLACED if counters and not report["placed"] else 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import database_options, json_option, print_result
 
 
 @click.command("ncl")
@@ -20,17 +20,17 @@ from flitwatch.console import database_options, emit, json_option
 @json_option
 def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Import the runs in FOLDER: *.timings.json with *.counters.N.bin, or the older *.nettiles.N.yaml."""
-    from flitwatch.commands.imports.through_log import door, finish
+    from flitwatch.commands.imports.through_log import finish_import, open_import_log
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with door(db_url, ephemeral) as through:
+    with open_import_log(db_url, ephemeral) as through:
         collector = NclCollector(folder, through.publisher, Checkpoint(None), run_json=run_json)
         collector.once()
         through.sources |= collector.sources
         through.write()
-        counts = imports.runs(through.conn, [found.run.run_key for found in collector.runs])
+        counts = imports.count_runs(through.conn, [timed_run.run.run_key for timed_run in collector.runs])
         report = counts._asdict() | dict(through.rejected())
-    emit(report, as_json)
-    finish(report)
+    print_result(report, as_json)
+    finish_import(report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import database_options, json_option, print_result
 
 if TYPE_CHECKING:
     from flitwatch_db.runs.noise_bench import Measurement
@@ -24,14 +24,14 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
     from flitwatch_db.runs import noise_bench as store
     from flitwatch_ops import platform
 
-    measurements = read(file)
-    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
-        new = store.insert(conn, source or file.name, measurements)
-        summary = store.slowdowns(conn)
-    emit({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)
+    measurements = read_measurements(file)
+    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+        new = store.insert_measurements(conn, source or file.name, measurements)
+        summary = store.list_slowdowns(conn)
+    print_result({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)
 
 
-def read(path: Path) -> list[Measurement]:
+def read_measurements(path: Path) -> list[Measurement]:
     """Measurements, one a line; raises BadInput with file and line."""
     import orjson
 
@@ -43,7 +43,7 @@ def read(path: Path) -> list[Measurement]:
         if not line.strip():
             continue
         try:
-            measurements.append(checked(orjson.loads(line)))
+            measurements.append(check_measurement(orjson.loads(line)))
         except (orjson.JSONDecodeError, ValueError) as bad:
             raise BadInput(str(bad), where=f"{path}:{number}", advice="Give the output of noise_bench.") from bad
     if not measurements:
@@ -51,7 +51,7 @@ def read(path: Path) -> list[Measurement]:
     return measurements
 
 
-def checked(record: Any) -> Measurement:
+def check_measurement(record: Any) -> Measurement:
     """The record, if it is a measurement of a version that we know; ValueError otherwise."""
     if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
         raise ValueError("is no noise-bench record of version 1")
@@ -74,7 +74,7 @@ def checked(record: Any) -> Measurement:
         raise ValueError("ratio lies outside [0, 1]")
     for key in ("perturbed_s", "quiet_s"):
         times = record.get(key)
-        if not isinstance(times, list) or not all(_is_number(one) and one >= 0 for one in times):
+        if not isinstance(times, list) or not all(_is_number(seconds) and seconds >= 0 for seconds in times):
             raise ValueError(f"{key} is no list of seconds")
     return cast("Measurement", record)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import database_options, json_option, print_result
 
 
 @click.command("routes")
@@ -37,25 +37,27 @@ def routes(
         raise BadRequest("nothing says what changed", advice="Give a dump of the tables, or --note TEXT.")
     if text and (len(text) > 200 or not text.isprintable()):
         raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
-    moment = _moment(at, dump)
-    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
-        row = fabrics.get(conn, name)
-        ports = None if dump is None else lft.read(dump, fabrics.load(conn, name))
+    moment = _resolve_time(at, dump)
+    with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
+        row = fabrics.get_fabric_row(conn, name)
+        ports = None if dump is None else lft.read_ports(dump, fabrics.load_fabric(conn, name))
         with conn.transaction():
-            found = route_changes.record(conn, row.fabric_id, moment, ports, text, None if dump is None else dump.name)
-    emit(
+            change = route_changes.record_change(
+                conn, row.fabric_id, moment, ports, text, None if dump is None else dump.name
+            )
+    print_result(
         {
             "fabric": row.name,
-            "at": found.ts.isoformat(),
-            "entries": found.entries,
-            "changed": found.changed,
-            "new": found.new,
+            "at": change.ts.isoformat(),
+            "entries": change.entries,
+            "changed": change.changed,
+            "new": change.new,
         },
         as_json,
     )
 
 
-def _moment(at: str | None, dump: Path | None) -> datetime:
+def _resolve_time(at: str | None, dump: Path | None) -> datetime:
     from flitwatch_domain.errors import BadInput, BadRequest
 
     if at is not None:

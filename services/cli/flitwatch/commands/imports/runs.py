@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, progress
+from flitwatch.console import database_options, json_option, make_progress, print_result
 
 if TYPE_CHECKING:
     from flitwatch_ml.blame.calibration import Calibration
@@ -65,7 +65,7 @@ def runs(
     from flitwatch_domain.task_models.measured import set_name
     from flitwatch_ml.measured import read_measured
     from flitwatch_ml.tasks import keep_of_files
-    from flitwatch_ml.work.measured import CAVEAT, estimate, judge
+    from flitwatch_ml.work.measured import CAVEAT, estimate_measured, judge_runs
     from flitwatch_ops import platform
 
     try:
@@ -73,24 +73,24 @@ def runs(
     except ValueError as bad:
         raise BadInput(f"--name: {bad}") from None
     data = read_measured(file, exposure)
-    with platform.database(db_url, ephemeral, adds=True) as url:
-        with progress("shuffled run times") as bar:
+    with platform.open_database(db_url, ephemeral, adds=True) as url:
+        with make_progress("shuffled run times") as bar:
             task = bar.add_task("shuffled run times", total=shuffles)
-            judged = judge(data, shuffles, seed, lambda done: bar.update(task, completed=done))
-        made, entries = estimate(judged, name, seed)
+            judged = judge_runs(data, shuffles, seed, lambda done: bar.update(task, completed=done))
+        blame_estimate, entries = estimate_measured(judged, name, seed)
         with connect(url, role="writer") as conn:
-            kept = keep_of_files(conn, made, entries)
+            stored_set = keep_of_files(conn, blame_estimate, entries)
     report: RunsReport = {
-        "estimate_id": kept["estimate_id"],
-        "name": made.exe,
-        "nodes": made.nodes,
-        "page": f"/blame?exe={quote(made.exe, safe='')}&nodes={made.nodes}",
+        "estimate_id": stored_set["estimate_id"],
+        "name": blame_estimate.exe,
+        "nodes": blame_estimate.nodes,
+        "page": f"/blame?exe={quote(blame_estimate.exe, safe='')}&nodes={blame_estimate.nodes}",
         "runs": len(data.runs),
-        "users": made.score["users"],
-        "named": made.score["found"],
-        "cannot_tell": made.score["cannot_tell"],
+        "users": blame_estimate.score["users"],
+        "named": blame_estimate.score["found"],
+        "cannot_tell": blame_estimate.score["cannot_tell"],
         "calibration": judged.calibration,
         "notes": data.notes,
         "caveat": CAVEAT,
     }
-    emit(report, as_json)
+    print_result(report, as_json)

@@ -96,7 +96,7 @@ def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephem
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources import clustercockpit as source
 
-    files = list(source.find(archive)) if archive.is_dir() else [archive]
+    files = list(source.find_job_files(archive)) if archive.is_dir() else [archive]
     if not files:
         raise NotFound(f"{archive} holds no {source.META}", advice="Give the folder of ClusterCockpit's job archive.")
     import_jobs(

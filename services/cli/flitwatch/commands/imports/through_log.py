@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from flitwatch.console import SOME_REFUSED, progress, stderr
+from flitwatch.console import SOME_REFUSED, make_progress, stderr_console
 
 if TYPE_CHECKING:
     import psycopg
@@ -21,7 +21,7 @@ _PATIENCE_S = 60.0
 
 
 class RejectedRecord(TypedDict):
-    """Where a record is that was refused, and why."""
+    """Location of a rejected record and the reason."""
 
     where: str
     reason: str
@@ -54,29 +54,29 @@ class ImportLog:
 
     def write(self, quiet: bool = False) -> None:
         """Run the writer up to everything that was published; `quiet` where the caller shows how far it is."""
-        from flitwatch_ingest.writer import drain
+        from flitwatch_ingest.writer import drain_log
         from flitwatch_ops import platform
 
         self.publisher.flush()
         log_url = platform.log_url(self.url)
         if quiet:
-            drain(self.url, log_url)
+            drain_log(self.url, log_url)
             return
-        with progress("writing") as display:
+        with make_progress("writing") as display:
             task = display.add_task("writing", total=None)
-            drain(self.url, log_url, progress=lambda done, total: display.update(task, completed=done, total=total))
+            drain_log(self.url, log_url, progress=lambda done, total: display.update(task, completed=done, total=total))
 
     def rejected(self) -> RejectedRecords:
         """The report's keys about what was refused, by the decoder or by the writer."""
         from flitwatch_db.ingest import imports
 
         names = {*self.sources, *(f"{source}#rejected" for source in self.sources)}
-        count, found = imports.refused(self.conn, names, MOST_LISTED, self.shared, self.before)
-        return {"rejected": [{"where": item.where, "reason": item.reason} for item in found], "rejected_total": count}
+        count, records = imports.list_refused(self.conn, names, MOST_LISTED, self.shared, self.before)
+        return {"rejected": [{"where": item.where, "reason": item.reason} for item in records], "rejected_total": count}
 
 
 @contextmanager
-def door(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
+def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     """Open the database, its log and a producer."""
     from flitwatch_db import connect
     from flitwatch_db.ingest import imports
@@ -85,21 +85,21 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     from flitwatch_stream.backends import open_log
 
     with (
-        platform.database(db_url, ephemeral, adds=True) as url,
+        platform.open_database(db_url, ephemeral, adds=True) as url,
         open_log(platform.log_url(url)) as log,
         log.producer("flitwatch-import") as producer,
         connect(url, autocommit=True) as conn,
     ):
-        publisher = Publisher(producer, say=say, patience_s=_PATIENCE_S)
+        publisher = Publisher(producer, say=print_notice, patience_s=_PATIENCE_S)
         yield ImportLog(url, publisher, conn, before=imports.last_refused(conn))
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Tell a person on standard error."""
-    stderr().print(text, markup=False, highlight=False)
+    stderr_console().print(text, markup=False, highlight=False)
 
 
-def finish(report: Mapping[str, Any], status: int = 0) -> None:
+def finish_import(report: Mapping[str, Any], status: int = 0) -> None:
     """End the command with `status`, or with `SOME_REFUSED` where the report has refused records."""
     if status or report["rejected_total"]:
         sys.exit(status or SOME_REFUSED)
