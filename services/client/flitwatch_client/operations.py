@@ -18,7 +18,7 @@ class Operations:
         raise NotImplementedError
 
     def advice(self, body: Any) -> models.AdviceOutput:
-        """POST /api/v1/advice: Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
+        """POST /api/v1/advice: Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
         return self._call("POST", "/api/v1/advice", {}, body)
 
     def advice_batch(self, body: Any) -> models.AdviceBatchAnswer:
@@ -54,7 +54,7 @@ class Operations:
         return self._call("GET", "/api/v1/alerts/rules", {})
 
     def test_alert_rule(self, body: Any) -> Any:
-        """POST /api/v1/alerts/rules/test: What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
+        """POST /api/v1/alerts/rules/test: Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
         return self._call("POST", "/api/v1/alerts/rules/test", {}, body)
 
     def delete_alert_rule(self, name: str) -> Any:
@@ -82,7 +82,7 @@ class Operations:
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
     def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AuditList:
-        """GET /api/v1/audit: What was changed and whose names were seen, the newest first."""
+        """GET /api/v1/audit: List what was changed and whose names were seen, the newest first."""
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
     def estimates(self) -> models.Applications:
@@ -90,11 +90,11 @@ class Operations:
         return self._call("GET", "/api/v1/estimates", {})
 
     def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.Blame:
-        """GET /api/v1/estimates/blame: Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
+        """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
     def blame_several(self, *, by: str | None = None, definition: str | None = None, least_sets: int | None = None, limit: int | None = None) -> models.SeveralSets:
-        """GET /api/v1/estimates/blame/several: Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause."""
+        """GET /api/v1/estimates/blame/several: List names that several sets of runs find, over all applications, with the evidence of each. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame/several", {"by": by, "definition": definition, "least_sets": least_sets, "limit": limit})
 
     def blame_detail(self, estimate_id: int, by: str, place: int) -> models.BlameDetail:
@@ -102,11 +102,11 @@ class Operations:
         return self._call("GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {})
 
     def deviation(self, *, inputs: str | None = None) -> models.Deviation:
-        """GET /api/v1/estimates/deviation: What: relevance of counters by application."""
+        """GET /api/v1/estimates/deviation: Show the relevance of counters by application."""
         return self._call("GET", "/api/v1/estimates/deviation", {"inputs": inputs})
 
     def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> models.Forecast:
-        """GET /api/v1/estimates/forecast: What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift."""
+        """GET /api/v1/estimates/forecast: Show backtests by m, k and features, the baselines, the deployed forecaster and its drift."""
         return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
 
     def versions(self, *, kind: Any | None = None, exe: Any | None = None, nodes: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.HeadList:
@@ -122,7 +122,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}", {})
 
     def endpoints(self, fabric: str) -> models.Endpoints:
-        """GET /api/v1/fabrics/{fabric}/endpoints: Where nodes attach."""
+        """GET /api/v1/fabrics/{fabric}/endpoints: List the endpoints and where they attach."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
 
     def frames(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, step: int | None = None, class_: Any | None = None) -> models.Frames:
@@ -158,7 +158,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
 
     def roots(self, fabric: str, *, at: Any | None = None, window: str | None = None) -> models.RootsOfCongestion:
-        """GET /api/v1/fabrics/{fabric}/roots: Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it."""
+        """GET /api/v1/fabrics/{fabric}/roots: List where congestion begins on a machine, from the use and stalls of its links, with the links that wait behind and the jobs that feed it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/roots", {"at": at, "window": window})
 
     def routers(self, fabric: str) -> models.Routers:
@@ -178,7 +178,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
     def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.SampleHosts:
-        """GET /api/v1/fabrics/{fabric}/samples/hosts: What became of the packets that came to each sampling host; without a span, those of the last day."""
+        """GET /api/v1/fabrics/{fabric}/samples/hosts: Show what became of the packets that came to each sampling host; without a span, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
     def stalls(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.StallFigures:
@@ -234,7 +234,7 @@ class Operations:
         return self._call("GET", f"/api/v1/ingest/dead-letters/{self._part(number)}/raw", {})
 
     def status(self) -> models.Status:
-        """GET /api/v1/ingest/status: What comes in, how far behind the writer is, what was refused."""
+        """GET /api/v1/ingest/status: Report what arrives, how far the writer lags behind, and what was refused."""
         return self._call("GET", "/api/v1/ingest/status", {})
 
     def jobs(self, *, fabric: Any | None = None, user: Any | None = None, state: Any | None = None, name: Any | None = None, q: Any | None = None, at: Any | None = None, from_: Any | None = None, to: Any | None = None, sort: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.JobList:
@@ -250,19 +250,19 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
 
     def counters(self, job_id: str, *, cluster: Any | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.JobCounters:
-        """GET /api/v1/jobs/{job_id}/counters: What was counted on a job's own network cards and on the links of its routers while it ran."""
+        """GET /api/v1/jobs/{job_id}/counters: Return the counters of a job's own network cards and of the links of its routers while it ran."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/counters", {"cluster": cluster, "from": from_, "to": to, "points": points})
 
     def job_diagnosis(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None, window: str | None = None, tag: Any | None = None, phase: Any | None = None) -> models.RootsOfCongestion:
-        """GET /api/v1/jobs/{job_id}/diagnosis: Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports."""
+        """GET /api/v1/jobs/{job_id}/diagnosis: Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
     def explanation(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.Explanation:
-        """GET /api/v1/jobs/{job_id}/explanation: Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
+        """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
     def network_noise(self, job_id: str, *, cluster: Any | None = None) -> models.JobNetworkNoise:
-        """GET /api/v1/jobs/{job_id}/network-noise: How much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
+        """GET /api/v1/jobs/{job_id}/network-noise: Estimate how much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/network-noise", {"cluster": cluster})
 
     def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
@@ -270,11 +270,11 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
     def compare_network_noise(self, body: Any) -> models.NoiseComparison:
-        """POST /api/v1/network-noise/compare: Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
+        """POST /api/v1/network-noise/compare: Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
         return self._call("POST", "/api/v1/network-noise/compare", {}, body)
 
     def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> models.MeasuredList:
-        """GET /api/v1/noise/measured: What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
+        """GET /api/v1/noise/measured: List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
@@ -282,7 +282,7 @@ class Operations:
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
     def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RecommendationList:
-        """GET /api/v1/recommendations: What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs."""
+        """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
         return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
 
     def recommendation(self, recommendation_id: int) -> models.RecommendationDetail:
@@ -306,7 +306,7 @@ class Operations:
         return self._call("GET", "/api/v1/remotes", {})
 
     def read_remote(self, remote: str, path: str) -> Any:
-        """GET /api/v1/remotes/{remote}/{path}: What a remote answers, as it answers it. Nothing can be changed there from here."""
+        """GET /api/v1/remotes/{remote}/{path}: Return a remote's answer unchanged. Nothing can be changed there from here."""
         return self._call("GET", f"/api/v1/remotes/{self._part(remote)}/{self._part(path)}", {})
 
     def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RunList:
@@ -338,7 +338,7 @@ class Operations:
         return self._call("DELETE", "/api/v1/session", {})
 
     def session(self) -> models.Session:
-        """GET /api/v1/session: Who the caller is."""
+        """GET /api/v1/session: Return the caller's account, role and scopes."""
         return self._call("GET", "/api/v1/session", {})
 
     def log_in(self, body: Any) -> models.Session:

@@ -89,7 +89,7 @@ export interface paths {
         };
         /**
          * Endpoints
-         * @description Where nodes attach.
+         * @description List the endpoints and where they attach.
          */
         get: operations["endpoints"];
         put?: never;
@@ -351,7 +351,7 @@ export interface paths {
         };
         /**
          * Roots
-         * @description Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it.
+         * @description List where congestion begins on a machine, from the use and stalls of its links, with the links that wait behind and the jobs that feed it.
          */
         get: operations["roots"];
         put?: never;
@@ -371,7 +371,7 @@ export interface paths {
         };
         /**
          * Job Diagnosis
-         * @description Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports.
+         * @description Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports.
          */
         get: operations["job_diagnosis"];
         put?: never;
@@ -431,7 +431,7 @@ export interface paths {
         };
         /**
          * Sample Hosts
-         * @description What became of the packets that came to each sampling host; without a span, those of the last day.
+         * @description Show what became of the packets that came to each sampling host; without a span, those of the last day.
          */
         get: operations["sample_hosts"];
         put?: never;
@@ -511,7 +511,7 @@ export interface paths {
         };
         /**
          * Explanation
-         * @description Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help.
+         * @description Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help.
          */
         get: operations["explanation"];
         put?: never;
@@ -571,7 +571,7 @@ export interface paths {
         };
         /**
          * Counters
-         * @description What was counted on a job's own network cards and on the links of its routers while it ran.
+         * @description Return the counters of a job's own network cards and of the links of its routers while it ran.
          */
         get: operations["counters"];
         put?: never;
@@ -671,7 +671,7 @@ export interface paths {
         };
         /**
          * Network Noise
-         * @description How much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown.
+         * @description Estimate how much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown.
          */
         get: operations["network_noise"];
         put?: never;
@@ -693,7 +693,7 @@ export interface paths {
         put?: never;
         /**
          * Compare Network Noise
-         * @description Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison.
+         * @description Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison.
          */
         post: operations["compare_network_noise"];
         delete?: never;
@@ -799,7 +799,7 @@ export interface paths {
         };
         /**
          * Blame
-         * @description Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause.
+         * @description Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause.
          */
         get: operations["blame"];
         put?: never;
@@ -819,7 +819,7 @@ export interface paths {
         };
         /**
          * Blame Several
-         * @description Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause.
+         * @description List names that several sets of runs find, over all applications, with the evidence of each. Not proof of cause.
          */
         get: operations["blame_several"];
         put?: never;
@@ -859,7 +859,7 @@ export interface paths {
         };
         /**
          * Deviation
-         * @description What: relevance of counters by application.
+         * @description Show the relevance of counters by application.
          */
         get: operations["deviation"];
         put?: never;
@@ -879,7 +879,7 @@ export interface paths {
         };
         /**
          * Forecast
-         * @description What next: backtests by m, k and features, the baselines, the forecaster that serves, its drift.
+         * @description Show backtests by m, k and features, the baselines, the deployed forecaster and its drift.
          */
         get: operations["forecast"];
         put?: never;
@@ -979,7 +979,7 @@ export interface paths {
         };
         /**
          * Measured Noise
-         * @description What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series.
+         * @description List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series.
          */
         get: operations["measured_noise"];
         put?: never;
@@ -1085,7 +1085,7 @@ export interface paths {
         put?: never;
         /**
          * Test Alert Rule
-         * @description What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification.
+         * @description Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification.
          */
         post: operations["test_alert_rule"];
         delete?: never;
@@ -1233,7 +1233,7 @@ export interface paths {
         put?: never;
         /**
          * Advice
-         * @description Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason.
+         * @description Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason.
          */
         post: operations["advice"];
         delete?: never;
@@ -1291,7 +1291,7 @@ export interface paths {
         };
         /**
          * Recommendations
-         * @description What the loop and the routing advice came to, the newest first: recommendations, and the caller's own what-ifs.
+         * @description List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs.
          */
         get: operations["recommendations"];
         put?: never;
@@ -1495,7 +1495,7 @@ export interface paths {
         };
         /**
          * Status
-         * @description What comes in, how far behind the writer is, what was refused.
+         * @description Report what arrives, how far the writer lags behind, and what was refused.
          */
         get: operations["status"];
         put?: never;
@@ -1595,7 +1595,7 @@ export interface paths {
         };
         /**
          * Events
-         * @description What happens, as server-sent events; a comment keeps the connection alive.
+         * @description Stream events as server-sent events; a comment keeps the connection alive.
          */
         get: operations["events"];
         put?: never;
@@ -1635,7 +1635,7 @@ export interface paths {
         };
         /**
          * Read Remote
-         * @description What a remote answers, as it answers it. Nothing can be changed there from here.
+         * @description Return a remote's answer unchanged. Nothing can be changed there from here.
          */
         get: operations["read_remote"];
         put?: never;
@@ -1655,7 +1655,7 @@ export interface paths {
         };
         /**
          * Session
-         * @description Who the caller is.
+         * @description Return the caller's account, role and scopes.
          */
         get: operations["session"];
         put?: never;
@@ -1791,7 +1791,7 @@ export interface paths {
         };
         /**
          * Audit
-         * @description What was changed and whose names were seen, the newest first.
+         * @description List what was changed and whose names were seen, the newest first.
          */
         get: operations["audit"];
         put?: never;
@@ -2012,7 +2012,7 @@ export interface components {
         };
         /**
          * Advice
-         * @description What to do with the job.
+         * @description Recommended action for a job.
          */
         "Advice-Output": {
             /**
@@ -2080,7 +2080,7 @@ export interface components {
         };
         /**
          * AdviceFinding
-         * @description What one part of advice said; `known` false: it cannot tell, and changed nothing.
+         * @description Finding of one part of advice; `known` false: the part cannot tell and changed nothing.
          */
         AdviceFinding: {
             /**
@@ -2120,7 +2120,7 @@ export interface components {
         };
         /**
          * AdviceState
-         * @description What advice can be asked about, so that an agent asks no more.
+         * @description Applications, sizes and groups that advice covers, so that an agent asks about nothing else.
          */
         AdviceState: {
             /** Applications */
@@ -2268,7 +2268,7 @@ export interface components {
         };
         /**
          * Alternative
-         * @description What else was tried.
+         * @description Alternative that was tried.
          */
         Alternative: {
             /** Label */
@@ -2386,7 +2386,7 @@ export interface components {
         };
         /**
          * Arrivals
-         * @description What has arrived, by door.
+         * @description Arrivals by source.
          */
         Arrivals: {
             /**
@@ -2612,7 +2612,7 @@ export interface components {
         };
         /**
          * Blame
-         * @description Who: names ranked by how much exposure to their jobs goes with slow runs.
+         * @description Names ranked by how strongly exposure to their jobs goes with slow runs.
          */
         Blame: {
             estimate: components["schemas"]["Head"];
@@ -2809,7 +2809,7 @@ export interface components {
         };
         /**
          * BlameEvidence
-         * @description What one set of runs, an application on as many nodes, says of a name.
+         * @description Evidence about a name from one set of runs: one application on one number of nodes.
          */
         BlameEvidence: {
             /** Estimate Id */
@@ -2934,7 +2934,7 @@ export interface components {
         };
         /**
          * Calibration
-         * @description How often the method names anybody where nobody can be to blame: the same runs with their times dealt out at random.
+         * @description False-positive rate of the method, on the same runs with their times shuffled at random.
          */
         "Calibration-Output": {
             /** Shuffles */
@@ -3054,7 +3054,7 @@ export interface components {
         };
         /**
          * Carried
-         * @description What the links carried, by link.
+         * @description Traffic carried, by link.
          */
         Carried: {
             /** Traffic Bytes */
@@ -3130,7 +3130,7 @@ export interface components {
         };
         /**
          * Change
-         * @description What is to be another with an account.
+         * @description Change of an account.
          */
         Change: {
             /** Role */
@@ -3408,7 +3408,7 @@ export interface components {
         };
         /**
          * ComparedSet
-         * @description What a set holds.
+         * @description Contents of a set.
          */
         ComparedSet: {
             /** Observations */
@@ -3812,7 +3812,7 @@ export interface components {
         };
         /**
          * DeadLetters
-         * @description How many there are, and the newest.
+         * @description Number of dead letters, and the newest ones.
          */
         DeadLetters: {
             /** Total */
@@ -3869,7 +3869,7 @@ export interface components {
         };
         /**
          * Deviation
-         * @description What: the heat map of counters and sets.
+         * @description Heat map of counters and sets.
          */
         Deviation: {
             /**
@@ -3953,7 +3953,7 @@ export interface components {
         };
         /**
          * Drift
-         * @description Whether the runs that come still look like those that were learned from.
+         * @description Drift: whether new runs still look like those that the model learned from.
          */
         Drift: {
             /**
@@ -3984,7 +3984,7 @@ export interface components {
         };
         /**
          * Driver
-         * @description How a circumstance of the runs goes with their times.
+         * @description Relation between a circumstance of the runs and their times.
          */
         Driver: {
             /** Name */
@@ -4001,7 +4001,7 @@ export interface components {
         };
         /**
          * DryRun
-         * @description What to try: the rule of that name, or the one given, over a span.
+         * @description Request to try the rule of that name, or the rule given, over a span.
          */
         DryRun: {
             /** Name */
@@ -4061,7 +4061,7 @@ export interface components {
         };
         /**
          * EstimateStatus
-         * @description How one kind of estimate stands for an application.
+         * @description Status of one kind of estimate for an application.
          */
         EstimateStatus: {
             /** Estimate Id */
@@ -4085,7 +4085,7 @@ export interface components {
         };
         /**
          * ExaminedJobs
-         * @description How many of the jobs that run could be judged.
+         * @description Number of running jobs that could be judged.
          */
         ExaminedJobs: {
             /** Running */
@@ -4102,7 +4102,7 @@ export interface components {
         };
         /**
          * Explained
-         * @description What the features of one meaning explain of the deviation, on runs that were held out.
+         * @description Part of the deviation that the features of one meaning explain, on held-out runs.
          */
         Explained: {
             /** Name */
@@ -4645,7 +4645,7 @@ export interface components {
         };
         /**
          * FlowWaiting
-         * @description What the job waits for, by flow: stall cycles a flit that its traffic meets on its way.
+         * @description Waiting of the job by flow: stall cycles per flit that its traffic meets on its way.
          */
         FlowWaiting: {
             /**
@@ -4698,7 +4698,7 @@ export interface components {
         };
         /**
          * Forecast
-         * @description What next: backtests of every forecaster, the one that serves, and how it does since.
+         * @description Backtests of every forecaster, the deployed forecaster, and its performance since then.
          */
         Forecast: {
             estimate: components["schemas"]["Head"];
@@ -4728,7 +4728,7 @@ export interface components {
         };
         /**
          * ForecastBasis
-         * @description What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones.
+         * @description Inputs of a forecaster (figure 11 of the paper): learned from the earlier runs, tested on later ones.
          */
         ForecastBasis: {
             /** Forecaster */
@@ -4752,7 +4752,7 @@ export interface components {
         };
         /**
          * ForecastInput
-         * @description How much a forecast rests on one input; counters of one meaning that move together are one input.
+         * @description Weight of one input in a forecast; counters of one meaning that move together are one input.
          */
         ForecastInput: {
             /** Name */
@@ -4961,7 +4961,7 @@ export interface components {
         };
         /**
          * Hits
-         * @description What was found, exact hits first.
+         * @description Search hits, exact hits first.
          */
         Hits: {
             /** Items */
@@ -5475,7 +5475,7 @@ export interface components {
         };
         /**
          * IncidentSummary
-         * @description Who slows whom, where and since when, and what would help.
+         * @description Summary of an incident: which job slows which others, where and since when, and what would help.
          */
         IncidentSummary: {
             /**
@@ -5580,7 +5580,7 @@ export interface components {
         };
         /**
          * JobCounters
-         * @description What was counted on a job's own network cards and links; a figure that nothing counts is left out.
+         * @description Counters of a job's own network cards and links; figures without a counter are omitted.
          */
         JobCounters: {
             /**
@@ -6367,7 +6367,7 @@ export interface components {
         };
         /**
          * Method
-         * @description How blame was estimated.
+         * @description Method that estimated the blame.
          */
         Method: {
             /** Name */
@@ -6576,7 +6576,7 @@ export interface components {
         };
         /**
          * NewContact
-         * @description Where to mail, and from which severity on.
+         * @description Contact point to save: its mail addresses and the least severity that is mailed.
          */
         NewContact: {
             /** Addresses */
@@ -6689,7 +6689,7 @@ export interface components {
         };
         /**
          * NewSilence
-         * @description Which alerts send no notification, until when, and why.
+         * @description Silence to add: the alerts that send no notification, until when, and why.
          */
         NewSilence: {
             /**
@@ -7005,7 +7005,7 @@ export interface components {
         };
         /**
          * Observation
-         * @description What a job's NICs counted over an interval; `allocation`: its nodes in rank order.
+         * @description Counts of a job's NICs over an interval; `allocation`: its nodes in rank order.
          */
         Observation: {
             /** Allocation */
@@ -7136,7 +7136,7 @@ export interface components {
         };
         /**
          * Outlook
-         * @description What can be said of a job without recorded steps.
+         * @description Outlook of a job without recorded steps.
          */
         Outlook: {
             /** Job Id */
@@ -7501,7 +7501,7 @@ export interface components {
         };
         /**
          * Recommendation
-         * @description What was found, recommended or refused.
+         * @description Result of the loop or the routing advice: found, recommended or refused.
          */
         Recommendation: {
             /** Recommendation Id */
@@ -7685,7 +7685,7 @@ export interface components {
         };
         /**
          * Reconstruction
-         * @description How the traffic matrix was found.
+         * @description Reconstruction of the traffic matrix.
          */
         Reconstruction: {
             /** Basis */
@@ -7892,7 +7892,7 @@ export interface components {
         };
         /**
          * RootsOfCongestion
-         * @description Where congestion begins in a window, or that there is none, or why nobody can tell.
+         * @description Roots of congestion in a window, or that there are none, or why that is unknown.
          */
         RootsOfCongestion: {
             /** Fabric Id */
@@ -8211,7 +8211,7 @@ export interface components {
         };
         /**
          * RunReport
-         * @description What a report changed.
+         * @description Changes made by a report.
          */
         RunReport: {
             /** Run Id */
@@ -8266,7 +8266,7 @@ export interface components {
         };
         /**
          * RunTime
-         * @description How long a job takes in all, by completed jobs of its like that took longer than it has lasted.
+         * @description Total run time of a job, from completed similar jobs that took longer than it has lasted.
          */
         RunTime: {
             /** Elapsed S */
@@ -8380,7 +8380,7 @@ export interface components {
         };
         /**
          * SampleContext
-         * @description What packets belonged to, as registered at the receiving hosts.
+         * @description Context of packets, as registered at the receiving hosts.
          */
         SampleContext: {
             /** Context Id */
@@ -8486,7 +8486,7 @@ export interface components {
         };
         /**
          * SampleMap
-         * @description What sampled packets say of the links that they might have passed; links that are absent are unknown.
+         * @description Figures from sampled packets for the links that they might have passed; links that are absent are unknown.
          */
         SampleMap: {
             /** Fabric Id */
@@ -8618,7 +8618,7 @@ export interface components {
         };
         /**
          * Session
-         * @description Who the caller is to this site.
+         * @description Caller as this site knows them.
          */
         Session: {
             /**
@@ -8954,7 +8954,7 @@ export interface components {
         };
         /**
          * SlowedTotal
-         * @description What a job cost others.
+         * @description Total cost of a job to other jobs.
          */
         SlowedTotal: {
             /** Jobs */
@@ -9197,7 +9197,7 @@ export interface components {
         };
         /**
          * Status
-         * @description What comes in.
+         * @description Ingest status.
          */
         Status: {
             /**
@@ -9275,7 +9275,7 @@ export interface components {
         };
         /**
          * StoredBlame
-         * @description What the newest stored estimate of the application says of the job's user.
+         * @description Blame of the job's user in the newest stored estimate of the application.
          */
         StoredBlame: {
             /** Estimate Id */
@@ -9324,7 +9324,7 @@ export interface components {
         };
         /**
          * Tables
-         * @description How good the forwarding tables are, and what they change.
+         * @description Quality of the forwarding tables, and their changes.
          */
         "Tables-Output": {
             /** True Gap */
