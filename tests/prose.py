@@ -1,9 +1,11 @@
 """`make lint`: guides, contracts, decisions, help texts and messages against the rules of docs/prose.toml.
 
 Help texts are checked where they are printed, in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are the strings
-of the Python sources that hold a blank; docstrings and queries are none.
+of the Python sources that hold a blank, without queries. Public docstrings and the strings and texts of the page are read too. Guides have no
+sentence above 30 words.
 
 `python tests/prose.py figures` prints how each guide reads: words a paragraph, the longest sentence, and headings in a thousand words.
+`python tests/prose.py count` prints how often each rule is broken.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +23,15 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCED, QUOTED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE), re.compile(r"`[^`\n]*`")
 #: Strings that are queries or style sheets.
 NO_MESSAGE = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|CREATE|ALTER|JOIN)\b|\dpx\b")
+#: What matters of TypeScript outside of templates: comments and classes, strings, texts between tags, and braces.
+CODE = re.compile(
+    r"/\*.*?\*/|(?<!:)//[^\n]*|className=(?:\"[^\"]*\"|\{`[^`]*`\})|\b[A-Z]\w*\(\{?"
+    r"|(?<!\w)'(?P<single>(?:[^'\\\n]|\\.)*)'|\"(?P<double>(?:[^\"\\\n]|\\.)*)\""
+    r"|(?P<mark>[`{}])|(?<=[>}])(?P<between>[^<>{}=;&|\"`/()]*[A-Za-z][^<>{}=;&|\"`/]*)(?=[<{])",
+    re.DOTALL,
+)
+TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
+LONGEST_SENTENCE = 30
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -60,6 +72,60 @@ def messages(source: str) -> str:
     return "\n".join(lines)
 
 
+def docstrings(source: str) -> str:
+    """Docstrings of a Python source's public names, each in its line."""
+    lines = [""] * len(source.splitlines())
+
+    def read(node: ast.AST) -> None:
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
+            first = node.body[0]
+            documented = ast.get_docstring(node, clean=False) or ""
+            for number, line in enumerate(documented.splitlines(), first.lineno - 1):
+                lines[number] += line.strip() + " "
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, DOCUMENTED) and not getattr(child, "name", "").startswith("_"):
+                read(child)
+
+    read(ast.parse(source))
+    return "\n".join(lines)
+
+
+def label_spans(source: str) -> list[tuple[int, int]]:
+    """Where strings, parts of templates and texts between tags of a TypeScript source begin and end."""
+    spans, inside, at = [], [""], 0
+    while at < len(source):
+        if inside[-1] == "`":
+            end = TEMPLATE.match(source, at).end()  # type: ignore[union-attr]
+            spans.append((at, end))
+            if source[end : end + 1] == "`":
+                inside.pop()
+            else:
+                inside.append("{")
+            at = end + (1 if source[end : end + 1] == "`" else 2)
+            continue
+        if (match := CODE.search(source, at)) is None:
+            break
+        at = match.end()
+        if match["mark"] == "}":
+            if len(inside) > 1:
+                inside.pop()
+        elif match["mark"]:
+            inside.append(match["mark"])
+        elif name := match.lastgroup:
+            spans.append(match.span(name))
+    return spans
+
+
+def labels(source: str) -> str:
+    """Strings and texts of a TypeScript source that hold a blank, each in its line."""
+    lines = [""] * (source.count("\n") + 1)
+    for begin, end in label_spans(source):
+        if " " in source[begin:end].strip():
+            for number, line in enumerate(source[begin:end].splitlines(), source.count("\n", 0, begin)):
+                lines[number] += line.strip() + " "
+    return "\n".join(lines)
+
+
 class Figures(NamedTuple):
     """How a page reads: mean words of a paragraph, words of the longest sentence with its beginning, headings in a thousand words."""
 
@@ -94,7 +160,21 @@ def files(chosen: dict[str, Any]) -> list[Path]:
 
 def text(path: Path) -> str:
     """What people read of a file."""
-    return messages(path.read_text()) if path.suffix == ".py" else path.read_text()
+    source = path.read_text()
+    if path.suffix == ".py":
+        pairs = zip(messages(source).split("\n"), docstrings(source).split("\n"), strict=True)
+        return "\n".join(f"{message} {documented}" for message, documented in pairs)
+    return labels(source) if path.suffix in {".ts", ".tsx"} else source
+
+
+def long_sentences(names: list[str]) -> list[str]:
+    """Guides whose longest sentence is above the limit."""
+    pages = {name: figures((ROOT / name).read_text()) for name in names}
+    return [
+        f"{name}:1: {page.sentence!r}: {page.longest} words, at most {LONGEST_SENTENCE}"
+        for name, page in pages.items()
+        if page.longest > LONGEST_SENTENCE
+    ]
 
 
 def main() -> int:
@@ -106,9 +186,16 @@ def main() -> int:
                 f"{name}: {page.paragraph:.0f} words a paragraph, longest sentence {page.longest} ({page.sentence!r}), {page.headings:.0f} headings in 1,000 words"
             )
         return 0
+    texts = {path: text(path) for path in files(chosen)}
+    if sys.argv[1:] == ["count"]:
+        counts = Counter({rule["instead"]: len(findings("\n".join(texts.values()), [rule])) for rule in chosen["rule"]})
+        counts[f"at most {LONGEST_SENTENCE} words a sentence"] = len(long_sentences(chosen["guides"]))
+        print(*(f"{count:5} {rule}" for rule, count in counts.most_common()), sep="\n")
+        return 0
     found = [
-        f"{path.relative_to(ROOT)}:{line}" for path in files(chosen) for line in findings(text(path), chosen["rule"])
+        f"{path.relative_to(ROOT)}:{line}" for path, read in texts.items() for line in findings(read, chosen["rule"])
     ]
+    found += long_sentences(chosen["guides"])
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -133,7 +133,7 @@ class Schemas:
         Raises
         ------
         BadInput
-            Nobody knows the id, or its schema is not one of LDMS; the message is the reason for the dead letter.
+            The id is unknown, or its schema is not one of LDMS; the message is the reason for the dead letter.
         Unavailable
             The registry does not answer.
         """

@@ -1,4 +1,4 @@
-"""Folds in which no run, and no copy of a run, stands on both sides."""
+"""Folds in which no run, and no copy of a run, is on both sides."""
 
 from __future__ import annotations
 

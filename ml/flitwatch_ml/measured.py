@@ -1,4 +1,4 @@
-"""Measured runs from two CSV files: when each ran, how long it took and how it lay; who was beside it and how much. Errors name file and line."""
+"""Measured runs from two CSV files: when each ran, how long it took and how it lay; jobs that ran alongside and how much. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _list_notes(
     if constant:
         yield f"columns that are the same in every run explain nothing: {', '.join(constant[:10])}"
     if alone:
-        yield f"{alone} runs have no row of exposure; nobody is taken to have been beside them"
+        yield f"{alone} runs have no row of exposure; these runs are taken to have had no other user alongside"
 
 
 def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tuple[list[str], Floats, set[int]]:

@@ -136,16 +136,16 @@ def _row_labels(rows: Floats) -> NDArray[np.int64]:
 
 
 def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[int]) -> Iterator[str]:
-    """Runs that nobody was beside, and those with the same time beside the same users: perhaps one run, which would count double."""
+    """Runs that no one was alongside, and those with the same time alongside the same users: perhaps one run, which would count double."""
     alone = [run for index, run in enumerate(runs) if index not in told]
     if alone:
-        yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); nobody is taken to have been beside them"
+        yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are taken to have had no other user alongside"
     labels = _row_labels(np.column_stack([time_s, overlap]))
     if copies := _find_copies(labels):
         first, other = copies[0]
         yield (
             f"runs {runs[first]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the same time and the same users; "
-            "if they are one run, leave one out, for a run that stands there twice counts double"
+            "if they are one run, leave one out, for a run that is there twice counts double"
         )
 
 
@@ -159,7 +159,7 @@ def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 class StepTable:
     """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step or a reading;  notes: what a reader should know
 
-    Runs stand by their times, whatever the order of the rows; steps begin with the file's first.
+    Runs stand by their times, regardless of the order of the rows; steps begin with the file's first.
     """
 
     runs: list[str]
@@ -170,7 +170,7 @@ class StepTable:
 
 
 def read_steps(path: Path) -> StepTable:
-    """Read `run,step,time,counter...`; rows may stand in any order, each run and step once."""
+    """Read `run,step,time,counter...`; rows may be in any order, each run and step once."""
     runs: dict[str, int] = {}
     rows: dict[tuple[int, int], list[float]] = {}
     counters: list[str] = []

@@ -37,7 +37,7 @@ def run_blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
         definition = OURS if arguments.definition is None else DEFINITIONS[arguments.definition]
         usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
         least = usual if arguments.least_nodes is None else arguments.least_nodes
-        context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
+        context.report(1, 4, f"{len(runs.run_id)} runs; who ran alongside them")
         beside = work.co_running(estimates.co_running(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
         context.check()
@@ -73,7 +73,7 @@ def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate
 def keep_of_files(
     conn: Any, estimate: estimate_store.Estimate, entries: Mapping[str, list[estimate_store.Entry]]
 ) -> StoredEstimate:
-    """Keep an estimate of runs that were brought in files; alerts and advice, which go by what the platform recorded, do not see it.
+    """Keep an estimate of runs that were brought in files; alerts and advice, which use what the platform recorded, do not see it.
 
     Raises
     ------

@@ -106,7 +106,7 @@ def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome
         from the draw to the job's end
         wait_s : {advised, control, difference, interval[2]}, from the draw to the start
         node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
-        balance : [{what, advised, control, difference_sd, p}];  warnings : why the halves are not alike: with one of them no effect is told
+        balance : [{what, advised, control, difference_sd, p}];  warnings : why the halves are not alike: with one of them no effect is reported
     """
     advised = np.array([job.advised for job in participants], bool)
     ended = np.array([job is not None and job.end_s is not None for job in outcomes], bool)

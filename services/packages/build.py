@@ -62,7 +62,7 @@ def main(dist: Path, extras: str, kinds: str) -> int:
 def environment(place: Path, dist: Path, extras: str, python: str) -> None:
     """An environment with the wheels and the locked versions of what they need, which may be moved to where the package unpacks it.
 
-    It calls the Python by its version: on Rocky 9 `python3` is 3.9, beside the `python3.11` that the package asks for.
+    It calls the Python by its version: on Rocky 9 `python3` is 3.9, alongside the `python3.11` that the package asks for.
     """
     uv = shutil.which("uv") or os.fspath(ROOT / ".cache" / "uv" / "bin" / "uv")
     _run(uv, "venv", "-q", "--relocatable", "--python", python, place)
@@ -89,7 +89,7 @@ def environment(place: Path, dist: Path, extras: str, python: str) -> None:
 
 
 def compile_all(place: Path, python: str) -> None:
-    """Bytecode of everything below `lib`: the services' user may not write below /usr, and without it each start would compile anew.
+    """Bytecode of everything below `lib`: the services' user may not write below /usr, and without it each start would compile again.
 
     Libraries bring files for newer Pythons, which no Python here imports: only a file of ours that does not compile is an error.
     """
@@ -100,7 +100,7 @@ def compile_all(place: Path, python: str) -> None:
 
 
 def install_files(tree: Path) -> None:
-    """Everything beside the environment."""
+    """Everything alongside the environment."""
     _put(tree / "etc/flitwatch/flitwatch.toml", configuration.read_sample().replace(*SOURCES))
     _put(tree / "etc/logrotate.d/flitwatch", (HERE / "logrotate.conf").read_text())
     _put(tree / "usr/lib/sysusers.d/flitwatch.conf", (HERE / "sysusers.conf").read_text())

@@ -428,7 +428,7 @@ def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_c
 @pytest.mark.parametrize(
     ("candidate", "words"),
     [
-        (on(a=64), "stands in one group"),
+        (on(a=64), "is in one group"),
         ([*on(a=63), "stranger"], "is not known"),
         (on(a=1), "is not known"),
         # A longer list: the job may get nodes of one group alone.
@@ -455,7 +455,7 @@ def test_without_a_place_or_with_unlike_places_the_mode_is_unknown_and_each_cand
     assert [one["routing_mode"] for one in got["candidates"]] == [None, "ADAPTIVE_3"]
     # Group 1 is busy: the candidate within group 0 is preferred, and there the mode is unknown.
     got = ask(wide(), replace(ASKED, candidates=[on(a=64), on(a=32, b=32)]))
-    assert got["preferred"] == 0 and got["routing_mode"] is None and "stands in one group" in of_mode(got)["text"]
+    assert got["preferred"] == 0 and got["routing_mode"] is None and "is in one group" in of_mode(got)["text"]
 
 
 @pytest.mark.parametrize(("groups", "words"), [(1, "within one group"), (None, "is not known")])

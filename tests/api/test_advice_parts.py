@@ -77,7 +77,7 @@ def test_because_says_what_each_part_knows() -> None:
     assert "mallory runs" in saying(answer, "blame")["text"] and saying(answer, "blame")["evidence"].endswith("/user/1")
     made.blamed["milc"] = [mallory(groups=["7/7"])]
     assert saying(told(made, "blame"), "blame") == {
-        "part": "blame", "known": True, "text": "nobody whom blame names for it runs near these nodes", "evidence": None,
+        "part": "blame", "known": True, "text": "no user named by blame for this application runs near these nodes", "evidence": None,
     }  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def test_every_command_of_a_door_is_one_of_ours_with_options_that_it_has() -> No
 
 
 def test_the_page_of_doors_names_every_door() -> None:
-    text = (ROOT / "docs" / "doors.md").read_text()
+    text = (ROOT / "docs" / "sources.md").read_text()
     for door in DOORS:
         verbs = {
             m.group()

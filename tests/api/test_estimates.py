@@ -150,7 +150,7 @@ def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> 
 def test_an_estimate_of_an_older_version_gives_no_answer_in_words(estimated) -> None:
     api, _ = estimated
     (row,) = api.get("/estimates/deviation")["sets"]
-    assert row["groups"] == [] and row["answer"] == ["cannot tell: made by an older version: estimate anew"]
+    assert row["groups"] == [] and row["answer"] == ["cannot tell: made by an older version: run the estimate again"]
     assert set(row["place"]) == {None}
 
 

@@ -69,7 +69,7 @@ def test_twice_is_refused_and_once_goes_back(
     apply = ["loop", "apply", number, "--opensm", str(site), "--db", embedded_db]
     rollback = ["loop", "rollback", number, "--db", embedded_db]
     assert "was never applied" in refused(capsys, *rollback)
-    assert "Nobody approved this" in refused(capsys, *apply)
+    assert "This change is not approved" in refused(capsys, *apply)
     assert "--dry-run changes nothing" in refused(capsys, *apply, "--dry-run", "--yes")
     assert audited(embedded_db) == [] and sorted(path.name for path in site.iterdir()) == ["opensm-lfts.dump", "opensm.conf"]  # fmt: skip
     assert said(capsys, *apply, "--yes")["staged"]

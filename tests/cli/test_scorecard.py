@@ -254,7 +254,7 @@ def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
     rows[1] |= {"found": 0, "false": 0}
     assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True]
     assert (
-        "3 of 4 demands hold, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (nobody was named).\n"
+        "3 of 4 criteria pass, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (no user was named).\n"
         in to_markdown(card(blame=rows))
     )
 

@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 SQL = Path("db/flitwatch_db/migrations/sql")
 #: Guards against a hang; a loaded machine takes as long as it takes.
 PATIENCE_S = 120.0
-BESIDE = "the database is of a newer version, beside which this one runs"
+BESIDE = "the database is of a newer version, which this one can use"
 
 
 class Site:
@@ -249,12 +249,12 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
     with newer(tmp_path / "more", **more):
         assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
         migrate_database(embedded_db)
-    assert tables() == ("ok", "of a newer version, beside which this one runs")
+    assert tables() == ("ok", "of a newer version, which this one can use")
     with newer(tmp_path / "less"):
         assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
         migrate_database(embedded_db)
     with newer(tmp_path / "more"):
-        assert tables() == ("ok", "of a newer version, beside which this one runs")
+        assert tables() == ("ok", "of a newer version, which this one can use")
     assert tables() == ("failed", f"of a newer version: migration {contraction} ended this one")
 
 

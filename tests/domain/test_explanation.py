@@ -235,7 +235,7 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
         (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters on both sides"),
         (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
         (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
-        (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job beside it started"),
+        (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
         (None, "place on a fabric"),
     ],
 )
@@ -333,7 +333,7 @@ def test_only_a_job_that_is_slow_now_has_lost_time_so_far(last: int, end: dict |
 def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
     told = made(steps(1.5, 20), None)
     text = {one["part"]: one["text"] for one in told["chain"]}
-    assert text["certainty"].startswith("Nobody is named: ")
+    assert text["certainty"].startswith("No job is named: ")
     assert "Which links carry it is unknown" in text["links"] and "No other job is known" in text["jobs"]
 
 
@@ -367,7 +367,7 @@ def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
     """Two jobs that changed within seconds of each other: neither is named, and no user is shown but the job's own."""
     told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101)))
     shown = page(told)
-    assert told["verdict"] == "cannot tell" and "cannot tell who caused it" in shown and "Nobody is named" in shown
+    assert told["verdict"] == "cannot tell" and "cannot tell who caused it" in shown and "No job is named" in shown
     assert "None of these jobs is named" in shown and "user1" not in shown and "user2" not in shown
     assert "is named: its share" not in shown and "<td>yes" not in shown
 

@@ -154,7 +154,7 @@ def test_from_counters_to_tables_and_back(measured_subnet: Measured, capsys: pyt
     assert dry["entries_changed"] > 0 and dry["staged"] is False
     with pytest.raises(SystemExit):
         ours(capsys, *command)
-    assert "Nobody approved this" in capsys.readouterr().err
+    assert "This change is not approved" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == everything
 
     applied = ours(capsys, *command, "--yes")

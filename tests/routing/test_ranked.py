@@ -57,7 +57,7 @@ def test_an_error_of_everything_guides_nobody() -> None:
     made, _ = found(1, 3, 0)
     assert told_error(made) == (made.estimated_error, made.unknown)
     error, unknown = told_error(replace(made, estimated_error=1.0))
-    assert error is None and "go by the largest pairs" in unknown["estimated_error"]
+    assert error is None and "use the largest pairs" in unknown["estimated_error"]
 
 
 def test_unknown_intervals_are_unknown() -> None:

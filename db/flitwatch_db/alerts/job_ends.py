@@ -1,4 +1,4 @@
-"""The outbox of job ends: which jobs are still to be told of, what is due, and what became of it."""
+"""The outbox of job ends: which jobs are still to be sent of, what is due, and what became of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def list_unannounced_jobs(conn: Conn, limit: int) -> list[Row]:
 
 
 def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
-    """Have a job's end told, with what is said of it; nothing where it is queued already, or the job is gone."""
+    """Have a job's end reported, with what is said of it; nothing where it is queued already, or the job is gone."""
     conn.execute(
         "INSERT INTO job_end_notice (job_pk, explanation) SELECT job_pk, %s FROM job WHERE job_pk = %s ON CONFLICT DO NOTHING",
         [as_jsonb(explanation), job_pk],
@@ -74,7 +74,7 @@ def postpone_notice(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
 
 
 def forget_old(conn: Conn) -> int:
-    """Remove what is older than a day; return how many of them nobody took."""
+    """Remove what is older than a day; return how many of them no one took."""
     rows = conn.execute(
         "DELETE FROM job_end_notice WHERE created_at < now() - make_interval(hours => %s) RETURNING delivered_at IS NULL",
         [KEPT_HOURS],

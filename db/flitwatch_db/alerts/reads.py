@@ -48,7 +48,7 @@ async def list_alerts(
 
 
 async def find_alert(conn: Connection, number: int) -> Row | None:
-    """An alert with its evidence and what was told of it."""
+    """An alert with its evidence and what was sent of it."""
     rows = await _fetch_rows(conn, SQL("SELECT ") + _HEAD + SQL(", evidence FROM alert WHERE alert_id = %s"), [number])
     if not rows:
         return None

@@ -165,7 +165,7 @@ def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -
 
 
 def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Nodes that a user holds whom the newest estimate of an application names beside its slow runs."""
+    """Nodes that a user holds whom the newest estimate of an application names alongside its slow runs."""
     rows = _fetch_rows(
         conn,
         sql.SQL("""

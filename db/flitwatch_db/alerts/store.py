@@ -26,7 +26,7 @@ def _utc_datetime(epoch_s: float) -> datetime:
 
 
 def as_jsonb(value: Any) -> Jsonb:
-    """A value as a parameter of type jsonb; what is no number becomes null, since NaN is no JSON."""
+    """A value as a parameter of type jsonb; what is not a number becomes null, since NaN is no JSON."""
     return Jsonb(value, dumps=lambda v: orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
@@ -65,7 +65,7 @@ def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
 def load_rules(
     conn: Connection, refused: Callable[[str, str], object] = lambda name, why: None
 ) -> list[tuple[Rule, float | None]]:
-    """Every rule with the moment through which it has been evaluated; `refused` is told of one that another version stored and this one does not take."""
+    """Every rule with the moment through which it has been evaluated; `refused` is notified of one that another version stored and this one does not take."""
     rows = conn.execute(
         "SELECT name, rule, extract(epoch FROM through)::float8 FROM alert_rule ORDER BY name"
     ).fetchall()
@@ -234,7 +234,7 @@ def end_silence(conn: Connection, number: int) -> bool:
 def queue_notice(
     conn: Connection, alert_id: int, receiver: str, group_key: str, wait_s: float, repeat_s: float
 ) -> None:
-    """Have a receiver told that an alert fires: once, and again each `repeat_s` after it was told."""
+    """Notify a receiver that an alert fires: once, and again each `repeat_s` after it was given."""
     conn.execute(
         "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key, due_at)"
         " SELECT %(alert)s, %(receiver)s, 'firing', coalesce(max(turn) + 1, 0), %(group)s,"
@@ -247,7 +247,7 @@ def queue_notice(
 
 
 def queue_resolved_notices(conn: Connection) -> int:
-    """Have every receiver that was told of an alert told that it is over; what was never told is dropped."""
+    """Notify every receiver that was notified of an alert that it is over; what was never reported is dropped."""
     conn.execute(
         "DELETE FROM alert_notice n USING alert a WHERE a.alert_id = n.alert_id AND a.phase = 'resolved' AND n.status = 'firing'"
         " AND n.delivered_at IS NULL AND n.attempts = 0 AND n.batch IS NULL"
@@ -261,7 +261,7 @@ def queue_resolved_notices(conn: Connection) -> int:
 
 
 def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
-    """Alerts of which one of these receivers is still to be told something."""
+    """Alerts that one of these receivers is still to be sent something about."""
     return _fetch_rows(
         conn,
         "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
@@ -270,7 +270,7 @@ def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
 
 
 def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:
-    """(receiver, group, batch) to be told now but for the alerts of `quiet`, those that were tried first; a batch of None is still to be made.
+    """(receiver, group, batch) to be sent now but for the alerts of `quiet`, those that were tried first; a batch of None is still to be made.
 
     A group's new notices wait while a batch of it waits for its next attempt, and until its last message is old enough.
     """
@@ -322,7 +322,7 @@ def list_open_notices(conn: Connection, batch: str) -> list[Row]:
 
 
 def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
-    """Mark notices as told."""
+    """Mark notices as reported."""
     conn.execute(
         "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
         [numbers],

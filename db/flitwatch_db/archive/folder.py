@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 def mark_archive_folder(root: Path) -> None:
-    """Mark an empty folder as an archive, so that it is known again: where what was mounted there is away, the mark is too.
+    """Mark an empty folder as an archive, so that it is known again: where what was mounted there is unavailable, the mark is too.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def mark_archive_folder(root: Path) -> None:
     if not root.is_dir():
         raise BadRequest(
             f"there is no folder {root}",
-            advice="Mount or make it, and say this on a machine that sees it; it is not made by itself.",
+            advice="Mount or make it, and say this on a machine that sees it; it is not created automatically.",
         )
     if not (root / MARK).is_file():
         with Folder(root, create=True):
@@ -59,7 +59,7 @@ def mark_archive_folder(root: Path) -> None:
 
 
 class Folder:
-    """An archive; use it as a context manager: nobody else writes or reads it meanwhile.
+    """An archive; use it as a context manager: no one else writes or reads it meanwhile.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Folder:
     BadRequest
         The folder is none, or holds other things.
     Conflict
-        Somebody else uses it.
+        Another process uses it.
     BadInput
         Its parts do not fit their names.
     """

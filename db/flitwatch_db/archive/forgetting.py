@@ -18,9 +18,9 @@ from flitwatch_domain.errors import BadRequest
 def forget_user(
     root: Path, user: str, *, dry_run: bool = False, on_step: OnStep = lambda done, total, what: None
 ) -> dict[str, int]:
-    """Write the parts that hold a user's jobs anew without them and what belongs to them, and remove the old ones.
+    """Write the parts that hold a user's jobs again without them and what belongs to them, and remove the old ones.
 
-    Counters name nobody and stay, unless the part has no other job. Copies of the archive elsewhere are not touched.
+    Counters name no user and stay, unless the part has no other job. Copies of the archive elsewhere are not touched.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class ManifestHead(_Span, total=False):
 
     Attributes
     ----------
-    part : where it lies in the folder;  label : SIMULATED or measured
+    part : where it is in the folder;  label : SIMULATED or measured
     jobs, runs : how many it holds;  fabrics : digests of those that its jobs ran on
     replaces : the part that this one stands for, without a user who was erased
     """
@@ -78,7 +78,7 @@ class Writer:
     ----------
     draft : Path         the temporary folder, on the same file system as `place`
     place : Path         what it becomes
-    about : dict         what the manifest says beside the files; its scalars stand in every file's metadata too
+    about : dict         what the manifest says alongside the files; its scalars are in every file's metadata too
     """
 
     def __init__(self, draft: Path, place: Path, about: ManifestHead) -> None:

@@ -1,4 +1,4 @@
-"""Archiving by itself: a setting says where to, after how many days, and when archived jobs leave the database."""
+"""Archiving automatically: a setting says where to, after how many days, and when archived jobs leave the database."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def apply_policy(conn: Conn, url: str, on_step: OnStep) -> dict[str, int] | None
     Raises
     ------
     Conflict, Unavailable, BadInput, BadRequest
-        As `archive`; nothing is dropped then. A folder that is away is not made: the local disk would fill where it is to be mounted.
+        As `archive`; nothing is dropped then. A folder that is unavailable is not made: the local disk would fill where it is to be mounted.
     """
     active_policy = load_policy(conn)
     if active_policy is None:

@@ -289,7 +289,7 @@ def _copy_rows(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callabl
 
 
 def _collect_hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime], where: str) -> list[int]:
-    """The hours of the rows' times, which lie within the jobs'."""
+    """The hours of the rows' times, which are within the jobs'."""
     ts_us = batch.column(2).cast(pa.int64()).to_numpy()
     first = max((span[0] - timedelta(seconds=WIDTHS_S[shape.name])).timestamp(), 0) * 1e6
     last = min(span[1].timestamp(), LATEST_TS_S) * 1e6

@@ -102,7 +102,7 @@ class Shape:
         return pa.schema([column.field for column in self.columns])
 
     def check(self, batch: pa.RecordBatch, where: str) -> None:
-        """Raise `BadInput` where a value is missing or is no number."""
+        """Raise `BadInput` where a value is missing or is not a number."""
         for column, values in zip(self.columns, batch.columns, strict=True):
             if not column.null and values.null_count:
                 raise BadInput(f"column {column.name!r} has a row without a value", where=where)

@@ -118,7 +118,7 @@ def write_archive(
     NotFound
         A job that was named is not there.
     Unavailable
-        The disk is full, or the database is away.
+        The disk is full, or the database is unavailable.
     """
     if before is None and not jobs:
         raise BadRequest("neither a date nor jobs are named", advice="Use --before or --jobs.")

@@ -144,7 +144,7 @@ def _pack_sums(table: Table, sums: Sums) -> bytes:
 def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums, whole: int = 0) -> None:
     """Add sums whose keys are unique and whose values are the table's arrays side by side.
 
-    An array of which nothing is known is left out, but for the first `whole` ones: their readers go by their length.
+    An array without known values is left out, but for the first `whole` ones: their readers use their length.
     """
     n, arrays = len(sums.ts_s), table.columns - 4
     width = sums.values.shape[1] // arrays

@@ -96,11 +96,11 @@ def connect(
         member of.
     durable : bool
         False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.
-        Right for whoever can repeat the work, as the writer does from the log.
+        Right for anyone who can repeat the work, as the writer does from the log.
     statement_s : float, optional
         The server ends a statement that takes longer. If the server does not answer GRACE_S later either, the connection is closed.
     still_s : float, optional
-        The server ends the connection when nothing is asked in a transaction for so long: a process that stands still holds up nobody longer.
+        The server ends the connection when nothing is asked in a transaction for so long: a process that stalls holds up no one longer.
     connect_s : float
         How long each server is waited for.
 
@@ -172,9 +172,9 @@ def async_pool(
     Parameters
     ----------
     reconnect_s : float
-        How long a connection is tried again, at longer and longer intervals; then the next who asks begins anew.
+        How long a connection is tried again, at longer and longer intervals; then the next who asks begins again.
     statement_s : float, optional
-        As for `connect`; with it transactions that stand still are ended after STILL_S.
+        As for `connect`; with it transactions that stall are ended after STILL_S.
     """
 
     async def limit(conn: AsyncDeadlineConnection) -> None:

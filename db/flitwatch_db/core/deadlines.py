@@ -25,7 +25,7 @@ _INTERVAL_S = 0.1
 
 
 class DeadlineConnection(psycopg.Connection[Any]):
-    """A connection that is closed when the server has not answered for `deadline_s`; whoever waits gets OperationalError."""
+    """A connection that is closed when the server has not answered for `deadline_s`; anyone who waits gets OperationalError."""
 
     deadline_s: float | None = None
 

@@ -38,7 +38,7 @@ async def emitted_at(conn: Connection, number: int) -> datetime | None:
 
 
 async def listen_for_events(conn: Connection) -> None:
-    """Have this connection told of every new event."""
+    """Notify this connection of every new event."""
     await conn.execute("LISTEN flitwatch_event")
 
 

@@ -32,7 +32,7 @@ def is_set(conn: psycopg.Connection[Any]) -> bool:
 
 
 def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_bytes: int | None = None) -> LogKeep:
-    """Set what is given. BadRequest for what would keep nothing, or for ever."""
+    """Set what is given. BadRequest for what would keep nothing, or indefinitely."""
     current = load_limits(conn)
     limits = LogKeep(current.hours if days is None else days * 24, current.bytes if size_bytes is None else size_bytes)
     if not (0 < limits.hours < math.inf and limits.bytes > 0):

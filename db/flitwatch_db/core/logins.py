@@ -1,4 +1,4 @@
-"""The services' logins: one for each thing that is done with the database, none of which can become another or the tables' owner.
+"""The services' logins: one for each thing that is done with the database, none can become another or the tables' owner.
 
 A service holds the passwords of the logins that it needs and of no other, in a file of its own that only its user can read.
 """
@@ -172,6 +172,6 @@ def grant_ownership(conn: psycopg.Connection[Any]) -> None:
 
 
 def create_database(conn: psycopg.Connection[Any]) -> None:
-    """Create database `flitwatch` unless it exists; the connection commits each statement by itself."""
+    """Create database `flitwatch` unless it exists; the connection commits each statement automatically."""
     if not conn.execute("SELECT 1 FROM pg_database WHERE datname = 'flitwatch'").fetchone():
         conn.execute("CREATE DATABASE flitwatch OWNER flitwatch")

@@ -50,7 +50,7 @@ class _TimeTable:
 
 
 def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> None:
-    """Keep a table's chunks for so many days after their first row was written; None keeps them for ever."""
+    """Keep a table's chunks for this many days after their first row was written; None keeps them indefinitely."""
     with conn.cursor() as cursor:
         cursor.execute(
             "UPDATE time_table SET keep = make_interval(secs => %s) WHERE name = %s",

@@ -1,7 +1,7 @@
 """Numpy columns packed into PostgreSQL's binary COPY format, without a Python object per value.
 
 Every column becomes a block of bytes, one row a record and equally wide in all, with a mask of the bytes that count (a NULL, or a
-shorter text, has fewer). Beside one another and cut by the mask they are the COPY stream.
+shorter text, has fewer). Alongside one another and cut by the mask they are the COPY stream.
 
 Format: PostgreSQL documentation, COPY, "Binary Format"; arrays: src/backend/utils/adt/arrayfuncs.c, `array_recv`.
 """

@@ -1,4 +1,4 @@
-"""The platform's newest findings as a scrape asks for them: few rows, whatever the site's size."""
+"""The platform's newest findings as a scrape asks for them: few rows, regardless of the site's size."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from flitwatch_db.core.additive import ensure_chunks
 
 
 class Observation(NamedTuple):
-    """One sample of a schema; the schema's columns say which array an entry stands in."""
+    """One sample of a schema; the schema's columns say which array an entry is in."""
 
     schema_id: int
     component_id: int | None

@@ -1,7 +1,7 @@
 """Sums of a whole fabric in long buckets, made from the rows of its routers: what maintenance keeps up to date.
 
 Every batch of the writer marks the hours that it touched (`rollup_due`), in its own transaction. A bucket with a marked hour is not believed by readers, who add up the
-rows of its routers instead; so an answer is right whatever is still to be done here.
+rows of its routers instead; so an answer is right regardless of what is still to be done here.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def roll_up_hours(
     conn : Connection
         In autocommit, of role keeper.
     settled_s : float
-        Hours that were marked within so many seconds wait for the next round.
+        Hours that were marked within this many seconds wait for the next round.
     round_s : float
         No day is begun later than this.
     """

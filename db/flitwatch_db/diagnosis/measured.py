@@ -197,7 +197,7 @@ def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: 
 
 
 def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> NDArray[np.float64]:
-    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN where nobody counted a link's levels."""
+    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN where there is no count levels."""
     links, routers = len(fabric.links), len(fabric.routers)
     level_sums = np.full((links, LANES), np.nan)
     size = COUNT_BYTES.get(fabric.technology, np.nan)

@@ -167,7 +167,7 @@ def _add_feeding_jobs(
 def _rank_jobs(
     routes: Routes, window: PortWindow, rows: list[Row], links: list[int], length_s: float
 ) -> list[tuple[list[Row], str | None]]:
-    """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0023)."""
+    """Jobs with their shares of each link, the largest first, or why that cannot be determined (ADR 0023)."""
     present = traffic.of_jobs(rows)
     reason = routes.reason or (None if any(job.known for job in present) else NO_CARDS)
     if reason is not None:

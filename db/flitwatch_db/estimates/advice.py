@@ -147,7 +147,7 @@ class Basis:
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
     blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that somebody made who may: environment or None, reason,
+    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made: environment or None, reason,
                                                  in how many groups the counted job stood or None; of those over several groups where there is one
     memo : dict                                  what answers worked out from it; goes with it
     """

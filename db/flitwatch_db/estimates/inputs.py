@@ -144,7 +144,7 @@ _PLACES = """
 
 
 def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
-    """Every job that met one of the runs, and where it ran. One of which nobody knows the end met none."""
+    """Every job that met one of the runs, and where it ran. One whose end is unknown met none."""
     run_windows = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
     own_pk = [run_windows[run][0] if run in run_windows else None for run in run_id.tolist()]
     # A run without steps has no window: it meets nobody.
@@ -219,7 +219,7 @@ MOST_OTHERS = 200
 
 
 def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
-    """Whatever was counted during each step, (runs, steps, features), and the features' names; NaN where nothing was.
+    """Everything that was counted during each step, (runs, steps, features), and the features' names; NaN where nothing was.
 
     Table II's counters by their abbreviations, the other ones that the runs recorded under the names they gave them, and the columns of
     their network cards (`nic.`).

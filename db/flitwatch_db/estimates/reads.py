@@ -280,7 +280,7 @@ async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
 
 
 async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
-    """Running jobs of which no run is recorded, the largest first."""
+    """Running jobs without a recorded run, the largest first."""
     return await _fetch_rows(
         conn,
         SQL("""

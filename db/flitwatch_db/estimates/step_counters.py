@@ -64,7 +64,7 @@ def keep_recent(conn: Connection) -> int:
 
 
 def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) -> int:
-    """Sum the counters of a run's steps that have none kept yet and that lie before `complete_through_s`; return how many were kept.
+    """Sum the counters of a run's steps that have none kept yet and that are before `complete_through_s`; return how many were kept.
 
     A step's counters are those of the whole seconds that begin within it; a step without such a second has none.
     """
@@ -105,7 +105,7 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
 
 
 def _build_cards_query() -> sql.Composed:
-    """Rates of the cards of the run's nodes, by step; a row of a card stands for `seconds` of them, so that slow samplers are counted too."""
+    """Rates of the NICs of the run's nodes, by step; a row of a NIC stands for `seconds` of them, so that slow samplers are counted too."""
     rates = sql.SQL(", ").join(
         sql.SQL("sum(c.{}) / g.seconds").format(sql.Identifier(column)) for column in ENDPOINT_COLUMNS
     )

@@ -23,8 +23,8 @@ class Estimate:
     ----------
     kind : blame | deviation | forecast
     data : at least runs, steps, first_s, last_s
-    source : runs | files        recorded by the platform, or brought by somebody
-    created_by : who brought them; None where nobody did, or at the command line
+    source : runs | files        recorded by the platform, or brought by a user
+    created_by : who brought them; None where no one did, or at the command line
     """
 
     kind: str

@@ -35,7 +35,7 @@ _PLANES = """
 
 
 def update_planes(conn: psycopg.Connection[Any], fabric_id: int) -> list[int]:
-    """Find a fabric's planes anew and store them; return their numbers."""
+    """Find a fabric's planes again and store them; return their numbers."""
     conn.execute("DELETE FROM fabric_plane WHERE %(fabric)s IN (fabric_id, other_id)", {"fabric": fabric_id})
     others = sorted(row[0] for row in conn.execute(_PLANES, {"fabric": fabric_id}).fetchall())
     for other in others:

@@ -56,7 +56,7 @@ class Held:
     Attributes
     ----------
     rows : dict             {table: rows}, tables of times as well
-    jobs : int              jobs that lie on it, which find their place anew
+    jobs : int              jobs that are on it, which find their place again
     left : list of str      what names it and stays: rules and silences of the site, a line each
     """
 
@@ -91,7 +91,7 @@ def count_stored(conn: Conn, name_or_id: str | int) -> Held:
 def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
     """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
 
-    Jobs that lie on it find their place anew: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and archives and
+    Jobs that are on it find their place again: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and archives and
     backups are not touched.
 
     Parameters
@@ -197,7 +197,7 @@ def _remove_by_chunk(conn: Conn, table: str, condition: sql.Composable, asked: _
 
 
 def _place_anew(conn: Conn, fabric_id: int) -> int:
-    """Let the jobs that lie on a fabric, which has no endpoints any more, find their place; return how many did."""
+    """Let the jobs that are on a fabric, which has no endpoints any more, find their place; return how many did."""
     placed = 0
     query = "SELECT DISTINCT job_pk FROM job_node WHERE fabric_id = %s LIMIT %s"
     while job_pks := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
@@ -223,7 +223,7 @@ def _list_references(conn: Conn, row: FabricRow) -> list[str]:
 
 
 def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
-    """Raise Conflict where somebody writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
+    """Raise Conflict where a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
     fed = conn.execute(
         "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
         " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",

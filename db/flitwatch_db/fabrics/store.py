@@ -100,7 +100,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
 
 
 def add_attributes(conn: psycopg.Connection[Any], fabric_id: int, attributes: dict[str, Any]) -> None:
-    """Add to what is known of a stored fabric; jobs are placed anew where that makes it a plane of another."""
+    """Add to what is known of a stored fabric; jobs are placed again where that makes it a plane of another."""
     changed = conn.execute(
         "UPDATE fabric SET attributes = attributes || %(new)s WHERE fabric_id = %(fabric)s AND attributes <> attributes || %(new)s",
         {"new": Jsonb(attributes), "fabric": fabric_id},

@@ -109,7 +109,7 @@ def _merge_incidents(conn: Conn, other: int, into: int) -> None:
 def withdraw_job(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | None, end: datetime | None) -> list[int]:
     """Take a job that its whole run does not confirm out of the incidents that held it while it ran; return their numbers.
 
-    `but` is the incident that its whole run confirms. Others stay where they lie at another time than its slow stretch: a run may have been slow twice.
+    `but` is the incident that its whole run confirms. Others stay where they are at another time than its slow stretch: a run may have been slow twice.
     """
     parameters = {"job": job_pk, "but": but, "end": end, "since": None if slow is None else slow["since_low"], "until": None if slow is None else slow["until"]}  # fmt: skip
     rows = conn.execute(
@@ -133,7 +133,7 @@ def mark_judged(conn: Conn, job_pk: int) -> None:
 
 
 def judge_again(conn: Conn, heard: int) -> int:
-    """Have jobs looked at anew whose counters came after they had been: as events later than `heard` tell. Return how many."""
+    """Have jobs looked at again whose counters came after they had been: as events later than `heard` tell. Return how many."""
     return conn.execute(
         """
         DELETE FROM incident_judged g USING job j,

@@ -39,7 +39,7 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
     Parameters
     ----------
     conn : psycopg.Connection
-        With role `writer`; commits by itself.
+        With role `writer`; commits automatically.
     now_s : epoch seconds
     beat : called between one job and the next
     heard : events up to this one have been heard of
@@ -107,7 +107,7 @@ def _examine_job(conn: Conn, job: Row, machine: explanation.Machine, now_s: floa
 
 
 def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
-    """Jobs with steps whose whole run nobody has looked at, the last to end first."""
+    """Jobs with steps whose whole run no one has looked at, the last to end first."""
     return _fetch_rows(
         conn,
         SQL("""

@@ -172,7 +172,7 @@ def count_unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[floa
 
 
 def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> dict[str, list[str]]:
-    """Columns of these schemas that stand beside counters and are none that the catalogue knows."""
+    """Columns of these schemas that are alongside counters and are none that the catalogue knows."""
     rows = conn.execute(
         "SELECT s.name, array_agg(DISTINCT c ->> 'name' ORDER BY c ->> 'name') FROM ldms_schema s, jsonb_array_elements(s.columns) c"
         " WHERE s.name = ANY(%s) AND c -> 'unknown' = 'true' GROUP BY 1 ORDER BY 1",

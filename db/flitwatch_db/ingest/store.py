@@ -107,7 +107,7 @@ def load_positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place,
 
 
 def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
-    """Take over positions that an older version stored without saying of which log; return how many."""
+    """Take over positions that an older version stored without saying which log they belong to; return how many."""
     return conn.execute(
         "UPDATE stream_position SET log_id = %s WHERE consumer_group = %s AND log_id = ''",
         [reader.log_id, reader.group],
@@ -230,7 +230,7 @@ def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
 
 
 def remove_gaps(conn: psycopg.Connection[Any], gaps: Sequence[GapKey]) -> int:
-    """Take gaps back that late samples filled or that are to be stored anew; return how many were there."""
+    """Take gaps back that late samples filled or that are to be stored again; return how many were there."""
     if not gaps:
         return 0
     return conn.execute(

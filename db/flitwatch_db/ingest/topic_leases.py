@@ -1,10 +1,10 @@
 """Leases that share topics among several processes; a lease ends when its holder is killed, or is silent for LEASE_S.
 
 A lease is an advisory lock, held by a connection and gone with it. The server ends the connection of a member that asks nothing for LEASE_S, which only a
-process that stands still does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part;
-nobody negotiates.
+process that stalls does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part;
+no one negotiates.
 
-A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token: whoever takes
+A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token: anyone who takes
 a topic over ends what its former holder is writing and counts the epoch up, and a transaction of an older epoch is refused (`check_epochs`).
 """
 
@@ -38,7 +38,7 @@ class TopicLeases:
     url : str
     group : str
     opportunistic : bool
-        Takes what nobody holds and counts as no member: for one-shot imports beside a running writer.
+        Takes what no one holds and counts as no member: for one-shot imports alongside a running writer.
     """
 
     def __init__(self, url: str, group: str, opportunistic: bool = False) -> None:
@@ -76,7 +76,7 @@ class TopicLeases:
             return set(ordered[rank :: max(1, len(members))])
 
     def take(self, names: Collection[str]) -> set[str]:
-        """Lock those of `names` that nobody else holds; return what is held of them.
+        """Lock those of `names` that no one else holds; return what is held of them.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class TopicLeases:
             self._conn = None
 
     def _count_up(self, conn: psycopg.Connection[Any], name: str) -> None:
-        """Begin an epoch, unless the last one was this member's: nobody else had the topic since."""
+        """Begin an epoch, unless the last one was this member's: no one else had the topic since."""
         last = conn.execute(
             "SELECT epoch FROM topic_lease WHERE member_group = %s AND topic = %s", [self._group, name]
         ).fetchone()
@@ -162,7 +162,7 @@ class _Guard:
 
 
 def _renew_session(conn: psycopg.Connection[Any]) -> None:
-    """Ask something of the server now and then until the connection ends; whoever uses it next notices that."""
+    """Ask something of the server now and then until the connection ends; anyone who uses it next notices that."""
     with contextlib.suppress(psycopg.Error):
         while True:
             time.sleep(RENEW_S)
@@ -170,7 +170,7 @@ def _renew_session(conn: psycopg.Connection[Any]) -> None:
 
 
 def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str, int]) -> None:
-    """Refuse to write, in the caller's transaction, what another member writes by now; nobody takes the topics over until it ends.
+    """Refuse to write, in the caller's transaction, what another member writes by now; no member takes the topics over until it ends.
 
     Raises
     ------

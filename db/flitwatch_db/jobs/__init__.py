@@ -4,7 +4,7 @@ Jobs come in and are read:
 
 - `store` writes jobs and the nodes that they hold, `arrays` the rows of waiting array tasks, `rank_places` where the ranks of runs are; `reads` gives pages of them, their places and their neighbours;
 - `outcomes` gives what became of jobs, for trials of advice;
-- `by_id` finds a job by the id that its scheduler prints; `as_of` gives a job as it was at a moment; `ends` gives its end, which nobody may know;
+- `by_id` finds a job by the id that its scheduler prints; `as_of` gives a job as it was at a moment; `ends` gives its end, which may be unknown;
 - `search` answers the search box.
 
 A job is explained:

@@ -41,7 +41,7 @@ class _View:
 
 
 def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Key, Job]:
-    """Return jobs of which each task of an array occurs once, and rename the stored rows of tasks that have a row of their own now.
+    """Return jobs in which each task of an array occurs once, and rename the stored rows of tasks that have a row of their own now.
 
     A row of waiting tasks keeps those that no other row has. Where none is left, it becomes the row of one of them, or is left out.
     """

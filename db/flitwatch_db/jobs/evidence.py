@@ -88,7 +88,7 @@ _Chosen = TypedDict(
 def export_evidence(
     conn: Conn, job_id: str, out: Path, cluster: str | None = None, on_table: OnTable = lambda done, total, what: None
 ) -> JobManifest:
-    """Write a job's evidence; return the manifest that also stands in the file.
+    """Write a job's evidence; return the manifest that also is in the file.
 
     Parameters
     ----------

@@ -318,7 +318,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
 
 
 def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
-    """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its cards are counted."""
+    """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its NICs are counted."""
     rates = []
     for moment in moments:
         moved = moment.traffic[job]
@@ -348,7 +348,7 @@ def _list_jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: 
 
 
 def _compute_traffic(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """Compute the traffic of a job's network cards in a moment from every card's rates (3, endpoints); None if the job did not run then."""
+    """Compute the traffic of a job's network cards in a moment from every NIC's rates (3, endpoints); None if the job did not run then."""
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
@@ -422,7 +422,7 @@ def _links_at(
     seconds: float,
     traffic: Sequence[JobTraffic | None],
 ) -> _Counts:
-    """Counts of every place in a moment of so many seconds, as `link_waits` finds them."""
+    """Counts of every place in a moment of this many seconds, as `link_waits` finds them."""
     job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
     loads = np.zeros((way.routes.links, len(job_places)))
     jobs = [job_traffic for job_traffic in map(traffic.__getitem__, job_places) if job_traffic is not None]

@@ -24,7 +24,7 @@ LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20
 
 
 def find_incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
-    """The present incident of a machine, or none, or that it cannot be told; and the last one (docs/contracts/explanation.md).
+    """The present incident of a machine, or none, or that it cannot be determined; and the last one (docs/contracts/explanation.md).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counters of a job's network cards, by window and by card, and over single intervals."""
+"""Counters of a job's network cards, by window and by NIC, and over single intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class JobEndpoints:
 
 
 def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
-    """None where no fabric knows a card of the job's nodes."""
+    """None where no fabric knows a NIC of the job's nodes."""
     row = conn.execute(
         """
         SELECT n.fabric_id, f.technology, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint),
@@ -94,17 +94,17 @@ def load_counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> 
 def load_observations(
     conn: Conn, job_pk: int, start_s: float, end_s: float, intervals: Sequence[tuple[float, float]]
 ) -> list[NicObservation]:
-    """One observation an interval: the mean over the job's counted cards.
+    """One observation an interval: the mean over the job's counted NICs.
 
     Parameters
     ----------
     start_s, end_s : float
-        Of the job, in epoch seconds; intervals lie within it.
+        Of the job, in epoch seconds; intervals are within it.
 
     Raises
     ------
     BadRequest
-        An interval does not lie within the job, or no card of this technology counts latency and stalls.
+        An interval is not within the job, or no NIC of this technology counts latency and stalls.
     NotEnoughData
         Nothing was counted in an interval.
     """
@@ -119,7 +119,7 @@ def load_observations(
     for begin, end in intervals:
         if not start_s <= begin < end <= end_s:
             raise BadRequest(
-                f"the interval from {begin:.0f} to {end:.0f} does not lie within the job, from {start_s:.0f} to {end_s:.0f}"
+                f"the interval from {begin:.0f} to {end:.0f} is not within the job, from {start_s:.0f} to {end_s:.0f}"
             )
         averages.append(_observe_interval(conn, cards, begin, end))
     return averages

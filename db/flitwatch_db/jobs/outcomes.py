@@ -15,7 +15,7 @@ def load_outcomes(
 ) -> dict[str, Outcome]:
     """Outcomes of jobs that ended since a moment (epoch seconds) or have not ended, by id; of a job that was requeued that of its last run.
 
-    Jobs that the accounting does not know are left out: ids begin anew, so that older jobs of the same id are not these.
+    Jobs that the accounting does not know are left out: ids begin again, so that older jobs of the same id are not these.
     """
     rows = conn.execute(
         "SELECT DISTINCT ON (job_id) job_id, state, extract(epoch FROM start_ts)::float8, extract(epoch FROM end_ts)::float8 FROM job"

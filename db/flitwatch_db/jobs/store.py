@@ -116,7 +116,7 @@ def store_jobs(
 ) -> list[tuple[int, Job]]:
     """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each, and the job as it is stored.
 
-    Waiting tasks of an array of which each has a row of its own are left out.
+    Waiting tasks of an array whose tasks each have a row of their own are left out.
 
     Parameters
     ----------

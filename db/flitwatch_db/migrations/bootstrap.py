@@ -45,7 +45,7 @@ def prepare_database(conn: psycopg.Connection[Any]) -> None:
 
 
 def _let_policies_run(conn: psycopg.Connection[Any]) -> None:
-    """The full edition runs a policy as the table's owner and refuses one whose owner cannot log in; without a password nobody else can."""
+    """The full edition runs a policy as the table's owner and refuses one whose owner cannot log in; without a password no one else can."""
     if _fetch_value(conn, "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'flitwatch_owner'"):
         return
     try:

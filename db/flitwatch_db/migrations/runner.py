@@ -42,7 +42,7 @@ class Migration:
     digest : str
         SHA-256 of the text; an applied file never changes.
     oldest : str or None
-        The oldest schema, by the name of its newest migration, whose versions go on beside this one: of an expansion `FIRST_MARKED`, of a
+        The oldest schema, by the name of its newest migration, whose versions go on alongside this one: of an expansion `FIRST_MARKED`, of a
         contraction the one that it names. None, of a file without a mark: versions that do not know this migration end.
     """
 
@@ -82,7 +82,7 @@ def _load_applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | N
 
 
 def list_pending_migrations(conn: psycopg.Connection[Any]) -> list[str]:
-    """Names of the migrations that this database lacks, in order (those of the task queue's schema are told as `queue ...`)."""
+    """Names of the migrations that this database lacks, in order (those of the task queue's schema are reported as `queue ...`)."""
     applied = _load_applied(conn)
     return [m.name for m in list_migrations() if m.name not in applied] + queue.list_pending(conn)
 
@@ -94,7 +94,7 @@ def list_newer_migrations(conn: psycopg.Connection[Any]) -> dict[str, str | None
 
 
 def list_ending_migrations(newer: Mapping[str, str | None]) -> list[str]:
-    """Names of those newer migrations beside which this version cannot run, in order."""
+    """Names of those newer migrations alongside which this version cannot run, in order."""
     names = {m.name for m in list_migrations()}
     return [name for name, oldest in newer.items() if oldest not in names]
 
@@ -111,7 +111,7 @@ def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
 def migrate_database(url: str) -> list[str]:
     """Bring the database to this version; return the names of what was applied.
 
-    One of a newer version, beside which this one runs, stays as it is. Safe to call from several processes at once and again at every start.
+    One of a newer version, which this one can use, stays as it is. Safe to call from several processes at once and again at every start.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
         )
     if beside:
         log.warning(
-            "the database is of a newer version, beside which this one runs; its newest migration is %s", max(beside)
+            "the database is of a newer version, which this one can use; its newest migration is %s", max(beside)
         )
     if not waiting:
         return []

@@ -44,7 +44,7 @@ def hash_secret(secret: str) -> bytes:
 
 
 def add_account(conn: Conn, name: str, role: str, password: str | None = None) -> None:
-    """Make an account; without a password nobody can log in with one.
+    """Make an account; without a password the account cannot log in with one.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def has_password(conn: Conn, name: str) -> bool:
 
 
 def remove_account(conn: Conn, name: str) -> None:
-    """Delete an account with its sessions and tokens. Whoever comes by the centre's own login gets a new one at the next.
+    """Delete an account with its sessions and tokens. Anyone who comes by the centre's own login gets a new one at the next.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
     Raises
     ------
     Unauthenticated
-        Wrong, or no such account, or disabled, or a service's: the caller is not told which.
+        Wrong, or no such account, or disabled, or a service's: the caller does not learn which.
     """
     row = conn.execute(
         "SELECT account_id, password_hash, disabled OR role = 'service' FROM account WHERE name = %s",
@@ -216,7 +216,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
 
 
 def cookie_key(conn: Conn) -> bytes:
-    """The key with which this site signs cookies; Unavailable where somebody took it away."""
+    """The key with which this site signs cookies; Unavailable where it was removed."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:
         raise Unavailable("the site's key of signed cookies is gone", advice="Restore table seal_key from a backup.")
@@ -334,7 +334,7 @@ def revoke_token(conn: Conn, token_id: int, name: str | None = None) -> None:
 
 
 def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | None) -> tuple[int, str]:
-    """The account of somebody whom a provider vouches for, made at the first login: its number and its name, which it keeps.
+    """The account of a user whom a provider vouches for, made at the first login: its number and its name, which it keeps.
 
     Parameters
     ----------

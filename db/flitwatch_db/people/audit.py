@@ -18,11 +18,11 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that somebody did.
+    """Something that a user did.
 
     Attributes
     ----------
-    actor, role, via : str           who, as whom (None: nobody known), and by which door: session, token, anonymous, command
+    actor, role, via : str           who, as whom (None: unknown), and through which channel: session, token, anonymous, command
     action : str                     `POST /api/v1/tasks`, `users add`; of what was seen `see` and the route
     target : str or None             the path that was asked for, or the thing that a command changed
     status : int or None             HTTP status of the answer
@@ -47,7 +47,7 @@ LEAST_KEEP_DAYS = 30
 
 
 def set_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
-    """Keep entries for so many days; None keeps them for ever, as without a setting.
+    """Keep entries for this many days; None keeps them indefinitely, as without a setting.
 
     Raises
     ------

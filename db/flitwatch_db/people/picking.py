@@ -14,7 +14,7 @@ _PARTS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
 def classify_matcher(matcher: str, user: str) -> Whom | None:
-    """Return whom the matcher picks besides a user, as the alert engine matches but ignoring case; None if it is no expression or does not pick the user.
+    """Return whom the matcher picks also a user, as the alert engine matches but ignoring case; None if it is no expression or does not pick the user.
 
     "everybody": also a name that has the form of the user's and none of its letters and digits. "others too": also one that shares a part
     of the name, or at most half of it at either end, as `user-.*` picks all that begin like user-ann.

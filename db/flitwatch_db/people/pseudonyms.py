@@ -6,7 +6,7 @@ from flitwatch_db.core.columns import Connection
 
 
 async def pseudonym_key(conn: Connection) -> str:
-    """The key with which pseudonyms are made; every site has its own from the first migration on. Empty where somebody took it away."""
+    """The key with which pseudonyms are made; every site has its own from the first migration on. Empty where it was removed."""
     cursor = await conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key'")
     row = await cursor.fetchone()
     return str(row[0] or "") if row is not None else ""

@@ -36,7 +36,7 @@ def build_exe_column(column: SQL, bare: bool) -> sql.Composable:
 
 
 async def find_executable(conn: Connection, exe: str, nodes: int) -> str | None:
-    """The executable with its folders behind one without, of those on so many nodes the one that ran last."""
+    """The executable with its folders behind one without, of those on this many nodes the one that ran last."""
     rows = await _fetch_rows(
         conn,
         SQL(

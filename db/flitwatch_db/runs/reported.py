@@ -99,7 +99,7 @@ def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
     if user is None:
         # Taken now, it would count for whoever turns out to own the job.
         raise Conflict(
-            "nobody knows yet whose job this is",
+            "the owner of this job is not known yet",
             advice="Send the report again once the scheduler's record of the job is here, or use a service's token with scope runs.",
         )
     raise Forbidden(

@@ -1,4 +1,4 @@
-"""Tables `task_file` and `task_file_piece`: what somebody uploads for a task to read.
+"""Tables `task_file` and `task_file_piece`: what a user uploads for a task to read.
 
 A trigger deletes it when the task ends. What waits longer is
 deleted after a day, and what a caller without a login uploaded after an hour.
@@ -38,7 +38,7 @@ def begin_file(conn: Connection, created_by: str, visits: tuple[str, str] | None
     Raises
     ------
     TooMany
-        So many files wait already.
+        Too many files wait already.
     DiskFull
         The database's disk has no room for it.
     """
@@ -142,7 +142,7 @@ def claim_files(conn: Connection, task_id: int, files: Sequence[int], created_by
     Raises
     ------
     NotFound
-        One does not wait, has not come whole, or is somebody else's: nobody learns which.
+        One does not wait, has not come whole, or is another caller's: no one learns which.
     """
     rows = conn.execute(
         "UPDATE task_file SET task_id = %(task)s WHERE file_id = ANY(%(ids)s) AND task_id IS NULL AND bytes IS NOT NULL"

@@ -1,4 +1,4 @@
-"""A task in a process of its own, with limits; whatever it does, it can be ended."""
+"""A task in a process of its own, with limits; regardless of what it does, it can be ended."""
 
 from __future__ import annotations
 

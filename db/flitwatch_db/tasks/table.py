@@ -74,7 +74,7 @@ def _join_transaction(conn: psycopg.Connection[Any]) -> contextlib.AbstractConte
 
 
 def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
-    """Count the tasks of an author that wait or run; until the transaction ends nobody else counts that author's."""
+    """Count the tasks of an author that wait or run; until the transaction ends no one else counts that author's."""
     conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, created_by])
     row = conn.execute(
         "SELECT count(*) FROM task WHERE created_by = %s AND state IN ('queued', 'running')", [created_by]
@@ -84,7 +84,7 @@ def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
 
 
 def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everybody: str) -> tuple[int, int, int]:
-    """Count the tasks of a visit, visits of its address and tasks of all visits that wait or run; until the transaction ends nobody else counts them.
+    """Count the tasks of a visit, visits of its address and tasks of all visits that wait or run; until the transaction ends no one else counts them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Maintenance by itself, in a thread beside a worker's tasks: no task, however long, holds it up."""
+"""Maintenance automatically, in a thread alongside a worker's tasks: no task, however long, holds it up."""
 
 from __future__ import annotations
 

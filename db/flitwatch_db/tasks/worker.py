@@ -53,7 +53,7 @@ class _Begun:
 
 
 class Worker:
-    """Runs tasks until it is told to stop.
+    """Runs tasks until it is stopped.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Worker:
     periodic : mapping, optional
         By task name: a cron line, and what is called with the database then, on one of the workers of its queue.
     services : mapping, optional
-        By name: what runs in a thread beside the tasks until the worker stops.
+        By name: what runs in a thread alongside the tasks until the worker stops.
     heartbeat : Heartbeat, optional
         Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
     limits : Limits, optional
@@ -301,7 +301,7 @@ class Worker:
         )
 
     def _write_ending(self, task_id: int, query: str, parameters: list[Any]) -> None:
-        """Write an ending, also if the database is away for a while."""
+        """Write an ending, also if the database is unavailable for a while."""
         deadline = time.monotonic() + WRITE_TIMEOUT_S
         while True:
             try:

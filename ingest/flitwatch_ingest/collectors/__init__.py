@@ -5,13 +5,13 @@ knows by the records' `source` and `sequence`.
 
 Open
 
-- `publisher` for the headers of a record and what happens while the log is away; `checkpoint` for how far a file was read;
+- `publisher` for the headers of a record and what happens while the log is unavailable; `checkpoint` for how far a file was read;
 - `tail` for files that grow and roll over; `metrics` for what a collector reports of itself;
 - `ldms_csv`, `ncl` and `sacct` for producers of files;
 - `infiniband` for a subnet, read from one host: discovery, a round of all its devices, what is published of them;
 - `slingshot` for the telemetry of Slingshot's fabric manager, from Kafka or files;
 - `ufm` for a subnet's topology from UFM's REST interface;
-- `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, gNMI; `gnmi_stream` for switches that send by themselves;
+- `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, gNMI; `gnmi_stream` for switches that send unasked;
 - `rounds` for the loop of those that ask, `answers` for an answer that cannot be read;
 - `devices` for which ports of a subnet are asked, `conversations` for asking many devices at a time, `umad` for the library that carries it.
 

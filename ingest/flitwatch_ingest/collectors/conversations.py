@@ -67,7 +67,7 @@ class Conversations:
         self._done: list[Answer] = []
 
     def read(self, devices: Iterable[Device]) -> Iterator[Answer]:
-        """Every device's answer as it is complete; what a silent one told before is kept."""
+        """Every device's answer as it is complete; what a silent one reported before is kept."""
         return self._run_conversations((device, self._read_counters(device)) for device in devices)
 
     def clear(self, devices: Iterable[Device]) -> Iterator[Answer]:

@@ -54,7 +54,7 @@ class Source(Protocol):
 
 
 class PolledSwitch:
-    """A source that says nothing by itself."""
+    """A source that sends nothing unasked."""
 
     moved = False
 
@@ -174,7 +174,7 @@ class EthernetCollector:
         say: Callable[[str], None],
         store: Callable[[Fabric], None],
     ) -> None:
-        """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set; what does not answer is asked again."""
+        """Read every `interval_s`, and the topology again every `discovery_s`, until `stop` is set; what does not answer is asked again."""
         said, looked_s = set[str](), -math.inf
 
         def look(due: bool) -> bool:

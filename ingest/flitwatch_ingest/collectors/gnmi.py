@@ -126,7 +126,7 @@ class Sonic:
         sonic_gnmi.add_counters(reading, ask(request), self._load_names(ask))
 
     def streams(self, ask: Ask) -> tuple[Request, Request]:
-        """As `Trees`; what the ports and queues are called is asked anew."""
+        """As `Trees`; what the ports and queues are called is asked again."""
         updates = ask(self._stream_request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._stream_request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
         self._names = sonic_gnmi.names_of(sonic_gnmi.updates_to_tables(updates))
@@ -166,7 +166,7 @@ class GnmiSwitch(PolledSwitch):
         HOST:PORT.
     user, password : str, optional
     ca : Path, optional
-        Certificates that are trusted beside none else (default: those of this system).
+        Certificates that are trusted alongside none else (default: those of this system).
     plain : bool
         Without TLS.
     encoding : str
@@ -247,7 +247,7 @@ class GnmiSwitch(PolledSwitch):
         return updates, at_s
 
     def streaming(self, request: Request, every_s: float | None) -> gnmi_pb2.SubscriptionList:
-        """The subscription by which a switch sends by itself: every so many seconds, or (None) what changes."""
+        """The subscription by which a switch sends unasked: every this many seconds, or (None) what changes."""
         subscription = self._build_subscription(request, gnmi_pb2.SubscriptionList.STREAM)
         for entry in subscription.subscription:
             entry.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE

@@ -1,4 +1,4 @@
-"""Switches that send their counters by themselves: Subscribe with mode STREAM, SAMPLE for counters and ON_CHANGE for word that neighbours changed.
+"""Switches that send their counters unasked: Subscribe with mode STREAM, SAMPLE for counters and ON_CHANGE for word that neighbours changed.
 
 A port's sample comes in several messages. It is whole when its next one begins, or when nothing more of it came for a while. A stream that ends, or that
 falls silent, is opened again; counters go on counting meanwhile, so a break makes two samples stand farther apart and loses nothing.

@@ -234,7 +234,7 @@ class InfinibandCollector:
         say: Callable[[str], None],
         store: Callable[[Fabric], None],
     ) -> None:
-        """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set.
+        """Read every `interval_s`, and the topology again every `discovery_s`, until `stop` is set.
 
         A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.
         """

@@ -116,7 +116,7 @@ class CsvCollector:
                 return
 
     def once(self, stop: threading.Event | None = None) -> None:
-        """Publish everything that stands in the files now."""
+        """Publish everything that is in the files now."""
         for path in self._list_files():
             if stop is not None and stop.is_set():
                 break
@@ -263,15 +263,15 @@ class CsvCollector:
 
 
 def _need_rows(path: Path, *, alone: bool) -> None:
-    """BadInput for a named file that cannot contain rows; a side file may be named beside others, as `folder/*` does."""
-    expected = "Expected a file of store_csv: its first line, or a .HEADER file beside it, names the columns."
+    """BadInput for a named file that cannot contain rows; a side file may be named alongside others, as `folder/*` does."""
+    expected = "Expected a file of store_csv: its first line, or a .HEADER file next to it, names the columns."
     if not path.is_file():
         raise BadInput("is no regular file", where=str(path), advice=expected)
     if ldms_csv.parse_name(path) is None:
         if not alone:
             return
         raise BadInput(
-            "stands beside the data of store_csv and has no rows itself",
+            "is alongside the data of store_csv and has no rows itself",
             where=str(path),
             advice="Name the data file, or the folder.",
         )
@@ -292,14 +292,14 @@ def _need_rows(path: Path, *, alone: bool) -> None:
     except OSError as problem:
         raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
     raise BadInput(
-        "has no header of store_csv and there is no .HEADER file beside it: nothing of it is a row",
+        "has no header of store_csv and there is no .HEADER file next to it: nothing of it is a row",
         where=str(path),
         advice=expected,
     )
 
 
 def _first_time(path: Path) -> float | None:
-    """Epoch seconds of a file's first row; None where it cannot be told from its beginning."""
+    """Epoch seconds of a file's first row; None where it cannot be distinguished from its beginning."""
     try:
         with path.open("rb") as stream:
             lines = stream.read(_BEGINNING).split(b"\n")[:-1]

@@ -1,4 +1,4 @@
-"""Publishing with the headers of docs/contracts/log.md, patient while the log is away."""
+"""Publishing with the headers of docs/contracts/log.md, patient while the log is unavailable."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Publisher:
     stop : threading.Event, optional
         Set it to give up waiting: the call raises Cancelled.
     say : callable, optional
-        Told about waiting, in words for a person.
+        Called with about waiting, in words for a person.
     patience_s : float, optional
-        Raise Unavailable after waiting so long (default: wait for ever).
+        Raise Unavailable after waiting this long (default: wait indefinitely).
     heartbeat : Heartbeat, optional
         Beats with all that is published and while the log is waited for; a collector's loop waits by it.
     """

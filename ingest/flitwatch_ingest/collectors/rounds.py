@@ -26,7 +26,7 @@ def ask_again(
     look : callable
         One round. It is passed whether the topology is due, and returns whether it read the topology. One that it did not read is due again in the next round.
     discovery_s : float
-        The topology is due again after so many seconds.
+        The topology is due again after this many seconds.
     """
     next_discovery = 0.0
     while not stop.is_set():

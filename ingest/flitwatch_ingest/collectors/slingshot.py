@@ -95,7 +95,7 @@ class TopicReader:
         self._cluster = ""
 
     def once(self, stop: threading.Event) -> None:
-        """Publish all that stands in the topics now.
+        """Publish all that is in the topics now.
 
         Raises
         ------

@@ -60,7 +60,7 @@ class Ufm:
         `https://HOST`, without a path.
     credentials : Credentials
     ca : Path, optional
-        Certificates that are trusted beside none else (default: those of this system).
+        Certificates that are trusted alongside none else (default: those of this system).
 
     Raises
     ------

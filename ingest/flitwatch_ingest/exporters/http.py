@@ -1,4 +1,4 @@
-"""The door's HTTP: remote write at /api/v1/write, OTLP metrics at /v1/metrics."""
+"""HTTP of the endpoint: remote write at /api/v1/write, OTLP metrics at /v1/metrics."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Door:
     ----------
     intake : Intake
     token : str, optional
-        Senders must show it (default: nobody is asked).
+        Senders must show it (default: no one is asked).
     """
 
     def __init__(self, intake: Intake, token: str = "") -> None:
@@ -103,7 +103,7 @@ class Door:
             return
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self._token.encode()):
-            raise Refused(401, "no_token", "the Authorization header does not hold the token of this door")
+            raise Refused(401, "no_token", "the Authorization header does not hold the token of this endpoint")
 
     async def _handle_write(self, request: Request) -> Response:
         proto = remote_write.message_of(request.headers.get("content-type", ""))

@@ -1,4 +1,4 @@
-"""The figures of the exporters' door as OpenMetrics."""
+"""The figures of the exporters' endpoint as OpenMetrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One value of one series, whoever sent it."""
+"""One value of one series, anyone who sent it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Scraper:
     urls : sequence of str
     intake : Intake
     say : callable
-        Told when an exporter begins or ceases to fail.
+        Called with when an exporter begins or ceases to fail.
     open_client : callable, optional
         Makes the client that asks, with what it must show and whom it trusts.
     door : str

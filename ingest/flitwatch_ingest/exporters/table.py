@@ -56,7 +56,7 @@ class Metric(_Strict):
     ----------
     counter : str    the vendor's name; `{label}` is replaced by that label's value, `{group}` by a group of a pattern
     divide : int     the exporter multiplied by it: bytes of what the device counts in words of 4 bytes
-    bits : int       a device's counter of so many bits stops at its largest value
+    bits : int       a device's counter of this many bits stops at its largest value
     """
 
     counter: str
@@ -238,7 +238,7 @@ def _parse_document(where: str, text: str) -> _Document:
     except ValidationError as problem:
         first = problem.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        raise BadInput(f"{at}: {first['msg']}", where=where, advice="See docs/doors.md for the form.") from None
+        raise BadInput(f"{at}: {first['msg']}", where=where, advice="See docs/sources.md for the form.") from None
 
 
 def _fill_template(template: str, values: Mapping[str, str]) -> str:

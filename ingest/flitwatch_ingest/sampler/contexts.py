@@ -39,7 +39,7 @@ class PortRange(BaseModel):
     @model_validator(mode="after")
     def _check_order(self) -> PortRange:
         if self.last < self.first:
-            raise ValueError("the last port lies before the first")
+            raise ValueError("the last port is before the first")
         return self
 
 

@@ -49,7 +49,7 @@ class SamplerPlan(_Part):
     g : int
         The hash's constant.
     downsampling : int
-        Senders mark one of so many packets; estimates are scaled by it.
+        Senders mark one of this many packets; estimates are scaled by it.
     addresses : tuple of IPv4Address
         This host's own; packets for others are not counted.
     sources : tuple of PlanSource
@@ -120,7 +120,7 @@ def make_plan(
     NotFound
         A node that is not in the fabric, or no address of the host.
     BadInput
-        A text that is no address, or too many links.
+        A text that is not an address, or too many links.
     """
     endpoints: dict[str, list[int]] = defaultdict(list)
     for endpoint, node in enumerate(fabric.endpoints.node):

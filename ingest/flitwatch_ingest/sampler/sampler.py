@@ -73,7 +73,7 @@ class Sampler:
     control : Path, optional
         A Unix datagram socket to listen on for declarations.
     say : callable, optional
-        Told what a person should know.
+        Called with what a person should know.
 
     Raises
     ------

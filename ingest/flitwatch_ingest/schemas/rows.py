@@ -63,7 +63,7 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken, `unknown` where it stands beside counters and is none."""
+    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken, `unknown` where it is alongside counters and is none."""
 
     name: str
     kind: Kind

@@ -1,6 +1,6 @@
 """ClusterCockpit's job archive: a folder a job, with what is known of it in `meta.json`.
 
-Source: cc-specifications, job-meta.schema.json. Metrics beside it (`data.json`) are of nodes, not of the network, and are not read.
+Source: cc-specifications, job-meta.schema.json. Metrics alongside it (`data.json`) are of nodes, not of the network, and are not read.
 """
 
 from __future__ import annotations

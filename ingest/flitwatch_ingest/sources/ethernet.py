@@ -42,7 +42,7 @@ class Reading:
     at_s : float                 Unix time
     ports : {port: {name: count}}
     bad : {name: value}          of counters whose value is no count
-    broken : list of (reason, body)   messages that cannot be read, of a switch that sends by itself
+    broken : list of (reason, body)   messages that cannot be read, of a switch that sends unasked
     breaks : int                 times that it stopped sending, and was asked again, before this
     """
 

@@ -1,6 +1,6 @@
 """LDMS store_csv files: lines to the JSON that store_avro_kafka writes for the same set.
 
-A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files stand beside it and are no data. The
+A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files are alongside it and are no data. The
 header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes a
 ragged line.
 """
@@ -157,7 +157,7 @@ class Decoder:
             self.header, self._template = parse_header(raw), None
             return None
         if self.header is None:
-            raise BadInput("the file has no header and there is no .HEADER file beside it")
+            raise BadInput("the file has no header and there is no .HEADER file next to it")
         cells = raw.rstrip(b"\r\n").split(b",")
         if len(cells) != self.header.width:
             raise BadInput(

@@ -104,7 +104,7 @@ class PbsReader:
     def rest(self) -> Iterator[Found | Rejection]:
         """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it starts.
 
-        PENDING or RUNNING, or UNKNOWN where nobody knows whether it still is: the log's last record is more than a day old, or the job's wall time is over and
+        PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time is over and
         no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
@@ -232,7 +232,7 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _parse_attributes(message: str) -> dict[str, str]:
-    """Values by name, the first of each: what a user wrote stands behind who he is."""
+    """Values by name, the first of each: what a user wrote is behind who he is."""
     values: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(message):
         values.setdefault(name, value.strip('"'))

@@ -59,5 +59,5 @@ def parse_ports(text: str) -> dict[int, Counters]:
 
 
 def find_saturated(counters: Counters) -> set[str]:
-    """The counters of PortCounters that stand at their largest value, and count no more until they are cleared."""
+    """The counters of PortCounters that are at their largest value, and count no more until they are cleared."""
     return {name for name, value in counters.items() if name in _BITS and value >= (1 << _BITS[name]) - 1}

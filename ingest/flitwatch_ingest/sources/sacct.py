@@ -74,7 +74,7 @@ def stream_jobs(
     Raises
     ------
     BadInput
-        The input is no sacct output at all: told by its beginning, before a job is asked for.
+        The input is no sacct output at all: recognised by its beginning, before a job is asked for.
     """
     lines, head = iter(source), []
     for line in lines:

@@ -200,7 +200,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _parse_state(value: Any) -> str:
-    """One state of a text or a list: a list's first is the state, REQUEUED beside PENDING is how sacct prints it."""
+    """One state of a text or a list: a list's first is the state, REQUEUED alongside PENDING is how sacct prints it."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput("has no state")

@@ -50,7 +50,7 @@ Entry = dict[str, Any]
 
 
 class BadRecord(Exception):
-    """A record of which nothing can be read; its text is the reason."""
+    """A record without any readable part; its text is the reason."""
 
 
 class _BadSensor(Exception):

@@ -55,7 +55,7 @@ class CommitPipeline:
         return in_flight[0], in_flight[1].result()
 
     def abandon(self) -> None:
-        """Wait for what is under way, whatever becomes of it, and let go of the database."""
+        """Wait for what is under way, regardless of the outcome, and let go of the database."""
         in_flight, self._under_way = self._under_way, None
         if in_flight is not None:
             self._await_write(in_flight[1])

@@ -1,4 +1,4 @@
-"""The writer for one-shot imports: everything that stands in the log now, then done."""
+"""The writer for one-shot imports: everything that is in the log now, then done."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def drain_log(
     progress: Callable[[int, int], object] = lambda done, total: None,
     limit_s: float | None = None,
 ) -> Measures:
-    """Write records until the database stands at `until`, then stop.
+    """Write records until the database is at `until`, then stop.
 
-    Beside a running writer it takes only topics that nobody holds, and waits for the others to be written.
+    Alongside a running writer it takes only topics that no one holds, and waits for the others to be written.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def drain_log(
     until : mapping, optional
         Next offset by (topic, partition); without it, the ends of all topics as they are now.
     progress : callable
-        Told (records written, records in all).
+        Called with (records written, records in all).
     limit_s : float, optional
         Raise Unavailable after so long.
 

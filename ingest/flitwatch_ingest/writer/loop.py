@@ -354,7 +354,7 @@ class Writer:
         Raises
         ------
         Conflict
-            Another writer has these partitions: forget everything and begin anew.
+            Another writer has these partitions: forget everything and begin again.
         Cancelled
             `stop` was set while the database did not answer.
         """

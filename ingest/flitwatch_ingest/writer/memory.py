@@ -47,14 +47,14 @@ class Memory:
 
     @property
     def topics(self) -> set[str]:
-        """The topics of which something is held."""
+        """The topics with held samples."""
         return {place.topic for place in self.marks} | self.feeds.keys()
 
     @property
     def half_rebuilt(self) -> bool:
         """Return whether port buckets are being rebuilt for one topic that are closed for another: nothing can be written until they are complete.
 
-        A part of them would be written before the topic's positions move, and again by whoever rebuilds them after this writer.
+        A part of them would be written before the topic's positions move, and again by anyone who rebuilds them after this writer.
         """
         marks = self.marks
         topics = {place.topic for place, mark in marks.items() if mark.replaying and place.topic in self.feeds}
@@ -72,7 +72,7 @@ class Memory:
     def take(self, everything: bool) -> Batch:
         """Take what the next transaction writes; `everything`: also port buckets that are not over.
 
-        While memory is being rebuilt no bucket is closed: a part of it would be written, and whoever reads the rest would take it for written.
+        While memory is being rebuilt no bucket is closed: a part of it would be written, and anyone who reads the rest would take it for written.
         """
         clock_s = self.clocks.reached_s(self.feeds)
         closed_s = self.ledger.ports_closed_s

@@ -75,7 +75,7 @@ class Merger:
         return places
 
     def drop(self, places: Iterable[TopicPartition]) -> None:
-        """Forget what waits of these partitions: they are read anew."""
+        """Forget what waits of these partitions: they are read again."""
         for topic, partition in places:
             gone = self._topics.get(topic, {}).pop(partition, None)
             if gone is not None:

@@ -56,7 +56,7 @@ class Places:
     Parameters
     ----------
     ledger : Ledger
-        Told the wiring of each fabric.
+        Called with the wiring of each fabric.
     fabric : str, optional
         The only fabric to look in, by name or id.
     """

@@ -6,7 +6,7 @@ What happens, in order:
 2. `presence` (the paper's estimator) or `exposure` scores users: `information`, `permutation` and `blocks` give p-values, `selection` scores a user
    given others.
 3. `controls` puts each finding to further tests: other weeks, one week left out, users who come together; `rhythm` to those of weekdays, hours and days of the month.
-4. `effects` says how many seconds; `verdict` names, or says why nobody can be named; `calibration` shows how often shuffled runs would give a name.
+4. `effects` says how many seconds; `verdict` names, or says why no one can be named; `calibration` shows how often shuffled runs would give a name.
 
 Open
 

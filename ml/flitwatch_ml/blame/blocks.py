@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> Ints:
     """Orders of runs (permutations, runs): blocks of neighbouring runs in random order, then a circular shift.
 
-    `block` (runs,) does not decrease. The runs of a block stay beside one another, but for the one that the shift cuts.
+    `block` (runs,) does not decrease. The runs of a block stay alongside one another, but for the one that the shift cuts.
     """
     first = np.flatnonzero(np.diff(block, prepend=block[:1] - 1))
     size = np.diff(np.append(first, len(block)))
@@ -31,7 +31,7 @@ def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> In
 def permuted_correlations(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
     """Correlations of each user with the outcome: as seen (users,), and with the outcome in other orders (permutations, users).
 
-    The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected anew.
+    The outcome is what the rest of the model leaves (Freedman and Lane 1983); in another order it is projected again.
     """
     columns = problem.regressors[:, users]
     lengths = np.sqrt((columns**2).sum(0))

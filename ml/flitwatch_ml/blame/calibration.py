@@ -1,4 +1,4 @@
-"""Does it name anybody where there is nobody to name: the same runs and users, with run times dealt out at random."""
+"""Does it name anybody where there is no one to name: the same runs and users, with run times dealt out at random."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def calibrate_blame(
     seed: int = 0,
     report: Callable[[int], object] = lambda done: None,
 ) -> Calibration:
-    """Name nobody: fit sets with the times of observations shuffled, in which no exposure can matter.
+    """Name no user: fit sets with the times of observations shuffled, in which no exposure can matter.
 
     Where runs times shuffles are more than 500,000 there are fewer sets than `shuffles`; the result says how many.
     """

@@ -60,7 +60,7 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> It
     """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
 
     `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
-    It must hold with weekdays taken out too, where runs suffice: every week has them, so that whoever comes on slow Mondays would always be found.
+    It must hold with weekdays taken out too, where runs suffice: every week has them, so that anyone who comes on slow Mondays would always be found.
     `rhythm` asks of them. And it must be sizeable: with very many runs a trifle is beyond chance.
     """
     own = float(raw @ raw)

@@ -1,7 +1,7 @@
-"""Near copies: runs beside exactly the same users whose times lie closer together than those of separate runs do.
+"""Near copies: runs alongside exactly the same users whose times lie closer together than those of separate runs do.
 
 A file in which runs were written several times, with their starts moved and times and amounts changed a little, holds no more than the runs it was made
-from. Ordinary runs beside the same users have times that differ by the noise of the machine.
+from. Ordinary runs alongside the same users have times that differ by the noise of the machine.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def same_runs(exposure: Floats, run_time_s: Floats, start_s: Floats, covariates:
 
 
 def _beside_the_same(exposure: Floats) -> list[Ints]:
-    """Groups of two or more runs beside exactly the same users, whatever the amounts."""
+    """Groups of two or more runs alongside exactly the same users, regardless of the amounts."""
     there = np.packbits(exposure > 0, axis=1)
     keys = np.ascontiguousarray(there).view(np.dtype((np.void, there.shape[1]))).ravel()
     label = np.unique(keys, return_inverse=True)[1]

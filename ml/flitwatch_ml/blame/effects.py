@@ -21,7 +21,7 @@ def estimate_effects(
 ) -> tuple[Floats, Floats]:
     """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN where nothing is left of a user.
 
-    Run times are fitted by a user's amount and by whether the user was there at all, as nobody knows whether twice the nodes slow twice as much.
+    Run times are fitted by a user's amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class ExposureBlame(BlameEstimator):
     alpha : float
         A user is selected while the chance that the best of the rest scores so high is below this (Bonferroni).
     max_selected : int
-        At most so many users are selected.
+        At most this many users are selected.
     min_exposed : int
         A user with fewer exposed runs, or fewer runs without, is not testable.
     response : {"rank", "log"}

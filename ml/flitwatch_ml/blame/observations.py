@@ -1,4 +1,4 @@
-"""Runs that are one observation: near copies of one, and those that follow one another on a day beside the same users."""
+"""Runs that are one observation: near copies of one, and those that follow one another on a day alongside the same users."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def merge_observations(
 ) -> Observations:
     """Runs in the order of their starts, those that belong together as one: the geometric mean of their times, the mean of the rest, the first start.
 
-    Whatever else slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
+    Everything else that slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
     (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie.
     """
     joined = _merge_neighbours(exposure, run_time_s, start_s, covariates, marks_s)
@@ -57,7 +57,7 @@ def merge_observations(
 def _merge_neighbours(
     exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
 ) -> Observations:
-    """Runs in the order of their starts, with those of a day that follow one another beside the same users as one."""
+    """Runs in the order of their starts, with those of a day that follow one another alongside the same users as one."""
     order = np.argsort(start_s, kind="stable")
     amounts, start = exposure[order], start_s[order]
     same = (np.abs(np.diff(amounts, axis=0)) <= SAME * np.maximum(amounts[1:], amounts[:-1])).all(1)

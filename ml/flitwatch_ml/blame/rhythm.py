@@ -1,7 +1,7 @@
 """Rhythms that people know: hours, weekdays, weeks, fortnights and days of the month, by which both a user and a slow machine may come and go.
 
-A user who is there on Mondays alone goes with slow runs wherever Mondays are slow, for whatever reason. Only runs of the same weekday, some beside this
-user and some not, can tell. And whoever comes for whole weeks goes with slow weeks: only runs of the same week can tell.
+A user who is there on Mondays alone goes with slow runs wherever Mondays are slow, for any reason. Only runs of the same weekday, some alongside this
+user and some not, can tell. And anyone who comes for whole weeks goes with slow weeks: only runs of the same week can tell.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def list_rhythms(start_s: Floats) -> Iterator[tuple[str, Ints]]:
 
 
 def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> tuple[str, float, float] | None:
-    """The first rhythm beside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
+    """The first rhythm alongside which chance gives as much as a user's finding in more than `limit` of cases; None: there is none.
 
-    With its name come the share of the exposure that is left beside it, and that chance: 1 where nothing is left.
+    With its name come the share of the exposure that is left alongside it, and that chance: 1 where nothing is left.
     """
     column, own = problem.regressors[:, [user]], float(problem.own[user])
     values = np.column_stack([column, problem.outcome])
@@ -70,7 +70,7 @@ def find_rhythm(problem: Problem, user: int, start_s: Floats, limit: float) -> t
 def residuals_within(axes: Floats, values: Floats, part: Ints) -> tuple[Floats, int]:
     """Remove from `values` (runs, columns) orthonormal `axes` (runs, directions) and the means of parts (runs,); also return the number of directions removed.
 
-    Very many runs have hundreds of weeks, each of which may begin on any day: what the axes hold between runs of a part is found from their sums alone.
+    Very many runs have hundreds of weeks, each may begin on any day: what the axes hold between runs of a part is found from their sums alone.
     """
     residuals, runs = _without_means(values, part), np.bincount(part)
     sums = _sum_parts(axes, part)

@@ -27,7 +27,7 @@ class Problem:
     axes : float64 (runs, directions)    what was taken out, orthonormal
     own : float64 (users,)               squared length of each user's column before
     clusters : tuple of int64 (runs,)    groupings of runs (days) over which variances are taken too
-    means : int                          how many directions were taken out beside `axes`, as means of parts are
+    means : int                          how many directions were taken out alongside `axes`, as means of parts are
     """
 
     regressors: Floats
@@ -119,7 +119,7 @@ def carrier_counts(columns: Floats) -> Floats:
 def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Floats:
     """One-sided p-value of a score: a partial correlation's, exact for normal noise that is alike in all runs.
 
-    With `carried_by` (`carrier_counts`), the noise of the runs that carry a score may differ from that of the others: its size is then known from so many runs alone.
+    With `carried_by` (`carrier_counts`), the noise of the runs that carry a score may differ from that of the others: its size is then known from this many runs alone.
     """
     df = max(freedom - 1, 1)
     share = np.clip(z**2 / max(freedom, 1), 0.0, 1 - 1e-12)
@@ -130,7 +130,7 @@ def one_sided_p(z: Floats, freedom: int, carried_by: Floats | None = None) -> Fl
 def select_users(problem: Problem, candidates: Bools, alpha: float, most: int, spread: Floats | float = 1.0) -> Ints:
     """Users taken one after the other while the chance that the best of the rest scores so high is below alpha (Bonferroni).
 
-    `spread` (users,) is by how much scores wander more than those of independent runs: whoever comes by the week must not be taken for what weeks differ in.
+    `spread` (users,) is by how much scores wander more than those of independent runs: anyone who comes by the week must not be taken for what weeks differ in.
     """
     selected: list[int] = []
     alive, tests = candidates.copy(), int(candidates.sum())

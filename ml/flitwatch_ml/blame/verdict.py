@@ -1,4 +1,4 @@
-"""Blame that knows the calendar: who is named, of whom nothing can be told, and for what reasons."""
+"""Blame that knows the calendar: who is named, who cannot be judged, and for what reasons."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ WANDER, PERMUTATIONS = 400, 2000
 #: Permutations x runs that are held at a time: beyond 5,000 runs there are fewer permutations, at least as many as a p-value of a hundredth and a spread need.
 HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
 #: What follows the number of observations where runs are fewer of them.
-REPEATED = (
-    " (near copies of a run are one observation, and so are runs of a day, one after the other beside the same users)"
-)
+REPEATED = " (near copies of a run are one observation, and so are runs of a day, one after the other alongside the same users)"
 #: What a permutation's p-value must be below.
 BLOCK_P = 0.01
 #: A shift that would be found in four of five sets.
@@ -63,7 +61,7 @@ class CalendarBlame(BlameEstimator):
     Parameters
     ----------
     alpha : float                      a user is taken out as well, while the chance that the best of the rest scores so high is below this; more than
-        an error level, as whom nobody takes out hides others (eight strong users: 81 % of them found at 0.05, 92 % at 0.5)
+        an error level, as whom no one takes out hides others (eight strong users: 81 % of them found at 0.05, 92 % at 0.5)
     max_selected, min_exposed          as in ExposureBlame
     seed : int                         of the permutations
 
@@ -71,7 +69,7 @@ class CalendarBlame(BlameEstimator):
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
     p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who have a rate of at
-        most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes nobody surer; NaN for users that are not testable
+        most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes no one surer; NaN for users that are not testable
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
@@ -156,7 +154,7 @@ class CalendarBlame(BlameEstimator):
     def _score_users(self, below: float = 1.0) -> None:
         """Calendar, selection, and each user's score given the others selected; twice, as change points are clearer without what users explain.
 
-        It ends early where nobody comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
+        It ends early where no one comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
         """
         log_time, explained_log_time = np.log(self._times), None
         day = day_numbers(self._start)
@@ -271,7 +269,7 @@ class CalendarBlame(BlameEstimator):
                 self.reasons_[user] = [f"q = {q:.2g}"]
                 continue
             if short:
-                reasons.append(f"the runs lie in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}")
+                reasons.append(f"the runs are in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}")
             if reasons:
                 self.verdict_[user] = CANNOT_TELL
             self.reasons_[user] = reasons or [f"q = {q:.2g}"]

@@ -112,7 +112,7 @@ class DeviationModel(BaseEstimator):
             raise NotEnoughData("every counter is constant over the runs: nothing to relate to step times")
         folds = [fold for mask in self._held_out(labels, times) if (fold := self._fit_fold(features, times, mask))]
         if not folds:
-            raise NotEnoughData("no step stands in two runs: nothing to compare a held-out run with")
+            raise NotEnoughData("no step is in two runs: nothing to compare a held-out run with")
         self._summarise_folds([fold.elimination for fold in folds], [fold.baseline for fold in folds])
         survival = np.zeros((len(folds), len(self.constant_)), bool)
         survival[:, ~self.constant_] = [fold.elimination.survives for fold in folds]
@@ -222,7 +222,7 @@ class DeviationModel(BaseEstimator):
 
 
 def _never_deviates(features: Floats, times: Floats) -> NDArray[np.bool_]:
-    """Counters that are the same at each step of every run, or that nobody read."""
+    """Counters that are the same at each step of every run, or that no one read."""
     deviations, _ = MeanCurve().fit(features, times).deviations(features, times)
     largest, scale = (np.max(np.nan_to_num(np.abs(values)), axis=(0, 1)) for values in (deviations, features))
     return largest <= 1e-12 * np.maximum(scale, 1e-300)

@@ -25,7 +25,7 @@ STRETCHES = 4
 
 
 class Stretches:
-    """Random numbers drawn once by `draw(count)`; each call hands out a stretch, as drawing anew takes longer than the net itself."""
+    """Random numbers drawn once by `draw(count)`; each call hands out a stretch, as drawing again takes longer than the net itself."""
 
     def __init__(self, draw: Callable[[int], torch.Tensor]) -> None:
         self._draw = draw

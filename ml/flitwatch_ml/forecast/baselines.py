@@ -1,4 +1,4 @@
-"""Forecasts that need no learning beyond the mean curve; they stand beside every learned one."""
+"""Forecasts that need no learning beyond the mean curve; they are alongside every learned one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The backtest in order of time: learn from the past, forecast the future, choose what serves by what was already seen.
 
 Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
-serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be told apart from it
+serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be distinguished from it
 there: their forecasts are averaged in log. So the served error has no part in the choice. The first block is for choosing and for calibrating
 only. All candidates forecast the same windows.
 """
@@ -83,7 +83,7 @@ def backtest_in_order(
 ) -> Chronological:
     """Forecast each block of `series` (runs that started at `start_s`) from the runs before it.
 
-    With `serve` these candidates serve whatever their errors are.
+    With `serve` these candidates serve regardless of their errors.
     """
     series = _in_order(series, start_s)
     edges = _block_edges(series)
@@ -214,7 +214,7 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:
-    """The candidate with the least mean error over runs first, then those that cannot be told apart from it."""
+    """The candidate with the least mean error over runs first, then those that cannot be distinguished from it."""
     best = min(errors, key=lambda name: errors[name].mean())
     alike = [best]
     for name, values in errors.items():

@@ -88,7 +88,7 @@ class AttentionForecaster(BaseEstimator):
 
     Parameters
     ----------
-    hidden, dropout, epochs : of the net; at least `least_steps` optimiser steps are made whatever `epochs` says
+    hidden, dropout, epochs : of the net; at least `least_steps` optimiser steps are made regardless of `epochs`
     seeds : nets averaged
     on_ridge : learn the residual of a ridge forecast, instead of the target itself
     with_boosting : average with LightGBM, half and half

@@ -16,7 +16,7 @@ STEP, REMEMBERED = 0.05, 30
 def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> float:
     """Half-width, in log, that covers `level` of a new run's windows.
 
-    Each run weighs the same whatever its number of windows; one more run with unknown residuals is counted in, so the level is met on
+    Each run weighs the same regardless of its number of windows; one more run with unknown residuals is counted in, so the level is met on
     average over runs rather than just in the sample.
     """
     size, labels = np.abs(np.asarray(log_residuals, float)), np.asarray(run)
@@ -31,7 +31,7 @@ def half_width(log_residuals: ArrayLike, run: ArrayLike, level: float = 0.9) -> 
 
 
 def share_covered(observed_s: Floats, forecast_s: Floats, half: float) -> float:
-    """Share of windows whose observed time lies within forecast x exp(+-half)."""
+    """Share of windows whose observed time is within forecast x exp(+-half)."""
     return float((np.abs(np.log(observed_s / forecast_s)) <= half).mean())
 
 
@@ -39,7 +39,7 @@ class AdaptiveInterval:
     """Intervals that keep their level while what they were calibrated on drifts (Gibbs and Candes 2021, equation 2).
 
     After each run the level that is asked for moves by `STEP` x (what was missed - what may be missed): too many misses widen the next
-    interval, too few narrow it, so that the share missed approaches 1 - level over time whatever the drift. Residuals of the last
+    interval, too few narrow it, so that the share missed approaches 1 - level over time regardless of the drift. Residuals of the last
     `REMEMBERED` runs give the widths.
     """
 

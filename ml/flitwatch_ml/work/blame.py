@@ -20,14 +20,14 @@ from flitwatch_ml.work.sets import none_if_nan, result_of
 #: How a definition's rule reads.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
-    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and what nobody's job "
+    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and what no job "
     "explains (file systems, faults) is not seen."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class CoRunning:
-    """Names beside the runs, what they did there, which of them the runs' own jobs bear, and how the runs lay (runs, circumstances)."""
+    """Names alongside the runs, what they did there, which of them the runs' own jobs bear, and how the runs lay (runs, circumstances)."""
 
     names: list[str]
     met: Neighbourhood
@@ -70,7 +70,7 @@ def estimate_blame(
     """The result and its ranked entries, by user and by application."""
     times = runs.step_time_s.sum(1)
     if not beside["user"].names:
-        raise NotEnoughData("nobody had a job beside these runs")
+        raise NotEnoughData("no user had a job alongside these runs")
     blames = {
         by: fit_blame(part.met.exposure, times, runs.start_s, part.circumstances, marks_s)
         for by, part in beside.items()

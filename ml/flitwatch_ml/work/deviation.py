@@ -70,7 +70,7 @@ def step_data(
     circumstance_mask: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(lay), axis=0)
     if not feature_mask.any() and not circumstance_mask.any():
         raise NotEnoughData(
-            "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
+            "no counters were stored for these runs, neither for the runs nor for their routers or network cards"
         )
     return {
         "runs": select_runs(runs, whole),

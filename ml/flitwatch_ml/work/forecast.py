@@ -46,7 +46,7 @@ class SeriesData(TypedDict):
 
 
 def choose_grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(short m, long m), (short k, long k) for runs of so many steps; of 20 and 80 steps the paper's (section V-C)."""
+    """(short m, long m), (short k, long k) for runs of this many steps; of 20 and 80 steps the paper's (section V-C)."""
     if steps < 4:
         raise NotEnoughData(f"not enough data: a forecast needs runs of 4 steps, these have {steps}")
     if steps >= SEGMENT_STEPS:
@@ -347,7 +347,7 @@ def series_data(
     feature_mask = there.mean((0, 1)) >= LEAST_COUNTED
     if not feature_mask.any():
         raise NotEnoughData(
-            "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
+            "no counters were stored for these runs, neither for the runs nor for their routers or network cards"
         )
     read: NDArrayBool = np.logical_or.reduce(there[:, :, feature_mask], axis=(1, 2))
     notes: list[str] = []

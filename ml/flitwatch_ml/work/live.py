@@ -1,4 +1,4 @@
-"""Running instrumented jobs: a forecast after every step batch, kept and told as an event."""
+"""Running instrumented jobs: a forecast after every step batch, kept and reported as an event."""
 
 from __future__ import annotations
 

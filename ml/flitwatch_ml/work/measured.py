@@ -24,7 +24,7 @@ from flitwatch_ml.work.sets import result_of
 RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
     "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are taken as the files give them. Users who always run "
-    "together cannot be separated, and what nobody's job explains (file systems, faults) is not seen."
+    "together cannot be separated, and what no job explains (file systems, faults) is not seen."
 )
 
 
@@ -57,7 +57,7 @@ def judge_runs(
     Raises
     ------
     NotEnoughData
-        Too few runs: nothing can be told of anybody.
+        Too few runs: nothing can be determined of anybody.
     """
     # What a job covers of a run the files do not say: who has an amount was there.
     presence = (data.exposure > 0).astype(float)

@@ -139,7 +139,7 @@ class Receiver(MailServer):
 
 
 class Inhibition(BaseModel):
-    """While an alert that matches `source` fires, those that match `target` and agree in the labels `equal` are not told."""
+    """While an alert that matches `source` fires, those that match `target` and agree in the labels `equal` are not reported."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

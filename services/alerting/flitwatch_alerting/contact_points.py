@@ -37,7 +37,7 @@ def with_contacts(conn: Any, config: Config) -> Config:
 
 
 def send_tests(conn: Any, config: Config) -> int:
-    """Send the test mails that were asked for, each once, and write down how it went; return how many left. The connection commits by itself."""
+    """Send the test mails that were asked for, each once, and write down how it went; return how many left. The connection commits automatically."""
     sent_count = 0
     for row in contacts.load_contact_points(conn):
         if not row["waits"]:

@@ -1,4 +1,4 @@
-"""Delivery: what is to be told is a row before it is told, so that a restart neither loses nor repeats it."""
+"""Delivery: what is to be sent is a row before it is reported, so that a restart neither loses nor repeats it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _ignore_refusal(what: str, why: str) -> None:
 
 
 def load_silences(conn: Any, refused: Refused = _ignore_refusal) -> list[dict[str, str]]:
-    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is told of it."""
+    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is notified of it."""
     read = []
     for number, matchers in alerts.active_silences(conn):
         try:
@@ -63,7 +63,7 @@ def is_quiet(config: Config, held: list[dict[str, str]], alert: Row, firing: lis
 
 
 def plan_notices(conn: Any, config: Config, refused: Refused = _ignore_refusal) -> None:
-    """Make a notice of everything that is to be told and is not yet, within the caller's transaction."""
+    """Make a notice of everything that is to be sent and is not yet, within the caller's transaction."""
     firing, silence_matchers = alerts.list_firing_alerts(conn), load_silences(conn, refused)
     for alert in firing:
         if is_quiet(config, silence_matchers, alert, firing):
@@ -79,14 +79,14 @@ def plan_notices(conn: Any, config: Config, refused: Refused = _ignore_refusal) 
 
 
 def repeat_of(config: Config, receiver: Receiver) -> float:
-    """Seconds after which an alert that still fires is told again."""
+    """Seconds after which an alert that still fires is reported again."""
     if receiver.repeat_s is not None:
         return receiver.repeat_s
     return ALERTMANAGER_REPEAT_S if receiver.kind == "alertmanager" else config.repeat_s
 
 
 def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
-    """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself.
+    """Send what is due, one message a receiver and group; return how many were taken. The connection commits automatically.
 
     What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
     """
@@ -132,7 +132,7 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
 
 
 def _make_batch(conn: Any, receiver: str, numbers: list[int]) -> str:
-    """Make a message of notices; its key stands in the table before it is sent, so that it is the same after a restart. Empty without notices."""
+    """Make a message of notices; its key is in the table before it is sent, so that it is the same after a restart. Empty without notices."""
     if not numbers:
         return ""
     # A receiver that checks it takes a message once, whenever it comes again after a lost answer.

@@ -51,7 +51,7 @@ class Engine:
     url : str             the database
     config : Config
     stop : Event          set to end after the current round
-    webhook : JobWebhook, optional    where ends of jobs are told
+    webhook : JobWebhook, optional    where ends of jobs are reported
     heartbeat : Heartbeat         beats with each rule and message, and while a database or another engine's end is waited for
     """
 
@@ -114,7 +114,7 @@ class Engine:
         self._said[what] = why
 
     def round(self, conn: psycopg.Connection) -> None:
-        """One pass: every rule, then delivery; `conn` commits by itself."""
+        """One pass: every rule, then delivery; `conn` commits automatically."""
         now_s = clock_s(conn)
         for rule, through_s in alerts.load_rules(conn, lambda name, why: self._log_once(f"rule {name}", why)):
             self.heartbeat.beat()

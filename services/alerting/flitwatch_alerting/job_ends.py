@@ -1,4 +1,4 @@
-"""The end of a job, told to the site's webhook: one signed JSON a job, with what is known of its slowness.
+"""The end of a job, reported to the site's webhook: one signed JSON a job, with what is known of its slowness.
 
 Headers and signature are those of Standard Webhooks 1.0, so that a receiver checks them with a library that it has.
 """
@@ -118,7 +118,7 @@ class JobEnds:
         self._away, self._away_until_s = 0, 0.0
 
     def round(self, conn: psycopg.Connection) -> int:
-        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits by itself."""
+        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits automatically."""
         half_s, ends_s = time.monotonic() + ROUND_S / 2, time.monotonic() + ROUND_S
         for row in job_ends.list_unannounced_jobs(conn, MOST):
             if time.monotonic() > half_s:
@@ -155,7 +155,7 @@ def _wait_s(tries: int) -> float:
 
 
 def forget_old(conn: psycopg.Connection) -> None:
-    """Give up what nobody took for a day, and say so."""
+    """Give up what no one took for a day, and say so."""
     if lost := job_ends.forget_old(conn):
         log.error("%s did not take the ends of %d jobs within %d hours; given up", WHO, lost, job_ends.KEPT_HOURS)
 
@@ -172,7 +172,7 @@ def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownV
         log.warning("job number %d cannot be explained (%s)", job_pk, type(problem).__name__)
         return {
             "verdict": "cannot tell",
-            "title": "Nobody can say whether the job was slow",
+            "title": "The data cannot say whether the job was slow",
             "detail": "",
             "reasons": ["the explanation failed; the log of `flitwatch alerting` says with what"],
             "named": None,

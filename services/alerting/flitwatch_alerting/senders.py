@@ -1,4 +1,4 @@
-"""Delivery to each kind of receiver; every message can be told from its repetition by its key."""
+"""Delivery to each kind of receiver; every message can be distinguished from its repetition by its key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALERTMANAGER_REPEAT_S, ROUNDS = 60.0, 3
 
 
 class Unreachable(Unavailable):
-    """Nobody answers there."""
+    """No one answers there."""
 
 
 def labels_of(alert: Row) -> dict[str, str]:

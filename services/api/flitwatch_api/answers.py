@@ -171,7 +171,7 @@ def stall_ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
 
 
 def round_significant(values: NDArray[np.float64], digits: int = 5) -> NDArray[np.float32]:
-    """Values to so many digits, as floats that are written with no more: a whole machine's ratios shrink by a third."""
+    """Values to this many digits, as floats that are written with no more: a whole machine's ratios shrink by a third."""
     size = np.zeros(values.shape)
     np.log10(np.abs(values), out=size, where=np.abs(values) > 0)
     unit = 10.0 ** (digits - 1 - np.floor(np.nan_to_num(size)))

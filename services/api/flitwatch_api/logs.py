@@ -42,7 +42,7 @@ class JsonLines(logging.Formatter):
 
 
 class RequestIdMiddleware:
-    """Gives each request an id, taken from `X-Request-Id` where that is fit, and returns it; writes a line per request if told to."""
+    """Gives each request an id, taken from `X-Request-Id` where that is fit, and returns it; writes a line per request if asked to."""
 
     def __init__(self, app: ASGIApp, access_log: bool = False) -> None:
         self.app = app

@@ -1,6 +1,6 @@
 """Names of people and of what they run, as a caller may see them: real from operator on, pseudonyms below.
 
-A pseudonym is made of names of rows that the scheduler, a run or an account gave, never of what a caller wrote: whoever could have a name of their
+A pseudonym is made of names of rows that the scheduler, a run or an account gave, never of what a caller wrote: anyone who could have a name of their
 choice turned into its pseudonym could do so with a list of all accounts. What a caller wrote below scope `names` may name the caller alone
 (`flitwatch_api.naming`), and is shown to the caller as written.
 """

@@ -1,4 +1,4 @@
-"""The API's description as text: `python -m flitwatch_api.openapi` prints what stands in docs/contracts/openapi.json."""
+"""The API's description as text: `python -m flitwatch_api.openapi` prints what is in docs/contracts/openapi.json."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Platform:
         self.hub.on_event(self.topologies.on_event)
 
     async def start(self) -> None:
-        """Begin to connect; a database that is away now is found when it comes."""
+        """Begin to connect; a database that is unavailable now is found when it comes."""
         await self.pool.open(wait=False)
         await self.gate.open(wait=False)
         self.hub.start()

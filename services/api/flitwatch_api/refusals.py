@@ -12,7 +12,7 @@ CUT = "…"
 def without_values(text: str) -> str:
     """A reason with everything from its first to its last quote cut, and without folders.
 
-    Values hold quotes themselves and are cut short by who quotes them, so pairs cannot be told apart: where the last quote may not close what
+    Values hold quotes themselves and are cut short by who quotes them, so pairs cannot be distinguished: where the last quote may not close what
     the first opens, all that follows is cut too. Lines after the first (a database's details) go.
     """
     line = (text.splitlines() or [""])[0]

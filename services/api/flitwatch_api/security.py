@@ -44,7 +44,7 @@ METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
 
 
 def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
-    """Headers that say whose pages may show ours in a frame: nobody's without `ancestors`, else those of these origins (and their own frames).
+    """Headers that say whose pages may show ours in a frame: no one's without `ancestors`, else those of these origins (and their own frames).
 
     X-Frame-Options cannot name an origin: it goes where one may, and browsers follow the policy (Content Security Policy Level 2, section 7.7.1).
     """
@@ -203,7 +203,7 @@ def _linger_for_body(receive: Receive, send: Send) -> tuple[Receive, Send]:
 
 
 def _bound_body(receive: Receive, most: int, why: str) -> Receive:
-    """Ends bodies without a length where the limit is: whoever reads on is refused with 413."""
+    """Ends bodies without a length where the limit is: anyone who reads on is refused with 413."""
     seen = 0
 
     async def bounded() -> Message:

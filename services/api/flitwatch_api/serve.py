@@ -100,7 +100,7 @@ def _most_connections(settings: Settings) -> int:
 
 
 def _allow_files(number: int) -> None:
-    """Let the process open so many files, if the system does: each connection is one."""
+    """Let the process open this many files, if the system does: each connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = number if hard == resource.RLIM_INFINITY else min(number, hard)
     if soft != resource.RLIM_INFINITY and soft < most:

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     )
     api_metrics_port: int | None = Field(
         default=None,
-        description="A second port that answers METRICS_PATHS only, whatever host name a request names: for scrapers and probes.",
+        description="A second port that answers METRICS_PATHS only, regardless of the host name in the request: for scrapers and probes.",
     )
     api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
     api_statement_timeout_ms: int = Field(
@@ -105,7 +105,7 @@ class Settings(BaseSettings):
     )
     api_jobs_below_names: Literal["shown", "hidden"] = Field(
         default="shown",
-        description="Whether callers below scope `names` see jobs (ids, times, nodes) beside pseudonyms, or none at all.",
+        description="Whether callers below scope `names` see jobs (ids, times, nodes) alongside pseudonyms, or none at all.",
     )
     api_rate_per_s: float = Field(
         default=300.0, gt=0, le=1e6, description="Requests a second of one caller, sustained."
@@ -155,7 +155,7 @@ class Settings(BaseSettings):
         description="File with the certificate authorities of the LDAP servers; None: those of the system.",
     )
     ldap_bind_dn: str = Field(
-        default="", description="Who looks people up in the directory; empty: nobody (anonymous)."
+        default="", description="Who looks people up in the directory; empty: no directory (anonymous)."
     )
     ldap_bind_password_file: Path | None = Field(default=None, description="File with the password of ldap_bind_dn.")
     ldap_base: str = Field(default="", description="Where people are in the directory: ou=people,dc=example,dc=edu.")

@@ -1,4 +1,4 @@
-"""Threads for blocking work, so many at once and so many jobs that wait; more are refused at once."""
+"""Threads for blocking work, this many at once and this many jobs that wait; more are refused at once."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Open
 - `console` for what every command shares: `--json`, times, output files, progress;
 - `configuration` for the services' settings file, `profiles` for the user's own with the addresses of platforms;
 - `rest` for asking the API: which one, with which token, and what a refusal means; `hottest` and `stored` for what is asked; `assistant` for the tools of `flitwatch mcp`;
-- `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported beside it;
+- `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported alongside it;
 - `tables` for tables, figures and sparklines;
 - `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both;
 - `simulated_past` for the day that the demo begins with;

@@ -248,7 +248,7 @@ def make_progress(description: str = "") -> Progress:
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send log records to standard error in one line each, without the addresses of what is asked or told."""
+    """Send log records to standard error in one line each, without the addresses of what is asked or reported."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):

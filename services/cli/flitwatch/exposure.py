@@ -61,13 +61,13 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     Parameters
     ----------
     usual : str
-        Role of callers who do not log in on this machine, where nobody chose one.
+        Role of callers who do not log in on this machine, where no one chose one.
 
     Raises
     ------
     BadRequest
         It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let callers without
-        a login do more than read, and nobody said that this is meant.
+        a login do more than read, and no one said that this is meant.
     """
     names = tuple(name.strip() for text in allow_hosts for name in text.split(",") if name.strip())
     local = host in LOOPBACK

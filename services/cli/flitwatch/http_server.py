@@ -36,7 +36,7 @@ class HttpServer:
     app : ASGI application
     listening : socket.socket    closed at the end
     connections : int            open ones beyond it are answered 503
-    ended : function             called from the thread when the server ends, also by itself
+    ended : function             called from the thread when the server ends, also automatically
     """
 
     def __init__(

@@ -41,7 +41,7 @@ def metrics_option(function: F) -> F:
         expose_value=False,
         is_eager=True,
         callback=_note_host,
-        help="The address that it is served on; whoever reaches it may read it.",
+        help="The address that it is served on; anyone who can reach it may read it.",
     )
     hangs = click.option(
         "--hangs-after",

@@ -17,7 +17,7 @@ Made by `make reference` from the services' registries. Names and types follow P
 A metric without a value is absent: what is not known is not 0. `promtool check metrics` passes for each service (a test).
 
 The API answers at `/metrics` (and at `--metrics-port`), every other service at its `--metrics-port`. The API's findings (`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`,
-`flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) come to whoever may view: where callers without a login may not, give Prometheus a token with scope `read`
+`flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) come to callers who may view: where callers without a login may not, give Prometheus a token with scope `read`
 (`authorization: {credentials_file: ...}`). They are read from the database every 15 s at most.
 """
 

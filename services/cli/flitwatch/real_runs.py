@@ -1,4 +1,4 @@
-"""Writes docs/real-runs.md: blame on measured runs, the paper's beside ours.
+"""Writes docs/real-runs.md: blame on measured runs, the paper's alongside ours.
 
 `python -m flitwatch.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
 """
@@ -36,10 +36,10 @@ def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int =
     }
     return f"""# Blame on real runs
 
-Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, beside {len(data.users)} users, whose names were replaced. The data belongs to
+Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, alongside {len(data.users)} users, whose names were replaced. The data belongs to
 Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Made by `make real-runs`.
 
-Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes that their jobs beside the run held. Nobody knows the truth here; the
+Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes that their jobs alongside the run held. The truth is unknown here; the
 questions are what a method says, how often it says so of shuffled runs, and what is left when the calendar is taken out.
 
 ## What ours says
@@ -50,7 +50,7 @@ questions are what a method says, how often it says so of shuffled runs, and wha
 |---|---|---|---|---|---|---|
 {_format_users(ours["users"])}
 
-Intervals are of one user each, not of the best of all: with so many users some leave zero out by chance. "Runs needed": with which the present score would be enough, if the effect is real.
+Intervals are of one user each, not of the best of all: with that many users some leave zero out by chance. "Runs needed": with which the present score would be enough, if the effect is real.
 
 ## The same runs by other methods
 
@@ -58,7 +58,7 @@ Intervals are of one user each, not of the best of all: with so many users some 
 |---|---|---|
 {_compare_methods(data, ours)}
 
-The data has no jobs, so nobody can tell who was there throughout: the paper's rule stands here for presence in any part of a run, and for more than 128 nodes held in sum.
+The data has no jobs, so the data cannot tell who was there throughout: the paper's rule stands here for presence in any part of a run, and for more than 128 nodes held in sum.
 
 ## Circumstances of the runs
 

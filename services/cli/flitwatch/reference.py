@@ -123,7 +123,7 @@ OTHERS = {
 NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
 FILE_HEAD = """# Settings of Flitwatch's services on this machine. A variable of the environment wins over a line here, and a command's option over both.
 # The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
-# Every line below is commented out; what stands there is the default, or nothing where there is none.
+# Every line below is commented out; what is there is the default, or nothing where there is none.
 """
 
 

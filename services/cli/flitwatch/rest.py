@@ -76,7 +76,7 @@ def application_options(required: bool, without_nodes: str = "the size with the 
         function = click.option(
             "--nodes",
             type=click.IntRange(1),
-            help=f"The application on so many nodes; without it, {without_nodes}.",
+            help=f"The application on this many nodes; without it, {without_nodes}.",
         )(function)
         return click.option(
             "--application",

@@ -46,7 +46,7 @@ LINK_BYTES_PER_S, WAITS = 1.25e10, 6.0
 
 
 def be_nice() -> None:
-    """Let whatever else runs on the machine go first."""
+    """Let everything else on the machine go first."""
     os.nice(NICENESS)
 
 

@@ -88,7 +88,7 @@ def run_time(fw: Client, job: str) -> JobRunTime:
 
 
 def show_run_time(found: JobRunTime) -> None:
-    """Print when a job ends, or why that cannot be told."""
+    """Print when a job ends, or why that cannot be determined."""
     estimate, head = found["run_time"], f"job {remove_controls(found['job_id'])}"
     if estimate is None:
         click.echo(f"{head} does not run: there is nothing to forecast")

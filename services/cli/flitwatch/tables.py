@@ -21,7 +21,7 @@ def text_or_unknown(value: object) -> str:
 
 
 def format_number(value: float | None, digits: int = 3, signed: bool = False) -> str:
-    """A number with so many significant digits, thousands and more by their prefix; what is not known by its sign."""
+    """A number with this many significant digits, thousands and more by their prefix; what is not known by its sign."""
     if value is None:
         return UNKNOWN
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):

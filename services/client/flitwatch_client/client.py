@@ -134,7 +134,7 @@ class Client:
         start, end : time, optional
             Jobs that ran in this span.
         most : int, optional
-            At most so many rows.
+            At most this many rows.
         """
 
         def page(limit: int, cursor: str | None) -> Any:
@@ -163,7 +163,7 @@ class Client:
         )
 
     def steps(self, run_id: int) -> Table:
-        """Time of every step of a run, beside the usual one, and its counters, one column each."""
+        """Time of every step of a run, alongside the usual one, and its counters, one column each."""
         answer = self.api.steps(run_id)
         counters = answer["counters"] or {}
         columns: dict[str, Sequence[Any] | None] = {
@@ -203,7 +203,7 @@ class Client:
         start, end : time, optional
             Without them the last quarter of an hour with complete data.
         points : int
-            At most so many steps; longer steps are sums, and a ratio is that of the sums.
+            At most this many steps; longer steps are sums, and a ratio is that of the sums.
         total : bool
             One row a step: the sum over the routers.
 
@@ -404,6 +404,6 @@ def _format_time(value: Time | None) -> str | None:
 
 
 def _pad_values(values: Sequence[Any] | None, rows: int) -> list[Any]:
-    """Values for so many rows; what is missing at the end is null."""
+    """Values for this many rows; what is missing at the end is null."""
     prefix = list(values or [])[:rows]
     return prefix + [None] * (rows - len(prefix))

@@ -70,7 +70,7 @@ class Operations:
         return self._call("GET", "/api/v1/alerts/silences", {"limit": limit})
 
     def add_alert_silence(self, body: Any) -> Any:
-        """POST /api/v1/alerts/silences: Keep alerts that match from being told for a while."""
+        """POST /api/v1/alerts/silences: Keep alerts that match from being sent for a while."""
         return self._call("POST", "/api/v1/alerts/silences", {}, body)
 
     def end_alert_silence(self, silence_id: int) -> Any:
@@ -130,7 +130,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
     def lanes(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, port: Any | None = None, endpoint: Any | None = None) -> models.LaneFigures:
-        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them."""
+        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
 
     def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> models.Links:
@@ -278,7 +278,7 @@ class Operations:
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
-        """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to stand beside the measured ones."""
+        """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to be alongside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
     def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RecommendationList:
@@ -318,11 +318,11 @@ class Operations:
         return self._call("POST", "/api/v1/runs", {}, body)
 
     def run_forecast(self, run_id: int) -> models.RunForecast:
-        """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts beside what came."""
+        """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts alongside what came."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/forecast", {})
 
     def steps(self, run_id: int) -> models.RunSteps:
-        """GET /api/v1/runs/{run_id}/steps: The steps of a run beside what other runs of the same application take."""
+        """GET /api/v1/runs/{run_id}/steps: The steps of a run alongside what other runs of the same application take."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
 
     def report_steps(self, run_id: int, body: Any) -> models.RunReport:
@@ -358,7 +358,7 @@ class Operations:
         return self._call("POST", "/api/v1/tasks", {}, body)
 
     def add_file(self, body: bytes) -> Any:
-        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in."""
+        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where no one is logged in."""
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:
@@ -402,7 +402,7 @@ class Operations:
         return self._call("GET", "/healthz", {})
 
     def metrics(self) -> Any:
-        """GET /metrics: Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
+        """GET /metrics: Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Ready:

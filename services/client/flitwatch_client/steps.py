@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 def report(step: int, seconds: float) -> None:
-    """Say that step number `step`, counted from 0, took so many seconds; what cannot be written harms nobody."""
+    """Say that step number `step`, counted from 0, took this many seconds; what cannot be written harms no one."""
     path = os.environ.get("FLITWATCH_STEPS")
     if not path:
         return

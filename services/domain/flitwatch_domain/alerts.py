@@ -144,7 +144,7 @@ class Rule(BaseModel):
     @model_validator(mode="after")
     def _check_consistency(self) -> Rule:
         if self.clear is not None and self.clear > self.above:
-            raise ValueError("`clear` lies at or below `above`, or an alert would end while it begins")
+            raise ValueError("`clear` is at or below `above`, or an alert would end while it begins")
         if self.probability is not None and self.signal != "slowdown":
             raise ValueError("only the signal slowdown has a probability")
         unknown = [name for name in self.where if name not in self.series_labels]
@@ -201,7 +201,7 @@ class Sample:
     value : float
     probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
     evidence : dict              what it rests on: numbers and places of the page
-    words : mapping              what a summary may say of it beside its labels
+    words : mapping              what a summary may say of it alongside its labels
     """
 
     at_s: float
@@ -272,7 +272,7 @@ def _compile_expression(expression: str) -> Any:
 def _check_go(expression: str) -> None:
     for token in _TOKEN.finditer(expression):
         if token["open"] is not None:
-            raise ValueError("\\Q is not ended: write \\E, for the expression stands in a group")
+            raise ValueError("\\Q is not ended: write \\E, for the expression is in a group")
         if token["byte"]:
             raise ValueError("there are no single bytes (\\C): write . for any letter")
         if not (token["name"] or "").isascii():

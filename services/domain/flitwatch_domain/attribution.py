@@ -7,7 +7,7 @@ the network is quiet, and what every job puts on each link (`link_shares`), now 
 2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A job
    that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does not
    matter whether the slow job was there before them.
-3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link of which it has half, its own
+3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link whose traffic is half its own, its own
    traffic alone would wait a quarter as long at most.
 
 A place is a port, or where only a router's sums are left, all links of a class that are counted at that router.
@@ -262,7 +262,7 @@ def _estimate_loads(
 
 
 def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
-    """Places of the jobs whose traffic is laid on links: those of which it is known and that send most."""
+    """Places of the jobs whose traffic is laid on links: those with known traffic and that send most."""
     bytes_sent = {
         n: float(np.nansum(job_traffic.sent))
         for n, job_traffic in enumerate(traffic)

@@ -1,4 +1,4 @@
-"""The doors: by what ways data come in, what each needs, and which records came through it. docs/doors.md says how each was tried.
+"""Sources: the ways data come in, what each needs, and which records came through it. docs/sources.md says how each was tried.
 
 Commands hold `{site}` (the page's address), `{host}` (its host's name) and `{fabric}` (the machine's name), which the reader's page fills in.
 """
@@ -29,7 +29,7 @@ class Door:
     commands : tuple of str     to copy, one a line
     needs : tuple of str        permissions and programs
     scope : str or None         what the token of a sender must be allowed at the API; None: it sends nothing to the API
-    sources : tuple of str      what records of this door say that they come from, before the first colon
+    sources : tuple of str      what records of this source say that they come from, before the first colon
     topics : tuple of str       prefixes of topics whose records name no source
     """
 
@@ -67,7 +67,7 @@ DOORS = (
     Door(
         "ncl",
         "AriesNCL",
-        "Counters of a run on Cray XC, by rank, from the files that AriesNCL writes beside it.",
+        "Counters of a run on Cray XC, by rank, from the files that AriesNCL writes alongside it.",
         ("flitwatch import ncl run/", "flitwatch collect ncl runs/"),
         ("permission to read the output of the runs", _DATABASE),
         sources=("ncl",),
@@ -225,7 +225,7 @@ def kind_of(source: str) -> str:
 
 
 def door_of(kind: str, topic: str) -> str | None:
-    """The key of the door that records of this source and topic came through; None where no door is known, as for the twin's."""
+    """The key of the source that records of this source and topic came through; None where no source is known, as for the twin's."""
     if kind in SOURCES:
         return SOURCES[kind]
     if kind != DIRECT:

@@ -68,7 +68,7 @@ class Forbidden(FlitwatchError):
 
 
 class Unauthenticated(FlitwatchError):
-    """Nobody knows who asks, or the proof is wrong or over."""
+    """The caller is unknown, or the proof is wrong or over."""
 
     status = 401
     kind = "unauthenticated"

@@ -79,7 +79,7 @@ def _fold_family(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[st
 
 
 def _format_ranges(numbers: list[str], width: int) -> str:
-    """Numbers in ascending order, as they stand within a bracket."""
+    """Numbers in ascending order, as they are within a bracket."""
     if len(numbers) == 1:
         return numbers[0]
     ranges: list[list[int]] = []

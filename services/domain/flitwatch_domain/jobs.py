@@ -182,7 +182,7 @@ def pbs_job_id(text: str) -> PbsJobId:
 
 
 def kept_job_id(text: str) -> PbsJobId:
-    """The id under which a job is kept that somebody writes as their scheduler prints it; what is no id of PBS stays as it is."""
+    """The id under which a job is kept that a process writes as their scheduler prints it; what is no id of PBS stays as it is."""
     try:
         job_id, cluster = pbs_job_id(text)
     except BadInput:

@@ -83,7 +83,7 @@ class Ends:
 
     @classmethod
     def of(cls, io_at: NDArray[np.integer], count: int) -> Ends:
-        """Ends of which some, each named once an I/O node, serve the file system."""
+        """Ends, some of them, each named once an I/O node, serve the file system."""
         return cls(count, np.bincount(io_at, minlength=count) / len(io_at) if len(io_at) else None)
 
 
@@ -126,7 +126,7 @@ class Shares:
 
     Attributes
     ----------
-    share : float64 (links, jobs)   of what the link carried; NaN where it cannot be told
+    share : float64 (links, jobs)   of what the link carried; NaN where it cannot be determined
     explained : float64 (links,)    what the jobs' expected loads come to, over what was counted; NaN: not counted
     detour : float                  the part of traffic between groups that takes a third group, as estimated
     """
@@ -221,8 +221,8 @@ class DragonflyRoutes:
     def _inner_ways(self, local: Ints) -> None:
         """Ways within groups: direct, else over a router between, every one alike.
 
-        For each cable (`row` finds it), the routers that it lies on the way to (`onward`: of what its begin sends there, the part that takes it), and those
-        that it lies on the way from (`before`: of what they send to its end, the part that takes it).
+        For each cable (`row` finds it), the routers that it is on the way to (`onward`: of what its begin sends there, the part that takes it), and those
+        that it is on the way from (`before`: of what they send to its end, the part that takes it).
         """
         self._row = np.full(self.links, -1, np.int64)
         self._row[local] = np.arange(len(local))
@@ -384,7 +384,7 @@ def compute_shares(
     Returns
     -------
     Shares
-        NaN for a job whose cards are not counted, and for every job on a link that the jobs explain too little of.
+        NaN for a job whose NICs are not counted, and for every job on a link that the jobs explain too little of.
     """
     counted_jobs = [job for job in jobs if job.known]
     detour = routes.detour(counted_jobs, carried)

@@ -1,6 +1,6 @@
 """Choice of one of several servers for a PostgreSQL connection, and the time until either end gives up a connection whose network was cut.
 
-A URL may name several hosts, of which one writes and the others follow it. A follower refuses every write, LISTEN too, so it is not taken: whoever connects
+A URL may name several hosts: one writes and the others follow it. A follower refuses every write, LISTEN too, so it is not taken: anyone who connects
 while another takes over tries again until it has.
 
 Without these a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction, with its locks, for two

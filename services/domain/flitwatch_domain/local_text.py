@@ -1,6 +1,6 @@
 """Permission to name a file: only the command line's user may name one, on the machine that the command runs on.
 
-A text is plain until a command wraps it. Requests, tables and JSON hold plain text alone, so that whatever they name is made by a
+A text is plain until a command wraps it. Requests, tables and JSON hold plain text alone, so that everything that they name is made by a
 generator: parsers of topologies, routes and traffic look for a file only where the text itself is local.
 """
 

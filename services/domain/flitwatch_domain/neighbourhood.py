@@ -48,7 +48,7 @@ DEFINITIONS = {one.name: one for one in (OURS, PAPER)}
 
 
 def large_job_nodes(machine_nodes: int | None) -> int:
-    """From how many nodes a job is a large one on a machine of so many (None: not known)."""
+    """From how many nodes a job is a large one on a machine of this many (None: not known)."""
     if machine_nodes is None:
         return LARGE_JOB_NODES
     return max(2, min(LARGE_JOB_NODES, round(machine_nodes * LARGE_SHARE)))
@@ -76,7 +76,7 @@ class Jobs:
 
     Attributes
     ----------
-    name : int64 (jobs,)                 index of the user, or of the job's name; -1: nobody's
+    name : int64 (jobs,)                 index of the user, or of the job's name; -1: no one's
     begin_s, end_s : float64 (jobs,)     inf while it runs
     nodes : float64 (jobs,)
     group_nodes : float64 (jobs, groups) its nodes in each group of the fabric; a row of zeros where its place is not known
@@ -97,7 +97,7 @@ def nodes_near(group_nodes: Floats, own_nodes: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Everybody beside every run.
+    """Everybody alongside every run.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Numbers in text from outside, in ASCII digits alone.
 
 `int` and `float` also take what no device and no scheduler writes: `1_000`, digits of other scripts, blanks and line ends around a number, `nan`
-and `infinity`. A cell like that is damage, and would become a number that nobody counted.
+and `infinity`. A cell like that is damage, and would become a number that no one counted.
 """
 
 from __future__ import annotations

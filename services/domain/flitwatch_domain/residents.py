@@ -17,7 +17,7 @@ SIZE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Resident:
-    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None where that cannot be told."""
+    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None where that cannot be determined."""
 
     user: str
     nodes: int
@@ -45,7 +45,7 @@ class PastTimes:
         self._names, self._name = _number_values(self.names)
 
     def left_s(self, user: str, name: str, nodes: int, elapsed_s: float) -> float | None:
-        """Median of the seconds that a job has left which has lasted `elapsed_s`, by the jobs most alike of which there are enough."""
+        """Median of the seconds that a job has left which has lasted `elapsed_s`, by the jobs most alike, if there are enough of them."""
         for times in self._find_similar_times(user, name, nodes):
             forecast = whole_time(times, elapsed_s)
             if forecast is not None:

@@ -1,7 +1,7 @@
 """Forecast of the duration of a running job without recorded steps: the run times of similar jobs, given the time that it has lasted so far.
 
 Of jobs of its like only those count that took longer than it has lasted. If they are exchangeable with it, their order statistics hold its
-time with the probability that they say (Vovk 2005; interpolated between them as by Beran and Hall 1993), whatever their distribution. Below
+time with the probability that they say (Vovk 2005; interpolated between them as by Beran and Hall 1993), regardless of their distribution. Below
 `LEAST_JOBS` such jobs no two order statistics hold 90 %, so nothing is said.
 """
 
@@ -29,11 +29,11 @@ class RunTime:
 
     Attributes
     ----------
-    expected_s, low_s, high_s : median and 90 % interval; None where nothing can be told
+    expected_s, low_s, high_s : median and 90 % interval; None where nothing can be determined
     basis : what the jobs that it rests on have in common; None where there are too few of each kind
     jobs : how many of them took longer than this one has lasted
-    tested, coverage90 : so many of them were forecast from those before, at the same elapsed time, and this share lay in its interval
-    lacks : why nothing can be told
+    tested, coverage90 : this many of them were forecast from those before, at the same elapsed time, and this share was in its interval
+    lacks : why nothing can be determined
     """
 
     elapsed_s: float
@@ -55,7 +55,7 @@ class RunTime:
         text = f"{self.jobs} completed jobs of the same {like} that took longer than this one has lasted"
         if self.coverage90 is None:
             return f"{text}; too few to test the interval on them"
-        return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % lay in their interval"
+        return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % were in their interval"
 
 
 def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
@@ -79,7 +79,7 @@ def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, flo
 
 
 def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
-    """Forecast by the jobs most alike of which there are enough.
+    """Forecast by the jobs most alike, if there are enough of them.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
             return RunTime(elapsed_s, median, low, high, basis, len(times), tested, coverage, None)
     best = max(longer, key=lambda basis: len(longer[basis]), default=None)
     jobs, of = (len(longer[best]), len(times_of[best])) if best is not None else (0, 0)
-    lacks = f"needs {LEAST_JOBS} completed jobs of its like that took longer than it has lasted; of {of} of the same {best or BASES[0]}, {jobs} did"
+    lacks = f"needs {LEAST_JOBS} similar completed jobs that took longer than this one has lasted; of {of} of the same {best or BASES[0]}, {jobs} did"
     return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks)
 
 
 def backtest_interval(times_s: Floats) -> tuple[int, float | None]:
-    """Return how many of these times, in order of start, have enough before them, and the share of those that lay in the interval of the ones before."""
+    """Return how many of these times, in order of start, have enough before them, and the share of those that were in the interval of the ones before."""
     hits = [
         low <= time <= high
         for at, time in enumerate(times_s.tolist())

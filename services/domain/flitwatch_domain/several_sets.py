@@ -82,7 +82,7 @@ def is_found(entry: Evidence, definition: Literal["ours", "paper"]) -> bool:
 
 
 def combine_p_values(p_values: ArrayLike) -> float:
-    """One p-value of several, whatever their dependence (Cauchy combination, equal weights)."""
+    """One p-value of several, regardless of their dependence (Cauchy combination, equal weights)."""
     p = np.clip(np.asarray(p_values, float), 1e-300, LARGEST_P)
     # tan((1/2 - p) pi) is 1 / tan(p pi), which keeps its digits where p is small.
     statistic = float(np.mean(1 / np.tan(p * np.pi)))
@@ -129,7 +129,7 @@ def _decide_verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tup
     if q > FOUND_Q:
         return NO_EVIDENCE, (f"q = {q:.2g} over all sets",)
     if not named:
-        return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no set names it by itself",)
+        return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no set alone names it",)
     if doubts:
         return CANNOT_TELL, (f"named in {_format_sets(named)}, in doubt in {_format_sets(len(doubts))}",)
     return NAMED, (f"named in {_format_sets(named)}, q = {q:.2g} over all sets",)

@@ -130,7 +130,7 @@ def fabric_of(spec: str) -> Fabric:
     BadRequest
         For an unknown SPEC.
     BadInput
-        For a file that is no fabric.
+        For a file that does not describe a fabric.
     """
     file = local_path(spec, "file:")
     if file is not None and spec != "file:":

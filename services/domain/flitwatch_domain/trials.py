@@ -1,7 +1,7 @@
 """Randomised trials of advice: who takes part, and which half a job is in.
 
-Whether advice is given to a job is drawn before its outcome is known, so that the difference between the halves is the advice's and nobody's choice. A job
-stays in its half whatever becomes of it (intention to treat).
+Whether advice is given to a job is drawn before its outcome is known, so that the difference between the halves is the advice's and no one's choice. A job
+stays in its half regardless of the outcome (intention to treat).
 """
 
 from __future__ import annotations

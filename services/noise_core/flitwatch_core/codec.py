@@ -1,8 +1,8 @@
 """LDMS records into columns, and cumulative counters into additive rows (docs/contracts/deltas.md).
 
-A `Feed` takes the records of one topic: it decodes them by the plans it was told (one a row schema), finds their instance, takes the
+A `Feed` takes the records of one topic: it decodes them by the plans it was given (one a row schema), finds their instance, takes the
 deltas of its samples and adds them to the sums of the `Ledger` that all feeds share. What a feed does not know yet (a plan, a schema, an
-instance) it names, and takes the record again once it was told.
+instance) it names, and takes the record again once it knows it.
 """
 
 from __future__ import annotations

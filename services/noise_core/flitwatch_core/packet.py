@@ -165,7 +165,7 @@ class PairBackPressure:
     threshold_bytes : int
         An endpoint's switch port is congested where more waits for it.
     window_bytes : int
-        Then the pairs that send to the endpoint share so many bytes under way, a packet each at least.
+        Then the pairs that send to the endpoint share this many bytes under way, a packet each at least.
     """
 
     threshold_bytes: int = 65536
@@ -208,7 +208,7 @@ class Dcqcn:
 
     def _options(self) -> CongestionControl:
         if not (0 <= self.kmin_bytes < self.kmax_bytes and 0 <= self.pmax <= 1 and 0 < self.g <= 1):
-            raise ValueError("kmin_bytes lies below kmax_bytes, pmax in 0 to 1, g above 0 and at most 1")
+            raise ValueError("kmin_bytes is below kmax_bytes, pmax in 0 to 1, g above 0 and at most 1")
         if min(self.additive_bps, self.hyper_bps, self.cnp_us, self.alpha_us, self.increase_us, self.increase_bytes) <= 0:  # fmt: skip
             raise ValueError("rates, times and bytes of DCQCN are above 0")
         options = CongestionControl()
@@ -521,7 +521,7 @@ class PacketFabric:
             Traffic classes (at most 16), and the position of each job's; not with the NIC protocol, sampling or the oracle. `classes` of the
             result has bytes and latency of each.
         threads : int, optional
-            Divide the run over so many threads, by groups of a dragonfly and slabs of other fabrics; its results are the same for any number.
+            Divide the run over this many threads, by groups of a dragonfly and slabs of other fabrics; its results are the same for any number.
             They differ a little from those of a run in one piece (None), which learns of credits at once. Not with congestion control, traffic
             classes, sampling or the oracle.
         control : Control, optional
@@ -658,7 +658,7 @@ def build_torus(
 ) -> PacketFabric:
     """A torus; `place[router, dimension]` counts from 0. Of a pair's cables its packets keep one.
 
-    Packets take the shorter way round each ring, the first dimension first, up where both are equally long. Channels 0 and 1 lie before and
+    Packets take the shorter way round each ring, the first dimension first, up where both are equally long. Channels 0 and 1 are before and
     after a ring's seam (Dally and Seitz 1987), 2 and 3 are those of the second leg of Valiant's way.
 
     Raises ValueError where a place is free or held twice, a cable is missing or joins no neighbours, or a way leads through more than 254 routers.

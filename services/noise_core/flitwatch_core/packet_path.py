@@ -2,8 +2,8 @@
 and a capture that adds them up on the receiving host.
 
 Linux only. `run` of a switch or capture blocks with the interpreter released, the other calls come from other threads. Ports
-may lie in network namespaces (paths such as /run/netns/s1); opening them needs CAP_NET_RAW, CAP_NET_ADMIN for TAP devices, CAP_SYS_ADMIN for namespaces.
-The encoding stands in docs/adr/0038-packet-sampling.md. What the operating system refuses is a RuntimeError that names the interface.
+may be in network namespaces (paths such as /run/netns/s1); opening them needs CAP_NET_RAW, CAP_NET_ADMIN for TAP devices, CAP_SYS_ADMIN for namespaces.
+The encoding is in docs/adr/0038-packet-sampling.md. What the operating system refuses is a RuntimeError that names the interface.
 """
 
 from __future__ import annotations

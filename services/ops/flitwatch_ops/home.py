@@ -33,7 +33,7 @@ def _choose_folder(variable: str, in_checkout: str, of_user: str, usual: str) ->
 
 
 def open_log(path: Path) -> IO[bytes]:
-    """A log to append to, for its owner's eyes alone, as one of an older version becomes too; what was too long stays beside it as `.log.1`."""
+    """A log to append to, for its owner's eyes alone, as one of an older version becomes too; what was too long stays alongside it as `.log.1`."""
     if path.exists() and path.stat().st_size > LOG_BYTES:
         path.chmod(0o600)
         path.replace(path.with_suffix(".log.1"))

@@ -53,12 +53,12 @@ def keep_log(server_folder: Path, folder: Path) -> None:
     Raises
     ------
     BadInput
-        The folder lies in the database's own, or holds something else.
+        The folder is in the database's own, or holds something else.
     """
     folder = folder.absolute()
     if folder == server_folder or server_folder in folder.parents:
         raise BadInput(
-            f"{folder} lies in the database's own folder", advice="Choose another disk, best another machine's."
+            f"{folder} is in the database's own folder", advice="Choose another disk, best another machine's."
         )
     if "\n" in str(folder):
         raise BadInput("the folder's name holds a line break")

@@ -63,7 +63,7 @@ def open_database(
     Unavailable, Forbidden, Conflict
         The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
     Cancelled
-        Told to stop while it waited.
+        Stopped while it waited.
     """
     from flitwatch_db.core.disk import disk_of
     from flitwatch_db.migrations import migrate_database
@@ -125,7 +125,7 @@ def wait_until_migrated(url: str) -> None:
 
 @contextlib.contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Let a process that is told to end stop the database that only it uses: by itself Python would leave it running."""
+    """Let a process that is asked to end stop the database that only it uses: automatically Python would leave it running."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)

@@ -82,7 +82,7 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
             "tables", "failed", f"of a newer version: migration {ended[0]} ended this one", "Use the newer one"
         )
     if newer:
-        return Check("tables", "ok", "of a newer version, beside which this one runs")
+        return Check("tables", "ok", "of a newer version, which this one can use")
     if ending:
         return Check(
             "tables",
@@ -94,7 +94,7 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
         return Check(
             "tables",
             "warning",
-            f"{len(waiting)} migrations to come, beside which the versions in use go on",
+            f"{len(waiting)} pending migrations; the versions in use keep working",
             "Run: flitwatch db migrate",
         )
     return Check("tables", "ok", "up to date")

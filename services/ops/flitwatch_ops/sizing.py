@@ -49,7 +49,7 @@ class Site:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A table of times: seconds of a row, days that it is kept (None: for ever), and after how many days the full edition compresses it."""
+    """A table of times: seconds of a row, days that it is kept (None: indefinitely), and after how many days the full edition compresses it."""
 
     seconds: int
     days: float | None
@@ -95,7 +95,7 @@ def site_of(text: str) -> Site:
     if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
         raise BadInput("routers, ports and nics are whole numbers up to 100 million", advice=advice)
     if not 1e-4 <= numbers["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in numbers.values()):
-        raise BadInput("hz lies between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
+        raise BadInput("hz is between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
     if counts["ports"] and not counts["routers"]:
         raise BadInput("ports belong to routers, and there is none", advice=advice)
     return Site(
@@ -146,7 +146,7 @@ def rows_per_s(hz: float, seconds: int) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """Size of one table: bytes a day, and bytes of all that it keeps (a year of what is kept for ever)."""
+    """Size of one table: bytes a day, and bytes of all that it keeps (a year of what is kept indefinitely)."""
 
     rows_a_day: float
     bytes_a_row: float

@@ -55,7 +55,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Process:
-    """A child process; `ready` (if any) answers whether it serves; `metrics_port` is where it serves its figures, which it is told.
+    """A child process; `ready` (if any) answers whether it serves; `metrics_port` is where it serves its figures, which it is given.
 
     One whose loop beats (`flitwatch_ops.watched`) and falls silent is killed.
     """
@@ -129,7 +129,7 @@ class Supervisor:
         Raises
         ------
         Cancelled
-            Told to stop, before or meanwhile.
+            Stopped, before or meanwhile.
         """
         try:
             self._breaks_off = True
@@ -154,7 +154,7 @@ class Supervisor:
         Unavailable
             One is not ready in time.
         Cancelled
-            Told to stop.
+            Stopped.
         """
         for child in self.children:
             report(f"starting {child.process.name}")
@@ -176,7 +176,7 @@ class Supervisor:
                 time.sleep(0.1)
 
     def run(self, extra: Mapping[str, object]) -> None:
-        """Watch until told to stop; `extra` is added to the state file."""
+        """Watch until stopped; `extra` is added to the state file."""
         self._heed_signals()
         self._known.update(extra)
         self._state = "running"

@@ -1,4 +1,4 @@
-"""The heartbeat of this process: what `/livez` and the supervisor go by."""
+"""The heartbeat of this process: what `/livez` and the supervisor use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PULSE_FD = "FLITWATCH_PULSE_FD"
 
 @functools.cache
 def own_heartbeat() -> Heartbeat:
-    """The one of this process, told to its supervisor where it has one."""
+    """The one of this process, reported to its supervisor where it has one."""
     number = os.environ.pop(PULSE_FD, "")
     if not number.isdecimal():
         return Heartbeat(HANGS_AFTER_S)

@@ -45,7 +45,7 @@ Flows = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine, its routing, what is planted (`incast`, `link`, or `quiet`: nothing), how often, and the part of the links that nobody counts."""
+    """A machine, its routing, what is planted (`incast`, `link`, or `quiet`: nothing), how often, and the part of the links that no one counts."""
 
     topology: str
     routing: str

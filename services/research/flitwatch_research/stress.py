@@ -1,6 +1,6 @@
-"""Hard calendars for blame: users with jobs on a time axis, runs beside them, and a machine that is upgraded, drifts or is noisy; simulated.
+"""Hard calendars for blame: users with jobs on a time axis, runs alongside them, and a machine that is upgraded, drifts or is noisy; simulated.
 
-Each draw has eight strong users, twelve weak ones, and users who slow nobody and are there for three to eight weeks only. How a user's nodes slow a run is a
+Each draw has eight strong users, twelve weak ones, and users who slow no other user and are there for three to eight weeks only. How a user's nodes slow a run is a
 saturating share of them; nothing here is an estimator's own form.
 """
 
@@ -26,11 +26,11 @@ WORLDS = {
     "shift-20": "all runs take 20 % longer from a day on",
     "drift": "run times rise by a tenth and swing over weeks",
     "campaigns": "everybody comes for whole weeks, and run times swing over weeks",
-    "slow-weeks": "every fourth week is 15 % slower, and every other user who slows nobody comes in those weeks alone",
-    "pairs": "four users who slow nobody come together with four strong ones",
+    "slow-weeks": "every fourth week is 15 % slower, and every other user who slows no other user comes in those weeks alone",
+    "pairs": "four users who slow no other user come together with four strong ones",
     "heteroscedastic": "noise is nearly four times as large from a day on",
     "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
-    "nobody": "nobody slows anybody; all runs take 20 % longer from a day on",
+    "nobody": "no user slows another; all runs take 20 % longer from a day on",
 }
 #: The calendar stress: no shift, and level shifts of all runs.
 CALENDAR = ("none", "shift-10", "shift-20")
@@ -98,7 +98,7 @@ OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual 
 
 
 def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw; recall is NaN where nobody is strong."""
+    """(false share, recall of strong users, named) of each method on one draw; recall is NaN where no one is strong."""
     drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
@@ -119,7 +119,7 @@ def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]
 
 
 def _draw_exposure(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:
-    """Nodes of a user's jobs beside each run: jobs one after the other, with pauses, within the user's windows."""
+    """Nodes of a user's jobs alongside each run: jobs one after the other, with pauses, within the user's windows."""
     span = DAYS * DAY_S
     if world == "campaigns":
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))

@@ -40,7 +40,7 @@ class Bounds:
 def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0), of which that of endpoints on no leaf is left out; without `packing`, `fixed` is by pigeonholes alone.
+    """Bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes alone.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Deadlocks of forwarding tables: a cycle of links each of which waits for the next (Dally and Seitz 1987), on one virtual lane."""
+"""Deadlocks of forwarding tables: a cycle of links that each wait for the next (Dally and Seitz 1987), on one virtual lane."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Program:
         offered: Callable[[], Floats | None] | None = None,
         enough: float = -math.inf,
     ) -> Found:
-        """Search for at most so many seconds.
+        """Search for at most this many seconds.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
     ------
     BadInput
         Naming the file, for text that is no dump or contradicts itself (with its line), a switch that is not in the topology or has no table, and
-        destinations of which none is known; with `lmc`, for LIDs that are not those of such an LMC.
+        destinations without a known entry; with `lmc`, for LIDs that are not those of such an LMC.
     """
     try:
         switch_guids, names, at_switch, lid, port, destination = parse_lft_dump(read_bytes(path))
@@ -157,7 +157,7 @@ def _switch_ports(
 
 
 def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints, lmc: int) -> None:
-    """BadInput unless every endpoint's LIDs lie in an aligned block of 2^lmc of its own, and some endpoint has more than one."""
+    """BadInput unless every endpoint's LIDs are in an aligned block of 2^lmc of its own, and some endpoint has more than one."""
     each = lids_each(lmc)
     highest = np.full(len(lowest), -1)
     np.maximum.at(highest, endpoint, lid)

@@ -1,4 +1,4 @@
-"""Tables as OpenSM's minhop makes them: shortest ways of any kind, destinations spread evenly over ports, whatever they receive."""
+"""Tables as OpenSM's minhop makes them: shortest ways of any kind, destinations spread evenly over ports, regardless of what they receive."""
 
 from __future__ import annotations
 

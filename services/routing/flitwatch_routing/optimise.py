@@ -105,7 +105,7 @@ def optimise_routes(
     lmc : an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly
     fewest_worst : then lower the number of links that carry as much as the busiest (Taffet 2021, section 5.4), in the last part of the time
     loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many entries as that
-        allows; -1 or a port that leads nowhere for entries that have to be made anew
+        allows; -1 or a port that leads nowhere for entries that have to be made again
 
     Raises
     ------

@@ -36,7 +36,7 @@ _HELD = 1e-6
 
 
 class Cancelled(Exception):
-    """Nobody wants the routes any more."""
+    """No one wants the routes any more."""
 
 
 class NoRoutes(BadRequest):
@@ -49,7 +49,7 @@ class Step:
 
     Attributes
     ----------
-    flows : a flow -> its binaries, of which one is 1
+    flows : a flow -> its binaries, exactly one is 1
     rows : objective -> row -> (binary, units) whose sum the row's own bound holds; `fixed` is added to it, `scale` multiplies the bound
     """
 
@@ -74,7 +74,7 @@ class Step:
         return self.binaries - 1
 
     def add(self, objective: str, row: Hashable, binary: int, units: float, bound: Hashable = None) -> None:
-        """Let a row of an objective hold so many units where the binary is 1; rows with the same bound share it."""
+        """Let a row of an objective hold this many units where the binary is 1; rows with the same bound share it."""
         self.rows.setdefault(objective, {}).setdefault(row, []).append((binary, units))
         self.shared_by.setdefault(objective, {})[row] = bound
 
@@ -206,7 +206,7 @@ def _build_tree(fabric: Fabric) -> _Tree:
 def partitioned_tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopped = lambda: False) -> Ints:
     """Output ports (routers, endpoints): those that Partitioned Binary chooses where there is traffic, ftree's elsewhere.
 
-    stopped : asked again and again whether nobody wants them any more
+    stopped : asked again and again whether no one wants them any more
 
     Raises
     ------
@@ -331,7 +331,7 @@ def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> d
 def _lay_down_links(
     tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped
 ) -> dict[tuple[int, int], int]:
-    """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, beside what stays within a pod."""
+    """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, alongside what stays within a pod."""
     step, what = Step(("maxval",)), []
     last = {
         (spine, leaf): link

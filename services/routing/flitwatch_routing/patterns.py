@@ -204,7 +204,7 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
     """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells with the fine ones inside them.
 
-    In kind: fine cells lie in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands of slope 2 and
+    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands of slope 2 and
     1/2 that the dissertation names (section 5.5), and the rest is irregular.
     """
     if n < 1024:
@@ -344,7 +344,7 @@ def _of_trace(path: Path, endpoints: int) -> tuple[Traffic, Floats]:
 def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
     """Read `src,dst,bytes`, `src,dst,bytes,packets` or a reconstruction's `src,dst,bytes,low,high`, after comments (#); repeated pairs add up later.
 
-    BadInput names file and line; traffic that nobody sends to another is none.
+    BadInput names file and line; traffic that no one sends to another is none.
     """
     src, dst, size, packets = [], [], [], []
     header: list[str] = []

@@ -1,7 +1,7 @@
-"""Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, whatever happens in between.
+"""Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, regardless of what happens in between.
 
 In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which nothing reads
-yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before lies in `flitwatch-N/` with the
+yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is in `flitwatch-N/` with the
 journal that says what is what, each written aside, synced and renamed.
 """
 
@@ -75,7 +75,7 @@ class OpensmFolder:
     Raises
     ------
     BadInput
-        It is no folder, a link, or what it holds is no regular file.
+        It is not a folder, a link, or what it holds is no regular file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,7 +112,7 @@ class OpensmFolder:
         return at
 
     def plan(self, number: int, change: Change) -> Plan:
-        """The configuration that loads a recommendation, beside what is there.
+        """The configuration that loads a recommendation, alongside what is there.
 
         Raises
         ------

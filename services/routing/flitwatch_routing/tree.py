@@ -144,7 +144,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         at = int(cable.argmax())
         raise BadInput(
             f"{fabric.routers.name[src[at]]} and {fabric.routers.name[dst[at]]} are joined by more than {MOST_CABLES} cables",
-            advice="Check the file: no switch has so many ports",
+            advice="Check the file: no switch has that many ports",
         )
     is_leaf = np.zeros(routers, bool)
     is_leaf[fabric.endpoints.router[on_leaves(fabric)]] = True
@@ -167,7 +167,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         at = int(np.argmax(bad))
         names = fabric.routers.name
         raise BadInput(
-            f"{names[src[at]]} and {names[dst[at]]} are joined, but stand on the same level or skip one",
+            f"{names[src[at]]} and {names[dst[at]]} are joined, but are on the same level or skip one",
             advice="Give a fat tree of two or three levels",
         )
     edges = np.stack([src, dst], axis=1)

@@ -1,4 +1,4 @@
-"""Our mark within a job's admin comment, beside whatever other tools keep there: `[flitwatch delay since=1700000000 why]`."""
+"""Our mark within a job's admin comment, alongside what other tools keep there: `[flitwatch delay since=1700000000 why]`."""
 
 from __future__ import annotations
 

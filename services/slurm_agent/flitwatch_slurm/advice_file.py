@@ -45,7 +45,7 @@ class Case:
     reason: str
 
     def line(self) -> bytes:
-        """As it stands in the file; nothing of it can end the line or its field."""
+        """As it is in the file; nothing of it can end the line or its field."""
         features = self.features if _FEATURES.fullmatch(self.features) else ""
         avoid = self.avoid if _NODES.fullmatch(self.avoid) else ""
         fields = (
@@ -96,12 +96,12 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     Forbidden
-        Others may write into the folder: what stands there could be anybody's advice.
+        Others may write into the folder: what is there could be anybody's advice.
     """
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise Forbidden(
-            f"{folder} must belong to the user that runs the agent, and nobody else may write there",
+            f"{folder} must belong to the user that runs the agent, and no other user may write there",
             advice=f"chown it to SlurmUser and chmod 755 {folder}.",
         )

@@ -62,7 +62,7 @@ class Agent:
     limit_s : float        how long the plugin may use a file
     limits : Limits or None       what may be done to pending jobs; None: nothing
     accept_stale : bool    act also on answers from state that is not renewed
-    patience_s : float     how long the API may be away before delays end
+    patience_s : float     how long the API may be unavailable before delays end
     trial : Trial or None  gives advice to a part of the jobs only, and none at submission, when a job has no number yet
     """
 

@@ -24,7 +24,7 @@ class Limits:
 
     Attributes
     ----------
-    hold : bool             `scontrol hold` instead of a start time that passes by itself when the agent dies
+    hold : bool             `scontrol hold` instead of a start time that passes automatically when the agent dies
     lapse_s : float         how long a start time lasts without the agent
     most_delay_s : float    no job is delayed longer in all
     most_jobs : int         no more jobs are delayed at once
@@ -175,7 +175,7 @@ def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits
 
 
 def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
-    """The change of the admin comment that leaves our mark beside other tools' text: empty where it is there already, None where it has no place there."""
+    """The change of the admin comment that leaves our mark alongside other tools' text: empty where it is there already, None where it has no place there."""
     comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
     if comment is not None or job.mark is not None:
         marks[job.job_id] = what, since

@@ -112,7 +112,7 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
     Raises
     ------
     BadInput
-        The file is no trial's, or a job stands in another half than was drawn.
+        The file is no trial's, or a job is in another half than was drawn.
     NotFound, Unavailable
         It is not there, or cannot be read.
     """

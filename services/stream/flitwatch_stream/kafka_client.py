@@ -77,7 +77,7 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
 
 
 def make_error_watcher(brokers: str) -> Callable[[KafkaError], None]:
-    """Notes why brokers refuse a client. Of all else librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
+    """Notes why brokers refuse a client. Of all else librdkafka reconnects automatically; what lasts shows up as a call that runs into its time limit."""
 
     def note(problem: KafkaError) -> None:
         advice = _REFUSALS.get(problem.code())

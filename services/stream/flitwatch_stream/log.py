@@ -1,4 +1,4 @@
-"""The one log interface: append, offsets, consumer groups; Kafka and a PostgreSQL table stand behind it.
+"""The one log interface: append, offsets, consumer groups; Kafka and a PostgreSQL table are behind it.
 
 Delivery to a reader is at least once and in order within a partition. Positions are the reader's: it stores them with what it made of
 the records, and says in `on_assign` where to begin. Producers and consumers belong to one thread each.
@@ -30,7 +30,7 @@ class TopicPartition(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record as it stands in the log; `timestamp_ms` is milliseconds since 1970, -1 unknown."""
+    """One record as it is in the log; `timestamp_ms` is milliseconds since 1970, -1 unknown."""
 
     topic: str
     partition: int

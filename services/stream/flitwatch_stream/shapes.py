@@ -104,7 +104,7 @@ class StepValue(_Shape):
     def _fits(self) -> StepValue:
         if self.values is not None:
             if len(self.values) != len(self.time_ns):
-                raise ValueError(f"values of {len(self.values)} ranks beside times of {len(self.time_ns)}")
+                raise ValueError(f"values of {len(self.values)} ranks alongside times of {len(self.time_ns)}")
             if len({len(row) for row in self.values}) > 1:
                 raise ValueError("ranks with different numbers of counters")
         return self

@@ -1,7 +1,7 @@
 """Reading from the table: a consumer group's members share the partitions by advisory locks.
 
 A lock lives as long as its connection, so a member that is killed frees its partitions at once, without a lease's clock. Every member
-computes the same division from the sorted list of members and takes or lets go of its part; nobody negotiates.
+computes the same division from the sorted list of members and takes or lets go of its part; no one negotiates.
 """
 
 from __future__ import annotations

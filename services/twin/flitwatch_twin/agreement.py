@@ -141,7 +141,7 @@ class LoadCorrelation(TypedDict):
 
 
 def measure_agreement(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> LoadCorrelation:
-    """Draw mixes, in each of which every watched application runs, and compare.
+    """Draw mixes that each run every watched application, and compare.
 
     Returns correlations of router and group loads over mixes, and for each application Spearman's rank correlation of F between the modes over
     mixes and the median of F by each.

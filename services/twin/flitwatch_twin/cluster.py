@@ -94,7 +94,7 @@ class Cluster:
     Parameters
     ----------
     spec : what to simulate.
-    seed : the same seed gives the same machine, jobs, counters and step times, whatever the wall clock says.
+    seed : the same seed gives the same machine, jobs, counters and step times, regardless of the wall clock.
     muted : users whose jobs keep their nodes but send nothing: the counterfactual.
     first_job : number of the first job, so that a later twin of the same name does not repeat the job numbers of an earlier one.
     day : another number gives the same machine and users other jobs, counters and step times.
@@ -190,7 +190,7 @@ class Cluster:
         )
 
     def _generate_submissions(self) -> Iterator[Request]:
-        """Every request, for ever, in order of time; times count from the start of emission."""
+        """Every request, indefinitely, in order of time; times count from the start of emission."""
         spec = self.spec.users
         offer = OfferedLoad(spec.load, spec.large, float(np.log2(spec.small_nodes)), spec.median_duration_s * 0.8)
         begin, part = -self.spec.warm_start_s, 0
@@ -215,7 +215,7 @@ class Cluster:
             begin, part = begin + HORIZON_S, part + 1
 
     def _list_scheduled(self, begin_s: float, end_s: float) -> Iterator[Request]:
-        """Instrumented runs and planted jobs whose time lies in [begin_s, end_s)."""
+        """Instrumented runs and planted jobs whose time is in [begin_s, end_s)."""
         for entry in self.spec.instrumented:
             app = find_application(entry.application)
             nodes = min(entry.nodes or app.nodes, self.machine.nodes // 2)
@@ -304,7 +304,7 @@ class Cluster:
         ]
 
     def _collect_flows(self, now_s: float) -> tuple[Flows, list[str]]:
-        """All patterns and rates of this second, and beside them, for the truth alone, whose they are."""
+        """All patterns and rates of this second, and alongside them, for the truth alone, whose they are."""
         patterns: list[Pattern] = []
         amounts: list[float] = []
         owners: list[str] = []
@@ -338,6 +338,6 @@ def _shift_request(request: Request, by_s: float) -> Request:
 
 
 def _list_times_s(first_s: float, every_s: float, begin_s: float, end_s: float) -> NDArray[np.float64]:
-    """Times first, first + every, ... that lie in [begin, end)."""
+    """Times first, first + every, ... that are in [begin, end)."""
     skip = max(0, int(np.ceil((begin_s - first_s) / every_s)))
     return np.arange(first_s + skip * every_s, end_s, every_s)

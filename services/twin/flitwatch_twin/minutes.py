@@ -43,7 +43,7 @@ class MinuteSums:
     Parameters
     ----------
     fabric : the machine's.
-    counters : as they stand at `since_s` (epoch seconds).
+    counters : as they are at `since_s` (epoch seconds).
     """
 
     fabric: Fabric

@@ -73,7 +73,7 @@ class TwinRun:
     sinks : where records go.
     epoch_s : the wall-clock second that second 0 is given.
     truth_file : where the truth is written, rewritten whenever an instrumented run ends; None keeps it to the summary.
-    past : what is past is told: runs, and jobs that have ended, without samples, and seconds pass a good deal faster. None: the machine runs, and is sampled.
+    past : what is past is reported: runs, and jobs that have ended, without samples, and seconds pass a good deal faster. None: the machine runs, and is sampled.
     """
 
     def __init__(

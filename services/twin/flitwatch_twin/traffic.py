@@ -77,7 +77,7 @@ class Behaviour:
 
 
 def job_behaviour(users: Users, user: int, seed: tuple[int, ...], life_s: float) -> Behaviour:
-    """Draw how one job of a user behaves; the same seed gives the same job, whatever else is simulated."""
+    """Draw how one job of a user behaves; the same seed gives the same job, regardless of what else is simulated."""
     rng = np.random.default_rng(seed)
     vigour = float(rng.lognormal(0.0, 0.25))
     duty, burst_s = float(users.duty[user]), float(users.burst_s[user])

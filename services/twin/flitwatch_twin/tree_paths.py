@@ -43,7 +43,7 @@ class TreePaths:
         return loads
 
     def hops(self, src: NDArray[np.int32], dst: NDArray[np.int32], routers: NDArray[np.int32]) -> list[tuple[Int, Int]]:
-        """The flows that are still on their way after so many hops, in order, and the link that each takes then."""
+        """The flows that are still on their way after this many hops, in order, and the link that each takes then."""
         flow = np.arange(len(src))
         hops = [(flow, self._up[src])]
         at = routers[src].astype(np.int64)

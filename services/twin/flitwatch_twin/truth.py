@@ -1,6 +1,6 @@
 """The truth of a second-by-second scenario, by counterfactual: what each run would have taken without each user.
 
-Beside every run stand shadows of it, one for each user with flows. A shadow advances through the same steps while that user's
+Alongside every run stand shadows of it, one for each user with flows. A shadow advances through the same steps while that user's
 flows are left out of the fabric, everything else equal; when the run ends, the difference of the two times is the user's effect.
 Only this module and `cluster` know whose a flow is, and what is written here is read by scoring alone.
 """
@@ -31,7 +31,7 @@ HOW = (
 
 
 class UserEffect(TypedDict):
-    """Additional time that a run took beside a user: seconds, and the log of the ratio."""
+    """Additional time that a run took alongside a user: seconds, and the log of the ratio."""
 
     effect_s: float
     effect_log: float
@@ -48,7 +48,7 @@ class TruthRun(TypedDict):
 
 
 class UserTruth(TypedDict):
-    """A user's mean effect on the runs beside them."""
+    """A user's mean effect on the runs alongside them."""
 
     runs: int
     mean_effect_s: float
@@ -83,7 +83,7 @@ class _Sum:
 
 @dataclass
 class Truth:
-    """Follows a cluster; `every_s` is how often effects on the fabric are evaluated anew (0: never)."""
+    """Follows a cluster; `every_s` is how often effects on the fabric are evaluated again (0: never)."""
 
     cluster: Cluster
     every_s: int

@@ -28,7 +28,7 @@ const UNREACHABLE: Problem = {
   status: 0,
   detail: "No connection to Flitwatch.",
   advice:
-    "What was collected is kept. The page tries again by itself; if it stays, ask whether the service runs (flitwatch status).",
+    "What was collected is kept. The page tries again automatically; if it stays, ask whether the service runs (flitwatch status).",
 };
 
 async function problemOf(response: Response): Promise<Problem> {

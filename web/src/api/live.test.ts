@@ -26,7 +26,7 @@ afterEach(() => {
   Source.opened = [];
 });
 
-it("asks for everything anew after a reset, and goes on from its number", () => {
+it("asks for everything again after a reset, and goes on from its number", () => {
   const invalidateQueries = vi.fn();
   const stop = followEvents({ invalidateQueries } as unknown as QueryClient);
   Source.opened[0]?.tell("job", "1000");
@@ -39,7 +39,7 @@ it("asks for everything anew after a reset, and goes on from its number", () => 
   stop();
 });
 
-it("asks anew for what an incident changes: the lists and pages of incidents, home, and the explanations of jobs", () => {
+it("asks again for what an incident changes: the lists and pages of incidents, home, and the explanations of jobs", () => {
   const invalidateQueries = vi.fn();
   const stop = followEvents({ invalidateQueries } as unknown as QueryClient);
   Source.opened[0]?.tell("incident", "7");

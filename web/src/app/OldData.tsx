@@ -16,7 +16,7 @@ export function OldData() {
         <strong>
           Stale: as of {clock(since, true)} {ZONE}.
         </strong>
-        <span>The server or its database does not answer. The page keeps what it has and retries by itself.</span>
+        <span>The server or its database does not answer. The page keeps what it has and retries automatically.</span>
       </div>
     </div>
   );

@@ -21,12 +21,12 @@ const STEPS: Step[] = [
   },
   {
     title: "The slow job",
-    text: "The incident card names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
+    text: "The incident panel names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
     marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
   },
   {
     title: "Who",
-    text: "The job that began just before, and shares links with the slow one. Where the data do not suffice, this says that nobody can tell.",
+    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says "cannot tell" and why.",
     marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
   },
   {

@@ -10,7 +10,7 @@ const runs = fc.array(
   { minLength: 1, maxLength: 60 },
 );
 
-test("runs stand on their side of the split, slower ones higher, all within the picture", () => {
+test("runs are on their side of the split, slower ones higher, all within the picture", () => {
   fc.assert(
     fc.property(runs, (list) => {
       const layout = exposureLayout(list, 400, 260);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { importanceLayout, weightsLayout } from "./importanceLayout";
 
-test("zero stands in the picture, whatever the inputs add", () => {
+test("zero is in the picture, regardless of what the inputs add", () => {
   for (const inputs of [
     [{ mean: 4, low: 3, high: 5 }],
     [{ mean: -1, low: -2, high: -0.5 }],
@@ -16,7 +16,7 @@ test("zero stands in the picture, whatever the inputs add", () => {
   expect((row?.from ?? 0) < (row?.dot ?? 0) && (row?.dot ?? 0) < (row?.to ?? 0)).toBe(true);
 });
 
-test("bars of weights stand on zero, end with the newest step, and do not overlap", () => {
+test("bars of weights are on zero, end with the newest step, and do not overlap", () => {
   const layout = weightsLayout(
     [0.1, 0.2, 0.7].map((mean) => ({ mean, low: mean - 0.05, high: mean + 0.05 })),
     40,

@@ -38,7 +38,7 @@ describe("the picture of an incident", () => {
     expect([told.part, told.quiet]).toEqual([null, null]);
   });
 
-  it("is as high as it says, beside wide and below narrow names", () => {
+  it("is as high as it says, alongside wide and below narrow names", () => {
     for (const gutters of [WIDE, NARROW])
       expect(incidentLayout(times, 360, gutters).bottom + 20).toBe(incidentHeight(2, true, gutters));
   });

@@ -27,7 +27,7 @@ describe("ring", () => {
     expect(ringAt(layout, arrangement, index, layout.cx, layout.cy)).toBeNull();
   });
 
-  it("finds a chord where it is drawn, and none beside it", () => {
+  it("finds a chord where it is drawn, and none alongside it", () => {
     const layout = ringLayout(arrange(dragonfly(15, 6, 16)), 700, 640);
     const chord = {
       link: 7,

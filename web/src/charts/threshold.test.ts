@@ -17,7 +17,7 @@ it("keeps thresholds above all samples within the picture, and breaks the line w
   expect(layout.x(120_000)).toBe(layout.right);
 });
 
-it("stands with a single sample of zero", () => {
+it("is with a single sample of zero", () => {
   const layout = thresholdLayout([{ at: 5, value: 0 }], [null], { width: 300, height: 150 });
   expect(Number.isFinite(layout.y(0)) && Number.isFinite(layout.x(5))).toBe(true);
 });

@@ -42,7 +42,7 @@ describe("tiles", () => {
     [4, 676, 615],
     [4, 1100, 800],
     [8, 676, 615],
-  ])("fills its card with %s groups in %s x %s pixels", (groups, width, height) => {
+  ])("fills its panel with %s groups in %s x %s pixels", (groups, width, height) => {
     const arrangement = arrange(dragonfly(groups, 6, 16));
     const layout = tilesLayout(arrangement, width, height);
     const right = Math.max(

@@ -66,7 +66,7 @@ describe("bundles of a tree's links", () => {
     expect(bundlesOf(tree, treeLayout(tree, machine, 900, 500)).length).toBe(144);
   });
 
-  it("lie beside rectangles that are never thinner than a pixel, and never out of the picture", () => {
+  it("are alongside rectangles that are never thinner than a pixel, and never out of the picture", () => {
     const values = new Uint32Array(40);
     const nodes = [
       { x: 1.2, y: 0.9, w: 0.3, h: 0.2, ratio: 7 },

@@ -140,7 +140,7 @@ it("keeps addresses flat and short", () => {
   ]);
 });
 
-it("minutes that are lost or saved are written as in the sentences beside them", () => {
+it("minutes that are lost or saved are written as in the sentences next to them", () => {
   expect([0, 120, 252.4, 3599.6, 3872].map(minutesText)).toEqual([
     "0:00 min",
     "2:00 min",

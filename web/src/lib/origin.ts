@@ -15,7 +15,7 @@ export interface Origin {
 
 /** What the figures of a page must not be taken for, by the beginning of its address. */
 const CAVEATS: [string, string][] = [
-  ["/jobs/", "To run beside a slow job is traffic and time; it does not prove who slowed it."],
+  ["/jobs/", "To run alongside a slow job is traffic and time; it does not prove who slowed it."],
   ["/incidents", "An incident names jobs by traffic and time; it does not prove who slowed whom."],
   ["/blame", "Blame says which jobs slow runs go with; it does not prove who slowed them."],
   ["/drivers", "Counters that go with slow steps need not cause them."],

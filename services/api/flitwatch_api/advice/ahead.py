@@ -26,7 +26,7 @@ def expected_congestion(
 ) -> tuple[float, float] | None:
     """(congestion of a group over the next `horizon_s`, from when) by the parts that know it; None: none does.
 
-    What was counted stands where nothing says how it will change. Where the forecast and the running jobs both say something, it is their geometric mean.
+    What was counted is where nothing says how it will change. Where the forecast and the running jobs both say something, it is their geometric mean.
     """
     congestion = basis.congestion(kind)
     now = congestion.now.get(place)

@@ -93,8 +93,10 @@ def _describe_blame(basis: Basis, asked: AdviceQuestion, blamed: list[schemas.Re
     if blamed:
         return _make_finding("blame", True, blamed[0].text, blamed[0].evidence)
     if asked.application in basis.blamed:
-        return _make_finding("blame", True, "nobody whom blame names for it runs near these nodes")
-    return _make_finding("blame", False, "blame names nobody for this application who runs now", "/api/v1/estimates")
+        return _make_finding("blame", True, "no user named by blame for this application runs near these nodes")
+    return _make_finding(
+        "blame", False, "blame names no user for this application with a job that runs now", "/api/v1/estimates"
+    )
 
 
 def _describe_forecast(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:

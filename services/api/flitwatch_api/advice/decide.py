@@ -200,7 +200,7 @@ def beside_blamed(
     shown: NameMask,
     parts: Parts = SERVED,
 ) -> Expected | None:
-    """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now.
+    """From the runs that a blamed user's jobs were alongside, if such a user runs in the candidate's groups now.
 
     Where the running jobs say for how long, only so much of the difference to the other runs is expected.
     """
@@ -212,7 +212,7 @@ def beside_blamed(
         if len(times) != len(exposed) or exposed.sum() < LEAST_RUNS or not times.mean() > 0:
             continue
         text = (
-            f"{shown(row['user'])} runs in the same groups; {int(exposed.sum())} of {len(times)} runs of {asked.application} beside their jobs took"
+            f"{shown(row['user'])} runs in the same groups; {int(exposed.sum())} of {len(times)} runs of {asked.application} alongside their jobs took"
             f" {times[exposed].mean() / times.mean():.2f} times the mean (dependence, q = {row['q']:.2g}, not proof of cause)"
         )
         evidence = f"/api/v1/estimates/blame/{row['estimate_id']}/user/{row['place']}"
@@ -283,7 +283,7 @@ def _unknown_slowdown(text: str, evidence: str | None = None) -> Expected:
 
 
 def groups_stood_in(asked: PlacementQuestion, nodes: list[str], places: Counter[tuple[int, int]]) -> int | None:
-    """In how many groups the job would stand on these nodes, or at least; None: unknown.
+    """In how many groups the job would be on these nodes, or at least; None: unknown.
 
     A list may name more nodes than the job takes, or only some of them.
     """
@@ -332,7 +332,7 @@ def give_advice(
     ----------
     shown : function   a user's name as the caller may see it
     age_s : float      of the basis
-    away : bool        whether the database was away when it was last asked
+    away : bool        whether the database was unavailable when it was last asked
     parts : Parts      what the answer may rest on
     """
     reasons: list[schemas.Reason] = []

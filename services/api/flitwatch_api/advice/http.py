@@ -47,7 +47,7 @@ def _map_shown_names(basis: Basis, names: Names) -> tuple[dict[str, str], dict[s
 
 
 def _resolve_names(basis: Basis, names: Names, user: str, application: str) -> tuple[str, str]:
-    """User and application as advice knows them; below scope `names` other people's real names are nobody's, known or not."""
+    """User and application as advice knows them; below scope `names` other people's real names are no one's, known or not."""
     if not names.pseudonyms:
         return user, application
     users, applications = _map_shown_names(basis, names)
@@ -91,7 +91,7 @@ async def _advise_jobs(
 
 
 async def _load_state(request: Request, platform: Platform) -> tuple[Basis, float, bool]:
-    """The state; the database is away, too, where it could not be asked who the caller is."""
+    """The state; the database is unavailable, too, where it could not be asked who the caller is."""
     basis, age_s, away = await platform.advice.get()
     return basis, age_s, away or getattr(request.state, "from_memory", False)
 

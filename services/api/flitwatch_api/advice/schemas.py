@@ -75,7 +75,7 @@ class Advice(BaseModel):
 
     action: Literal["start", "delay", "prefer"]
     preferred: int | None = Field(description="Index of the candidate to prefer.")
-    retry_after_s: float | None = Field(description="After a delay the question is asked anew.")
+    retry_after_s: float | None = Field(description="After a delay the question is asked again.")
     expected_slowdown: Slowdown | None = Field(
         description="Of the preferred candidate, else of the best; null: unknown."
     )

@@ -1,4 +1,4 @@
-"""The state that advice is given from: read in the background, kept when the database or a worker is away."""
+"""The state that advice is given from: read in the background, kept when the database or a worker is unavailable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class AdviceState:
         self._tried = asyncio.Event()
 
     async def get(self) -> tuple[Basis, float, bool]:
-        """The basis, its age in seconds, and whether the database was away when it was last asked; Unavailable where there never was one."""
+        """The basis, its age in seconds, and whether the database was unavailable when it was last asked; Unavailable where there never was one."""
         self._asked_at = time.monotonic()
         if self._basis is None:
             async with self._first:

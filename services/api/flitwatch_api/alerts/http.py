@@ -151,11 +151,11 @@ async def silences(conn: Reader, names: TheNames, limit: Limit = 100) -> Respons
 
 @http.post("/silences", response_model=schemas.SilenceList, status_code=201, name="add_alert_silence")
 async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewSilence) -> Response:
-    """Keep alerts that match from being told for a while."""
+    """Keep alerts that match from being sent for a while."""
     now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
     starts_s = _epoch_seconds(new.starts) if new.starts else now_s
     if ends_s <= now_s:
-        raise BadInput("the silence lies in the past", advice="Give a time to come as `ends`.")
+        raise BadInput("the silence is in the past", advice="Give a time to come as `ends`.")
     if ends_s <= starts_s:
         raise BadRequest("the silence ends before it begins")
     by = made_by(request)

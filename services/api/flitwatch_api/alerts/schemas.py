@@ -45,7 +45,7 @@ class AlertList(BaseModel):
 
 
 class Notice(BaseModel):
-    """One thing told to one receiver."""
+    """One thing sent to one receiver."""
 
     receiver: str
     status: Literal["firing", "resolved"]
@@ -116,7 +116,7 @@ class DryRun(BaseModel):
 
 
 class Silence(BaseModel):
-    """Alerts that match are not told while it holds."""
+    """Alerts that match are not reported while it holds."""
 
     silence_id: int
     matchers: dict[str, str]

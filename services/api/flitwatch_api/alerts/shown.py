@@ -1,4 +1,4 @@
-"""Alerts, rules, silences and dry runs as a caller may see them: below scope `names` nobody else is named in them."""
+"""Alerts, rules, silences and dry runs as a caller may see them: below scope `names` no one else is named in them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mask_rule(held: Row, names: Names) -> Row:
 
 
 def mask_alert(row: Row, names: Names) -> Row:
-    """An alert; its text is made anew from the labels that are shown."""
+    """An alert; its text is made again from the labels that are shown."""
     template, about = row.pop("template"), row.pop("about") or {}
     if not names.pseudonyms:
         return row
@@ -81,7 +81,7 @@ def mask_contact(row: Row, operates: bool) -> Row:
 
 
 def mask_silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
-    """A silence without its comment, which is free text; of matchers what names nobody. `rules`: all rules by name."""
+    """A silence without its comment, which is free text; of matchers what names no user. `rules`: all rules by name."""
     if not names.pseudonyms:
         return row
     by, shown_matchers = row["created_by"], mask_matchers(row["matchers"], names, rules)
@@ -91,7 +91,7 @@ def mask_silence(row: Row, names: Names, rules: dict[str, Row]) -> Row:
 def mask_matchers(
     held: Mapping[str, str], names: Names, rules: dict[str, Row], *, hidden: bool = True
 ) -> dict[str, str]:
-    """Matchers of a silence as who sees pseudonyms reads them; those of which nobody knows whether they name somebody only with `hidden` false."""
+    """Matchers of a silence as who sees pseudonyms reads them; those that may or may not name a user only with `hidden` false."""
     shown_matchers = {}
     for name, word in held.items():
         if name in OF_MACHINES:
@@ -115,7 +115,7 @@ def check_written(new: Row, as_shown: Row, names: Names) -> None:
     if names.pseudonyms and new != as_shown:
         raise Forbidden(
             "a rule or silence that names another person, or an executable with its folders, takes scope names",
-            advice="Name yourself or nobody, or ask an operator.",
+            advice="Name yourself, or leave the user out, or ask an operator.",
         )
 
 

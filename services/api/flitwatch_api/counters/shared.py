@@ -24,7 +24,7 @@ LEVEL = 1
 async def topology_of(platform: Platform, fabric: str) -> Topology:
     """The topology of a fabric as it is now, by a connection that is given back; NotFound.
 
-    Whoever waits for shared work must hold no connection: the work needs one.
+    Anyone who waits for shared work must hold no connection: the work needs one.
     """
     async with platform.reading() as conn:
         return await platform.topologies.get(conn, fabric)
@@ -44,7 +44,7 @@ async def serve_shared(
     Parameters
     ----------
     query : tuple
-        All that the answer depends on beside the topology, what the caller may see included.
+        All that the answer depends on alongside the topology, what the caller may see included.
     work : callable
     kinds : frozenset of str
         Events that change it.

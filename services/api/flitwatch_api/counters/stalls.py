@@ -287,7 +287,7 @@ async def window_ports(
 ) -> tuple[Ports, int]:
     """Sums of a window by port: float64[R, P] each, NaN where not counted; of some routers only, if named.
 
-    A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from one in so many of its buckets, which is the second value (1: all).
+    A window of more than MAX_WHOLE_PORT_ROWS rows is estimated from one in this many of its buckets, which is the second value (1: all).
     """
     window = asked.window
     assert window is not None

@@ -1,6 +1,6 @@
 """Counters in memory: buckets that do not change any more, as one array of all routers a column.
 
-A bucket is kept once its end lies before what the writer has declared complete. A late sample may still change it: the writer then says
+A bucket is kept once its end is before what the writer has declared complete. A late sample may still change it: the writer then says
 so (`late_from` of event `counters`), and in any case a bucket is read again after a while.
 """
 
@@ -82,7 +82,7 @@ class CounterStore:
         self.bytes = 0
 
     def on_event(self, event: Event) -> None:
-        """Drops what a late sample changed, and reads a bucket that closed where somebody watches."""
+        """Drops what a late sample changed, and reads a bucket that closed where a user watches."""
         payload = event.payload
         if event.kind != "counters" or not isinstance(payload, dict):
             return
@@ -100,7 +100,7 @@ class CounterStore:
             task.add_done_callback(self._warming.discard)
 
     async def _warm_fabric(self, fabric_id: object, closed_s: int, ports_s: int) -> None:
-        """Reads the newest closed buckets of each width that was asked for in the last minute, before somebody waits for them."""
+        """Reads the newest closed buckets of each width that was asked for in the last minute, before a user waits for them."""
         recent = time.monotonic() - WATCHED_S
         for (asked_id, width_s), recent_use in list(self._asked.items()):
             if recent_use.at < recent:

@@ -172,7 +172,7 @@ def step_for(
     most_rows: int = MAX_ROWS,
     whole: bool = True,
 ) -> Steps:
-    """The smallest steps of which at most `points` fill the span, of tables that are still kept and cheap enough.
+    """The smallest steps that fill the span with at most `points`, of tables that are still kept and cheap enough.
 
     Parameters
     ----------

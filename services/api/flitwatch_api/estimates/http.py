@@ -79,7 +79,7 @@ async def blame_several(
         Query(description="Found means named, or (the paper's) mutual information beyond chance."),
     ] = "ours",
     least_sets: Annotated[
-        int, Query(ge=0, le=1000, description="Found in at least so many sets; 0 lists every name.")
+        int, Query(ge=0, le=1000, description="Found in at least this many sets; 0 lists every name.")
     ] = 2,
     limit: Limit = 100,
 ) -> Response:
@@ -129,7 +129,7 @@ async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Respon
 
 @http.get("/forecasts/jobs", response_model=schemas.RunningJobList)
 async def forecasts_of_jobs(
-    conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest so many.")] = 50
+    conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest this many.")] = 50
 ) -> Response:
     """Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
     return json_response(await live.running_jobs(conn, names, limit))
@@ -137,7 +137,7 @@ async def forecasts_of_jobs(
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
-    """Steps of a run, the band over the next, and earlier forecasts beside what came."""
+    """Steps of a run, the band over the next, and earlier forecasts alongside what came."""
     return json_response(await live.run_forecast(conn, names, run_id))
 
 

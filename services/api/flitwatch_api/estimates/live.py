@@ -67,7 +67,7 @@ async def _load_serving(conn: Connection, newest: reads.Row | None) -> schemas.S
 
 
 def _find_backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Serving:
-    """The backtest of the forecaster that serves after so many steps: early on it is one that takes less of the past."""
+    """The backtest of the forecaster that serves after this many steps: early on it is one that takes less of the past."""
     serves: dict[str, Any] = result["serves"]
     fitting = [
         row

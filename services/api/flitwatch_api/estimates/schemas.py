@@ -87,7 +87,7 @@ class Method(BaseModel):
     alpha: float
     least_nodes: int = Field(description="Smaller jobs do not count.")
     min_exposed: int = Field(description="Fewer exposed runs are too few to test.")
-    beside: str = Field(description="The method of the paper, whose figures stand beside it.")
+    beside: str = Field(description="The method of the paper, whose figures are alongside it.")
     calendar: str | None = Field(None, description="What of the calendar is taken out of run times and exposure.")
     regimes_s: list[float] = Field(
         [], description="Epoch seconds since when another level of run times holds: marks and change points."
@@ -192,7 +192,7 @@ class BlameDetail(BaseModel):
         description="Share of the run that its large jobs covered together; null: not known (files give amounts only)."
     )
     exposure: list[float] = Field(
-        description="Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run."
+        description="Sum over its jobs of overlap x shared nodes by group; 0: no such job alongside the run."
     )
 
 
@@ -272,7 +272,7 @@ class Explained(BaseModel):
     kept: int = Field(description="Folds in which the elimination kept one of them.")
     folds: int
     verdict: Literal["carries", "cannot tell", "not used"] = Field(
-        description="`carries`: the interval lies above zero, and seven of ten folds kept one of them."
+        description="`carries`: the interval is above zero, and seven of ten folds kept one of them."
     )
 
 
@@ -375,7 +375,7 @@ class ForecastInput(BaseModel):
     low: float = Field(description="95 % interval over runs that holds for all inputs at once.")
     high: float
     verdict: Literal["carries", "cannot tell", "not used"] = Field(
-        description="`carries`: the interval lies above zero; `not used`: no forecast changed."
+        description="`carries`: the interval is above zero; `not used`: no forecast changed."
     )
 
 
@@ -510,7 +510,7 @@ class RunTime(BaseModel):
     basis: str | None = Field(description="What the jobs it rests on have in common with it.")
     jobs: int = Field(description="How many of them took longer than this one has lasted.")
     tested: int = Field(description="How many of these were forecast from those before them.")
-    coverage90: float | None = Field(description="Share of these that lay in their interval.")
+    coverage90: float | None = Field(description="Share of these that were in their interval.")
     rests_on: str | None = Field(description="The same in words.")
     lacks: str | None
 

@@ -35,13 +35,13 @@ _FIGURES = (
 )
 _UNJUDGED = {
     "verdict": CANNOT_TELL,
-    "reasons": ["made by an older version, which gave no verdicts: estimate anew"],
+    "reasons": ["made by an older version, which gave no verdicts: run the estimate again"],
     **dict.fromkeys(_FIGURES),
 }
 #: What a set of runs from files lacks for drivers and forecasts.
 NO_STEPS = "files give the time of a run, not of its steps"
 #: What an estimate lacks that an older version made.
-_OLDER = "made by an older version: estimate anew"
+_OLDER = "made by an older version: run the estimate again"
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
@@ -74,7 +74,7 @@ def build_head(row: reads.Row, names: Names) -> schemas.Head:
 def names_in(row: reads.Row, names: Names, author: str) -> Names:
     """Return the names of an estimate as a caller sees them.
 
-    Names from files are what somebody wrote, perhaps a list of all real names: who wrote them sees them so, others below scope `names` see
+    Names from files are what a user wrote, perhaps a list of all real names: who wrote them sees them so, others below scope `names` see
     pseudonyms of this estimate alone, which can be joined with none of this site's.
     """
     if row["source"] == "runs" or names.key is None:

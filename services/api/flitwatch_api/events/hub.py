@@ -84,7 +84,7 @@ class Stream:
 
 
 class RelayedStream(Stream):
-    """A stream of another platform's events: it is counted, and closed with the others, but told nothing of this one's."""
+    """A stream of another platform's events: it is counted, and closed with the others, but reported nothing of this one's."""
 
     def put(self, item: tuple[int, str, bytes]) -> None:
         """Leave an event of this platform out."""
@@ -182,7 +182,7 @@ class Hub:
         of : str
             Stands for the caller.
         stream : Stream, optional
-            Without it, a new one that is told every event.
+            Without it, a new one that receives every event.
 
         Raises
         ------
@@ -261,7 +261,7 @@ class Hub:
 
         Their numbers come again for others, and rows that they called complete are written again.
         """
-        log.warning("the database has lost its newest events; viewers ask anew")
+        log.warning("the database has lost its newest events; viewers ask again")
         for fabric_id, through_s in self.through.items():
             late = {"fabric_id": fabric_id, "late_from": datetime.fromtimestamp(through_s, UTC).isoformat()}
             for watcher in self._watchers:
@@ -308,5 +308,5 @@ class Hub:
 
 
 def reset_event(number: int, reason: str) -> bytes:
-    """Tells a client that events between are not told: it should ask for everything anew."""
+    """Tells a client that events between are not reported: it should ask for everything again."""
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, RESET.encode(), orjson.dumps({"reason": reason}))

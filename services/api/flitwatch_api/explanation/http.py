@@ -118,7 +118,7 @@ async def counters(
     cluster: Cluster = None,
     from_: Annotated[Time | None, Query(alias="from", description="Without it, the job's start.")] = None,
     to: Annotated[Time | None, Query(description="Without it, the job's end, or now.")] = None,
-    points: Annotated[int, Query(ge=2, le=1000, description="At most so many steps.")] = 180,
+    points: Annotated[int, Query(ge=2, le=1000, description="At most this many steps.")] = 180,
 ) -> Response:
     """Return the counters of a job's own network cards and of the links of its routers while it ran."""
 
@@ -139,7 +139,7 @@ async def counters(
 
 
 def _mask_explanation(made: Explanation, names: Names) -> Explanation:
-    """An explanation as the caller may see it; its sentences name jobs by number and nobody by name."""
+    """An explanation as the caller may see it; its sentences name jobs by number and no user by name."""
     root = made["root"]
     fed = None if root is None else {**root, "jobs": [names.job(job) for job in root["jobs"]]}
     return {**names.job(made), "root": fed, "candidates": [names.job(job) for job in made["candidates"]]}

@@ -91,7 +91,7 @@ class ScoreParts(BaseModel):
 
 
 class CandidateJob(BaseModel):
-    """A job beside the slow one."""
+    """A job alongside the slow one."""
 
     job_pk: int
     job_id: str
@@ -164,7 +164,7 @@ class ChainSentence(BaseModel):
     """One sentence of the causal chain."""
 
     part: Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
-    text: str = Field(description="Names jobs by number, and nobody by name.")
+    text: str = Field(description="Names jobs by number, and no user by name.")
 
 
 class SlowedTotal(BaseModel):
@@ -193,7 +193,7 @@ class Explanation(BaseModel):
     simulated: bool
     as_of: datetime
     verdict: Verdict
-    reasons: list[str] = Field(description="Why nobody can tell; empty otherwise.")
+    reasons: list[str] = Field(description="Why the cause cannot be determined; empty otherwise.")
     title: str
     detail: str
     slowdown: JobSlowdown | None
@@ -239,7 +239,7 @@ class JobCounters(BaseModel):
 
 
 class SlowJob(BaseModel):
-    """A job that an incident slows, or that is slow beside it."""
+    """A job that an incident slows, or that is slow alongside it."""
 
     job_pk: int
     job_id: str
@@ -250,7 +250,7 @@ class SlowJob(BaseModel):
     state: str
     simulated: bool
     verdict: Verdict
-    reasons: list[str] = Field(description="Why nobody is named for it; empty otherwise.")
+    reasons: list[str] = Field(description="Why no job is named for it; empty otherwise.")
     factor: float = Field(description="Time over usual time.")
     lost_s: float = Field(description="Seconds beyond the usual time.")
     since: datetime
@@ -282,12 +282,12 @@ class ExaminedJobs(BaseModel):
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or that there is none, or that nobody can tell."""
+    """The present incident of a machine, or that there is none, or that the data cannot tell."""
 
     fabric: str
     as_of: datetime
     verdict: Literal["incident", "none", "cannot tell"]
-    reasons: list[str] = Field(description="Why nobody can tell; empty otherwise.")
+    reasons: list[str] = Field(description="Why the cause cannot be determined; empty otherwise.")
     judged: ExaminedJobs
     last: IncidentSummary | None = Field(
         description="The newest incident of the last day that is over; null while one is present."

@@ -47,11 +47,11 @@ class Findings(Collector):
         return [*self._held, *self._of_jobs]
 
     def shown(self, jobs: bool) -> list[Metric]:
-        """Those that somebody may see."""
+        """Those that a user may see."""
         return [*self._held, *self._of_jobs] if jobs else self._held
 
     async def refresh(self, platform: Platform) -> None:
-        """Read them anew if they are older than `FRESH_S`; concurrent scrapes wait for one reading."""
+        """Read them again if they are older than `FRESH_S`; concurrent scrapes wait for one reading."""
         async with self._one:
             if time.monotonic() - self._read_at < FRESH_S:
                 return
@@ -66,7 +66,7 @@ class Findings(Collector):
             self._read_at = time.monotonic()
 
     def forget(self) -> None:
-        """The database is away: what was found a while ago is not shown as if it were found now."""
+        """The database is unavailable: what was found a while ago is not shown as if it were found now."""
         self._fill_metrics([], [], [], [])
         self._read_at = float("-inf")
 

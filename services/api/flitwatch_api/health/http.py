@@ -49,7 +49,7 @@ async def healthz() -> Response:
 
 
 async def _count_request(request: Request) -> None:
-    """Whoever asks for what costs a query takes from the bucket of their address, as everywhere."""
+    """Anyone who asks for what costs a query takes from the bucket of their address, as everywhere."""
     request.app.state.callers.count(None, network_of(request))
 
 
@@ -75,7 +75,7 @@ async def readyz(platform: ThePlatform) -> Response:
     },
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
-    """Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
+    """Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
     api_metrics: Metrics = request.app.state.metrics
     caller = await _find_viewer(request)
     jobs = caller is not None and not hides_jobs(platform.settings, caller)

@@ -59,7 +59,7 @@ class Metrics:
         return [*self.registry.collect(), *self.ingest.collect(), *self.findings.collect()]
 
     async def render(self, platform: Platform, accept: str, findings: bool, jobs: bool) -> tuple[bytes, str]:
-        """The exposition and its media type; the database's part is left out while it is away.
+        """The exposition and its media type; the database's part is left out while it is unavailable.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Ingest(Collector):
             self._age_s = await ingest.position_age_s(conn, now)
 
     def forget(self) -> None:
-        """The database is away."""
+        """The database is unavailable."""
         self._rows, self._dead, self._age_s = [], None, None
 
     def collect(self) -> Iterable[Metric]:

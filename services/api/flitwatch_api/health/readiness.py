@@ -35,7 +35,7 @@ class Readiness:
         Unavailable
             The database does not answer within ANSWERS_S, or its tables are not those of this version.
         psycopg.OperationalError
-            The database is away.
+            The database is unavailable.
         """
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_database())

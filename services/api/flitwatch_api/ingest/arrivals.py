@@ -19,7 +19,7 @@ _FILES = "files"
 
 
 async def arrivals_of(request: Request, conn: Connection, now: datetime) -> schemas.Arrivals:
-    """Doors with what came through each, and machines with what reports.
+    """Sources with what came through each, and machines with what reports.
 
     Parameters
     ----------

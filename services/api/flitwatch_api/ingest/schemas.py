@@ -35,7 +35,7 @@ class LdmsSchema(BaseModel):
     kind: str
     columns: int
     unknown: list[str] = Field(
-        description="Columns beside counters that no counter of the catalogue names: their values are not kept."
+        description="Columns alongside counters that no counter of the catalogue names: their values are not kept."
     )
     first_seen: datetime
     last_seen: datetime
@@ -108,7 +108,7 @@ class DeadLetterList(BaseModel):
 
 
 class DoorRefusal(BaseModel):
-    """Records that a door could not use, by their source and topic."""
+    """Records that a source could not use, by their source and topic."""
 
     records: int = Field(description="Over the last day.")
     at: datetime = Field(description="The newest.")
@@ -146,6 +146,6 @@ class Arrivals(BaseModel):
     now: datetime
     recent_s: int
     doors: list[DoorArrivals]
-    simulated: int = Field(description="Records of the cluster twin over the last `recent_s`; no door counts them.")
-    unknown: int = Field(description="Other records over the last `recent_s` that name no door.")
+    simulated: int = Field(description="Records of the cluster twin over the last `recent_s`; no source counts them.")
+    unknown: int = Field(description="Other records over the last `recent_s` that name no source.")
     machines: list[MachineReport]

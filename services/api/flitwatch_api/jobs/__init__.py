@@ -1,1 +1,1 @@
-"""Jobs, where they run and who runs beside them."""
+"""Jobs, where they run and who runs alongside them."""

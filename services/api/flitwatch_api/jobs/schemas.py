@@ -23,7 +23,7 @@ class JobHead(BaseModel):
     submit: datetime | None
     start: datetime | None
     end: datetime | None
-    elapsed_s: float | None = Field(description="Until now for a job that runs; null where nobody knows its end.")
+    elapsed_s: float | None = Field(description="Until now for a job that runs; null if its end is unknown.")
     nodes: int | None
     groups: list[int]
     fabric_id: int | None = Field(description="The fabric that holds most of its nodes' endpoints.")
@@ -88,7 +88,7 @@ class Link(BaseModel):
 
 
 class JobDetail(JobHead):
-    """A job, its place on the fabric, and who ran beside it."""
+    """A job, its place on the fabric, and who ran alongside it."""
 
     restart: int
     exit_code: str | None

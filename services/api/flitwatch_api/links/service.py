@@ -30,7 +30,7 @@ MOST_USERS = 8
 MOST_PATHS = 2_000
 #: A link that carried less than this part of the mean of those counted is nobody's bottleneck, whatever its stalls per flit.
 LEAST_TRAFFIC = 0.01
-NO_TIME = "The sample has no time, so nobody can tell which jobs ran in it."
+NO_TIME = "The sample has no time, so the data cannot tell which jobs ran in it."
 NO_JOBS = "No job is known in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
 TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
@@ -155,7 +155,7 @@ async def hot_links(
 
 @dataclass(frozen=True)
 class _Users:
-    """The jobs that use a link, those beyond the list, what they explain of its traffic; or why nobody can tell."""
+    """The jobs that use a link, those beyond the list, what they explain of its traffic; or why the cause cannot be determined."""
 
     listed: list[schemas.LinkUser]
     more: int
@@ -185,7 +185,7 @@ def _link_users(names: Names, jobs: list[traffic.Row], found: Shares | None, at:
 async def _load_present_jobs(
     platform: Platform, conn: Connection, asked: WindowQuery
 ) -> tuple[list[traffic.Row], list[JobTraffic], Routes | None, str | None]:
-    """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be told."""
+    """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be determined."""
     topology, window = asked.topology, asked.window
     if window is None:
         return [], [], None, NO_TIME

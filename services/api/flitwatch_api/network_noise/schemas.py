@@ -46,9 +46,9 @@ class JobNetworkNoise(BaseModel):
     figures: list[NoiseFigure]
     message_dispersion: float | None = Field(description="Of the modelled time of a message of 64 KiB.")
     noise_s: float | None = Field(
-        description="Modelled seconds of sending beyond the job's own quiet level, mean over its cards."
+        description="Modelled seconds of sending beyond the job's own quiet level, mean over its NICs."
     )
-    worst_noise_s: float | None = Field(description="The same of the card that has most.")
+    worst_noise_s: float | None = Field(description="The same of the NIC that has most.")
     of_runtime: Share
     of_slowdown: Share = Field(description="Of the seconds beyond the median of finished jobs of its kind.")
     counters: list[str] = Field(description="Columns of the tables endpoint_* that it was made from.")

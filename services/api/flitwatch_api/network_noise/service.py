@@ -1,4 +1,4 @@
-"""A job's stored network noise beside its run time and its slowdown."""
+"""A job's stored network noise alongside its run time and its slowdown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEAST_JOBS = 3
 #: Members of a set that are looked at.
 MOST_MEMBERS = 100
 METHOD = (
-    "De Sensi 2019, equation 2, over the counters of the job's own network cards in windows; each card against its own quietest quarter of windows."
+    "De Sensi 2019, equation 2, over the counters of the job's own network cards in windows; each NIC against its own quietest quarter of windows."
     " Computation may hide a part of it; noise that lasts through more than three quarters of the job is not seen."
 )
 _LABELS = {"latency_us": "Latency of a request", "waits": "Waits before sending"}

@@ -66,9 +66,11 @@ def _fit_line(row: Mapping[str, Any]) -> schemas.Fit | None:
 async def simulated_noise(
     request: Request,
     conn: Reader,
-    tasks: Annotated[int, Query(ge=1, le=50, description="The newest so many tasks that simulated collectives.")] = 10,
+    tasks: Annotated[
+        int, Query(ge=1, le=50, description="The newest this many tasks that simulated collectives.")
+    ] = 10,
 ) -> Response:
-    """Slowdowns that tasks simulated, to stand beside the measured ones."""
+    """Slowdowns that tasks simulated, to be alongside the measured ones."""
     task_rows = await reads.list_simulated(conn, tasks, sees_tasks_as(request))
     return json_response(
         build_model(schemas.SimulatedList, items=[point for task in task_rows for point in _simulated_points(task)])

@@ -46,7 +46,7 @@ class Fit(BaseModel):
 
 
 class Measured(BaseModel):
-    """A collective beside perturbation, measured by the MPI microbenchmark over random splits of its world."""
+    """A collective alongside perturbation, measured by the MPI microbenchmark over random splits of its world."""
 
     network: str
     collective: str
@@ -75,7 +75,7 @@ class MeasuredList(BaseModel):
 
 
 class SimulatedPoint(BaseModel):
-    """A simulated collective beside perturbation: the mean over random mappings."""
+    """A simulated collective alongside perturbation: the mean over random mappings."""
 
     task_id: int
     study: str | None = Field(description="null: a single collective.")

@@ -33,7 +33,7 @@ class Requirement:
     scope : str
         What a token, and a service by its token, must be allowed.
     changes : bool
-        Whether it changes something, and so stands in the audit log.
+        Whether it changes something, and so is in the audit log.
     """
 
     role: Role

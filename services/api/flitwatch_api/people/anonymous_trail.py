@@ -57,7 +57,7 @@ class _Minute:
 
 
 class AnonymousTrail:
-    """Decides which entries are written, so that nobody fills the log without a login."""
+    """Decides which entries are written, so that no one fills the log without a login."""
 
     def __init__(self) -> None:
         self._minutes: dict[str, _Minute] = {}

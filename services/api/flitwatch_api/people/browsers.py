@@ -20,7 +20,7 @@ def address_of(request: Request) -> str:
 
 
 def network_of(request: Request) -> str:
-    """Return the key of a request's address in counts of requests: the /64 of an IPv6 address, all of which belongs to one host."""
+    """Return the key of a request's address in counts of requests: the /64 of an IPv6 address, which belongs to one host as a whole."""
     return to_network(address_of(request))
 
 

@@ -1,4 +1,4 @@
-"""Token buckets: so many at once, then so many a second."""
+"""Token buckets: this many at once, then this many a second."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Buckets:
 
     A table of keys would have to forget one to take in another, so a flood of new keys would free the limited ones. Here keys share buckets as in a
     count-min sketch (Cormode and Muthukrishnan 2005): a limited key stays limited. Another key is limited with it only where it shares all of its
-    buckets with limited ones. Which keys share is drawn anew in each process.
+    buckets with limited ones. Which keys share is drawn again in each process.
 
     Parameters
     ----------

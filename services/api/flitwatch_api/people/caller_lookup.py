@@ -1,4 +1,4 @@
-"""Sessions and tokens asked of the database together: whoever asks while a statement runs shares the next one."""
+"""Sessions and tokens asked of the database together: anyone who asks while a statement runs shares the next one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CallerLookup:
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, secret: Secret) -> Caller | None:
-        """Return the caller that a secret identifies now; None: nobody.
+        """Return the caller that a secret identifies now; None: no caller.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""From a request to its caller: session cookie, bearer token, or nobody; and how much each may ask."""
+"""From a request to its caller: session cookie, bearer token, or none; and how much each may ask."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def csrf_of(secret: str) -> str:
 
 @dataclass(frozen=True)
 class _Known:
-    """Caller that a secret identified when the database was asked, by the monotonic clock in seconds; None: nobody."""
+    """Caller that a secret identified when the database was asked, by the monotonic clock in seconds; None: no caller."""
 
     caller: Caller | None
     asked_s: float
@@ -89,7 +89,7 @@ class Callers:
         self.visits = Visits(self.cookies)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
-        """The caller; None where nobody is known and anonymous callers are not let in.
+        """The caller; None where no one is known and anonymous callers are not let in.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Callers:
         return asking.result()
 
     def forget(self) -> None:
-        """Look everybody up again: somebody's rights have changed."""
+        """Look everybody up again: a user's rights have changed."""
         self._known.clear()
 
     def count(self, caller: Caller | None, address: str) -> None:

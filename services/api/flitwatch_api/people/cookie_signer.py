@@ -1,4 +1,4 @@
-"""Cookies that this site signed: whoever brings one back got it from here, and it is still what it was."""
+"""Cookies that this site signed: anyone who brings one back got it from here, and it is still what it was."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The centre's LDAP directory, which checks passwords of people who have none here (RFC 4511, 4513, 4515).
 
 A person is looked up as `ldap_bind_dn`; then their own name and password are tried on a connection of their own. ldap3 is blocking, so it runs in
-threads that are this module's alone: a directory that hangs holds up nobody else.
+threads that are this module's alone: a directory that hangs holds up no one else.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Directory:
             raise self._unavailable_error("no answer in time") from None
 
     async def check_nobody(self) -> None:
-        """Take as long as `check` of a wrong password; no name and no password that somebody typed is sent. Unavailable."""
+        """Take as long as `check` of a wrong password; no name and no password that a user typed is sent. Unavailable."""
         await self.check(secrets.token_urlsafe(16), secrets.token_urlsafe(16))
 
     def _end_turn(self, work: asyncio.Future[ProviderIdentity | None]) -> None:
@@ -178,7 +178,7 @@ class Directory:
             reader, self._base, self._settings.ldap_user_filter.format(name=escape_filter_chars(name)), attributes, 2
         )
         if len(entries) > 1:
-            log.warning("FLITWATCH_LDAP_USER_FILTER finds several people by one name; nobody is let in by it")
+            log.warning("FLITWATCH_LDAP_USER_FILTER finds several people by one name; the login is refused")
         return entries[0] if len(entries) == 1 else None
 
     def _accepts_password(self, dn: str, password: bytes) -> bool:
@@ -302,7 +302,7 @@ def _close_connection(conn: Any) -> None:
 def _prepare_password(password: str) -> bytes | None:
     """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
 
-    An empty one would log in as nobody, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
+    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
     """
     if not password or "\0" in password:
         return None

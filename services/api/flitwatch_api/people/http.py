@@ -85,7 +85,7 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
 
 
 async def _directory_session(request: Request, platform: Platform, login: schemas.Login, wrong: Unauthenticated) -> str:
-    """A session of somebody whose password the site's directory takes; else `wrong`, as of the local account."""
+    """A session of a user whose password the site's directory takes; else `wrong`, as of the local account."""
     directory: Directory | None = request.app.state.directory
     if directory is None:
         raise wrong
@@ -109,7 +109,7 @@ async def _directory_session(request: Request, platform: Platform, login: schema
 
 
 async def _find_known_browser(request: Request, name: str) -> str | None:
-    """Stands for the browser if somebody logged in with it by this name before; None where nobody did."""
+    """Stands for the browser if a user logged in with it by this name before; None where no one did."""
     sealed = await _callers_of(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 

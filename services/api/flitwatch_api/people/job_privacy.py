@@ -1,7 +1,7 @@
 """Answers below scope `names` on a site that hides jobs there (`FLITWATCH_API_JOBS_BELOW_NAMES=hidden`).
 
-Ids, times and nodes of jobs can be joined with a scheduler's public listings, which names whoever a pseudonym stands for. Hiding them in some answers would leave
-the rest to be joined, so operations are refused unless they are listed here: a new one is hidden until somebody has looked at it.
+Ids, times and nodes of jobs can be joined with a scheduler's public listings, which names anyone who a pseudonym stands for. Hiding them in some answers would leave
+the rest to be joined, so operations are refused unless they are listed here: a new one is hidden until a user has looked at it.
 """
 
 from __future__ import annotations

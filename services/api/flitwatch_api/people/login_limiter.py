@@ -1,4 +1,4 @@
-"""Limits on attempts to log in: a guesser must wait, and another person's guesses lock nobody out."""
+"""Limits on attempts to log in: a guesser must wait, and another person's guesses lock no one out."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class SignOnAttempt:
 
     @classmethod
     def new(cls) -> SignOnAttempt:
-        """An attempt that nobody can guess."""
+        """An attempt that no one can guess."""
         return cls(secrets.token_urlsafe(32))
 
     def _derive_part(self, kind: str) -> str:
@@ -83,7 +83,7 @@ class SignOnAttempt:
 
     @property
     def verifier(self) -> str:
-        """PKCE's code verifier (RFC 7636): makes the code useless to whoever else sees it."""
+        """PKCE's code verifier (RFC 7636): makes the code useless to anyone who else sees it."""
         return self._derive_part("verifier")
 
     def check(self, state: str) -> None:
@@ -97,7 +97,7 @@ class SignOnAttempt:
 
 @dataclass(frozen=True)
 class ProviderIdentity:
-    """Somebody whom the provider vouches for; `role` is None where roles are given here."""
+    """A user whom the provider vouches for; `role` is None where roles are given here."""
 
     issuer: str
     subject: str
@@ -166,7 +166,7 @@ class Provider:
             raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
 
     async def exchange_code(self, code: str, attempt: SignOnAttempt, back: str) -> ProviderIdentity:
-        """Exchange a code for who somebody is.
+        """Exchange a code for who a user is.
 
         Raises
         ------

@@ -79,12 +79,12 @@ class Roles:
             )
 
     def of(self, claims: Mapping[str, Any]) -> str | None:
-        """The highest role that somebody's claims give, else `user`; None where the provider gives none.
+        """The highest role that a user's claims give, else `user`; None where the provider gives none.
 
         Raises
         ------
         Forbidden
-            The claim is absent: who lost all groups and whose groups are not told must not be taken for one another.
+            The claim is absent: who lost all groups and whose groups are not reported must not be taken for one another.
         """
         if not self.claim:
             return None

@@ -31,7 +31,7 @@ class Login(RequestModel):
 class Session(BaseModel):
     """Caller as this site knows them."""
 
-    user: str | None = Field(description="Null: nobody has logged in.")
+    user: str | None = Field(description="Null: the account has not logged in.")
     role: str | None = Field(description="Null: this site asks for a login.")
     scopes: list[str]
     via: str | None = Field(description="session, token or anonymous")
@@ -78,7 +78,7 @@ class NewAccount(RequestModel):
 
     name: Name
     role: Role
-    password: Password | None = Field(default=None, description="Without it nobody can log in with a password.")
+    password: Password | None = Field(default=None, description="Without it the account cannot log in with a password.")
 
 
 class Change(RequestModel):

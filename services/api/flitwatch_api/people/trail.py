@@ -84,7 +84,7 @@ class AuditTrail:
         await self._flush_entries()
 
     def record_view(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
-        """Note what somebody saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
+        """Note what a user saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
         now = datetime.now(UTC)
         if token is not None:
             key = (token, entry.action, entry.target, entry.address, asked)
@@ -112,12 +112,12 @@ class AuditTrail:
                     self._again[key] = _RepeatedView(view.entry, now, now, now_s)
 
     async def changed(self, entry: Entry) -> None:
-        """Write what somebody changed, now; if the database is away, later."""
+        """Write what a user changed, now; if the database is unavailable, later."""
         self._waiting.append(entry)
         await self._flush_entries()
 
     async def tried(self, entry: Entry) -> None:
-        """Write or count what somebody without a login changed, or wanted to."""
+        """Write or count what a user without a login changed, or wanted to."""
         if self._anonymous.is_single(entry):
             await self.changed(entry)
 

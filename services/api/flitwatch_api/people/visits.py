@@ -1,4 +1,4 @@
-"""Visits of callers without a login, told apart by a signed cookie."""
+"""Visits of callers without a login, distinguished by a signed cookie."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of remotes: their machines, and whatever can be read of them."""
+"""Routes of remotes: their machines, and everything that can be read of them."""
 
 from __future__ import annotations
 

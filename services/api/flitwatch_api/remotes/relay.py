@@ -43,7 +43,7 @@ def below_base(raw_path: bytes, query: bytes, prefix: bytes) -> bytes:
     ----------
     raw_path : bytes    of the request, still encoded
     query : bytes
-    prefix : bytes      what stands before it: .../remotes/NAME
+    prefix : bytes      what is before it: .../remotes/NAME
 
     Raises
     ------

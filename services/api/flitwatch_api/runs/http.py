@@ -41,7 +41,7 @@ async def runs(
 
 @http.get("/{run_id}/steps", response_model=schemas.RunSteps)
 async def steps(conn: Reader, seen: TheNames, run_id: Id) -> Response:
-    """The steps of a run beside what other runs of the same application take."""
+    """The steps of a run alongside what other runs of the same application take."""
     row = await reads.find_run(conn, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", advice="/api/v1/runs lists them.")

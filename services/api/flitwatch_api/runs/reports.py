@@ -16,7 +16,7 @@ from flitwatch_domain.runs import Run, RunStep
 
 
 def key_of(caller: Caller, key: str) -> str:
-    """The stored key: nobody can reach an imported run, or another account's, by guessing its key."""
+    """The stored key: no one can reach an imported run, or another account's, by guessing its key."""
     digest = hashlib.sha256("\0".join((caller.name, key)).encode()).hexdigest()
     return f"reported-{digest[:32]}"
 

@@ -56,7 +56,7 @@ async def samples(
         first_s = min(row["first_ts"] for row in contexts).timestamp()
         last_s = max(row["last_ts"] for row in contexts).timestamp()
         if from_ is not None and to is not None and from_ >= to:
-            raise BadRequest("`from` does not lie before `to`")
+            raise BadRequest("`from` is not before `to`")
         # Outside the slices there is nothing to read, however long the span.
         from_s, to_s = max(from_ or 0, first_s), min(LATEST_S if to is None else to, last_s + 1)
         if from_s < to_s:
@@ -121,7 +121,7 @@ async def sample_hosts(conn: Reader, fabric: FabricId, from_: From = None, to: T
     to_s = time.time() if to is None else to
     from_s = to_s - _LAST_DAY_S if from_ is None else from_
     if from_s >= to_s:
-        raise BadRequest("`from` does not lie before `to`")
+        raise BadRequest("`from` is not before `to`")
     from_s, to_s = math.floor(from_s / 60) * 60, math.ceil(to_s / 60) * 60
     rows = await reads.count_host_packets(conn, head.fabric_id, from_s, to_s, MOST_HOST_ROWS + 1)
     check_limit(len(rows), MOST_HOST_ROWS, "MOST_HOST_ROWS", "hosts and outcomes")

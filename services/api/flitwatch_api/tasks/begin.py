@@ -1,4 +1,4 @@
-"""Tasks put into the queue for a caller, who may have so many at once."""
+"""Tasks put into the queue for a caller, up to a limit."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ async def begin_task(
     Parameters
     ----------
     reads : sequence of int
-        Uploaded files that the task takes with it; whoever may `operate` may name those of others.
+        Uploaded files that the task takes with it; callers who may `operate` may name those of others.
 
     Raises
     ------
     TooMany
-        So many of the caller's wait or run already; nothing limits whoever may `operate`.
+        Too many of the caller's wait or run already; nothing limits callers who may `operate`.
     NotFound
-        A file is not there, or is somebody else's.
+        A file is not there, or is another caller's.
     """
     caller: Caller = request.state.caller
     visit = await _visit_of(request)
@@ -63,7 +63,7 @@ async def begin_file(request: Request, platform: Platform) -> int:
     Raises
     ------
     TooMany
-        So many of the caller's wait already.
+        Too many of the caller's wait already.
     """
     visit = await _visit_of(request)
     author = made_by(request) if visit is None else visit.author

@@ -64,7 +64,7 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[
 
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
-    """Refuse arguments that name somebody else to who sees pseudonyms, and those that change what everybody sees to who does not operate the site.
+    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everybody sees to who does not operate the site.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]
         check_tried(args.get("rule"), names)
     if name == "routing.advice" and names.pseudonyms and args.get("user") not in (None, names.own):
         raise Forbidden(
-            "below scope names you can name nobody but yourself", advice="Leave `user` out, or ask an operator."
+            "below scope names you can name no user but yourself", advice="Leave `user` out, or ask an operator."
         )
     if name == "ml.blame" and args.get("least_nodes") is not None and "operate" not in request.state.caller.scopes:
         raise Forbidden(
@@ -143,11 +143,11 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     "/files",
     response_model=schemas.TaskFile,
     status_code=201,
-    responses={429: RESPONSES[404] | {"description": "So many of the caller's wait already."}},
+    responses={429: RESPONSES[404] | {"description": "Too many of the caller's wait already."}},
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
-    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in."""
+    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where no one is logged in."""
     number = await begin_file(request, platform)
     try:
         size = await receive_file(request, platform, number)

@@ -40,7 +40,7 @@ def is_own(row: Row, request: Request) -> bool:
 
 
 def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
-    """A task; below scope `names` only machines' and one's own with arguments and result, and nobody else's name."""
+    """A task; below scope `names` only machines' and one's own with arguments and result, and no one else's name."""
     try:
         return build_model(schemas.Task, _mask_task(row, request, names))
     except (FlitwatchError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

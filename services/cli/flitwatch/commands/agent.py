@@ -59,7 +59,7 @@ def agent() -> None:
 @click.option(
     "--hold",
     is_flag=True,
-    help="Delay by `scontrol hold` instead of a start time that passes by itself when the agent dies.",
+    help="Delay by `scontrol hold` instead of a start time that passes automatically when the agent dies.",
 )
 @click.option(
     "--most-delay",
@@ -78,7 +78,7 @@ def agent() -> None:
 @click.option(
     "--trial",
     type=FiniteRange(0, 1, min_open=True, max_open=True),
-    help="As --act, but only for this share of the jobs, drawn at random; the others are left alone, and nobody is advised at submission.",
+    help="As --act, but only for this share of the jobs, drawn at random; the others are left alone, and no advice is given at submission.",
 )
 @click.option(
     "--trial-file",
@@ -109,7 +109,7 @@ def slurm(
     release: bool,
     as_json: bool,
 ) -> None:
-    """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser beside slurmctld."""
+    """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser alongside slurmctld."""
     from flitwatch_domain.errors import FlitwatchError
     from flitwatch_slurm import advice_file
     from flitwatch_slurm.agent import Agent

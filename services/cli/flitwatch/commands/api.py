@@ -31,14 +31,14 @@ GRACE_S = 10
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, whatever host name is asked for.",
+    help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, regardless of the host name in the request.",
 )
 @click.option(
     "--metrics-host",
     default="127.0.0.1",
     show_default=True,
     envvar="FLITWATCH_METRICS_HOST",
-    help="The address that it is served on; whoever reaches it may read it.",
+    help="The address that it is served on; anyone who can reach it may read it.",
 )
 @click.option(
     "--web",

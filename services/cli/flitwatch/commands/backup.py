@@ -64,7 +64,7 @@ def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bo
 def restore(folder: Path | None, to_s: float | None, yes: bool, as_json: bool) -> None:
     """Bring the embedded database back as it was at a moment, with nothing running.
 
-    What the database holds now stays beside it.
+    What the database holds now stays alongside it.
     """
     from flitwatch_ops import backup_files, backups
     from flitwatch_ops.embedded import Embedded

@@ -61,7 +61,7 @@ from flitwatch.rest import api_options, application_options, open_client, requir
 @click.option(
     "--runs", type=click.Path(path_type=Path), help="CSV run,start,time_s[,nodes][,circumstances...] of measured runs."
 )
-@click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount beside --runs.")
+@click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount alongside --runs.")
 @click.option(
     "--shuffles",
     type=click.IntRange(0, 100_000),
@@ -72,7 +72,7 @@ from flitwatch.rest import api_options, application_options, open_client, requir
 @click.option("--stress", multiple=True, metavar="WORLD", help="Simulated hard calendars (all: every one).")
 @click.option("--draws", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sets a world (--stress).")
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
-@click.option("--times", type=click.Path(path_type=Path), help="CSV run,time beside --presence.")
+@click.option("--times", type=click.Path(path_type=Path), help="CSV run,time alongside --presence.")
 @api_options
 @json_option
 def blame(
@@ -150,7 +150,7 @@ def blame(
 
 
 class _RankedUser(TypedDict):
-    """A user's score, mutual information in bits, sign, chance and rate of false discoveries (None: not testable), over runs beside them."""
+    """A user's score, mutual information in bits, sign, chance and rate of false discoveries (None: not testable), over runs alongside them."""
 
     user: str
     score: float

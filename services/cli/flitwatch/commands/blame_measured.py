@@ -32,7 +32,7 @@ class MeasuredVerdict(TypedDict):
 
 
 class MeasuredBlame(TypedDict):
-    """Verdicts with how often the method names nobody's fault, what else goes with run times, and the changes of regime (epoch seconds)."""
+    """Verdicts with how often the method names no user's fault, what else goes with run times, and the changes of regime (epoch seconds)."""
 
     users: list[MeasuredVerdict]
     calibration: Calibration

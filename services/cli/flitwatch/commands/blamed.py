@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 1000),
     default=2,
     show_default=True,
-    help="Found in at least so many sets; 0 lists every name.",
+    help="Found in at least this many sets; 0 lists every name.",
 )
 @api_options
 @database_options

@@ -126,7 +126,7 @@ def gnmi(
     reads the time in which PFC paused a priority, which is the port's stall. The topology, from LLDP, goes into the database; with --log alone, import it
     with `flitwatch import fabric`.
 
-    With --stream a switch sends its counters by itself (SAMPLE), and says when its neighbours change (ON_CHANGE). A stream that breaks is opened again.
+    With --stream a switch sends its counters automatically (SAMPLE), and says when its neighbours change (ON_CHANGE). A stream that breaks is opened again.
     """
     from flitwatch_domain.errors import BadRequest
 

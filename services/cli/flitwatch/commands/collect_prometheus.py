@@ -51,7 +51,7 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
 @click.option(
     "--insecure-network",
     is_flag=True,
-    help="Listen beyond this machine although no token is asked for: whoever reaches the port may write counters.",
+    help="Listen beyond this machine although no token is asked for: anyone who can reach the port may write counters.",
 )
 @add_checkpoint_options
 def prometheus(
@@ -80,7 +80,7 @@ def prometheus(
     if not listen and not urls:
         raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
     if common.once and listen:
-        raise BadRequest("--once ends after one look, and nobody could send anything", advice="Leave out --listen.")
+        raise BadRequest("--once ends after one look, so no client could send anything", advice="Leave out --listen.")
     host, port = _parse_address(listen) if listen else ("", 0)
     token = token_of(token_file) if token_file else ""
     if listen and host not in _LOCAL and not token and not insecure_network:
@@ -139,7 +139,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
 
 @contextmanager
 def _serve_door(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
-    """Serve in a thread of its own; a server that ends by itself stops the collector."""
+    """Serve in a thread of its own; a server that ends automatically stops the collector."""
     server = HttpServer(door.app, open_listener(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
     try:
         yield

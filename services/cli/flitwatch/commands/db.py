@@ -50,7 +50,7 @@ def db() -> None:
 @database_options
 @json_option
 def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Bring the database to this version (every command does so by itself; this one tells what it did)."""
+    """Bring the database to this version (every command does so automatically; this one tells what it did)."""
     import contextlib
 
     from flitwatch_db import connect, detect_edition, migrations
@@ -104,7 +104,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     "keeps",
     multiple=True,
     metavar="TABLE=DAYS",
-    help="Keep a table so many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least); stays set.",
+    help="Keep a table this many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least); stays set.",
 )
 @click.option(
     "--log-gb",
@@ -115,7 +115,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @database_options
 @json_option
 def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Drop what is older than it is kept; the worker does so every ten minutes by itself."""
+    """Drop what is older than it is kept; the worker does so every ten minutes automatically."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep
     from flitwatch_db.core.maintenance import maintain_database as run
@@ -165,7 +165,7 @@ def logins(
 ) -> None:
     """Migrate a server of yours and give each service a login of its own; prints the URL (without a password) that each service takes.
 
-    The embedded database does so by itself. Run it again whenever you like: passwords that the folder holds stay.
+    The embedded database does so automatically. Run it again whenever you like: passwords that the folder holds stay.
     """
     from flitwatch_db import migrations
     from flitwatch_db.core import logins as ours
@@ -176,7 +176,7 @@ def logins(
         print_result({service: str(ours.file_of(folder, service)) for service in (*ours.SERVICES, ours.OWNER)}, as_json)
         return
     if db_url is None:
-        raise click.UsageError("name the server: --db URL (the embedded database has its services' logins by itself)")
+        raise click.UsageError("name the server: --db URL (the embedded database has its services' logins already)")
     password = os.environ.get("FLITWATCH_VIEWER_PASSWORD")
     if wait:
         log_to_stderr()
@@ -280,7 +280,7 @@ def erase(
 def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Remove fabric NAME with its topology, counters, gaps, routes, alerts and recommendations, for instance one that was imported under a wrong name.
 
-    Jobs that lie on it find their place anew, on another fabric that knows their nodes or on none. Refused while counters still come, while tables for it are
+    Jobs that are on it find their place again, on another fabric that knows their nodes or on none. Refused while counters still come, while tables for it are
     staged for OpenSM, or while a task works on it. Archives, backups and the audit log stay, and so do alert rules and silences, which are named. Importing
     the name again begins with nothing. The audit log keeps who did it.
     """
@@ -304,7 +304,7 @@ def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_
 
 
 def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
-    """Archives to erase from: those named, and the one that is written by itself where it is on this machine."""
+    """Archives to erase from: those named, and the one that is written automatically where it is on this machine."""
     folders = [folder.absolute() for folder in named]
     if by_itself is not None and Path(by_itself.folder).exists():
         folders.append(Path(by_itself.folder).absolute())
@@ -381,7 +381,7 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
 @click.option(
     "--drop-after-days", type=float, help="Delete archived jobs that ended so long ago; without it they stay."
 )
-@click.option("--off", is_flag=True, help="Archive no longer by itself.")
+@click.option("--off", is_flag=True, help="Stop automatic archiving.")
 @database_options
 @json_option
 def archive_policy(

@@ -233,7 +233,7 @@ class RefusedMetrics(TypedDict):
 
 
 def refused_of(intake: Intake) -> RefusedMetrics:
-    """The report's keys about what was not taken, and what no catalogue has; a person is told the first."""
+    """The report's keys about what was not taken, and what no catalogue has; a person receives the first."""
     names: dict[str, list[str]] = {}
     for what, reason in intake.refused.items():
         names.setdefault(reason, []).append(what)

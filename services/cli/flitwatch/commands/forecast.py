@@ -85,7 +85,7 @@ def forecast(
         print_result(estimate, True) if as_json else stored.show_forecast(estimate)
         return
     if m is None or k is None:
-        exit_with_error("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
+        exit_with_error("a backtest needs --m and --k: this many past steps, this many to forecast", code=2)
     if importance and scenario is None:
         exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
     import torch
@@ -141,5 +141,5 @@ def forecast(
 
 
 def _none_if_nan(value: float) -> float | None:
-    """None where attention stands beside a forecaster without error, so that there is no gain to speak of."""
+    """None where attention is alongside a forecaster without error, so that there is no gain to speak of."""
     return None if math.isnan(value) else value

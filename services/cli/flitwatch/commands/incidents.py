@@ -30,7 +30,7 @@ STATES = ("open", "over", "withdrawn")
 @click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--from", "from_s", type=Moment(), help="Only those that were not over before this.")
 @click.option("--to", "to_s", type=Moment(), help="Only those that began before this.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most this many.")
 @api_options
 @database_options
 @json_option

@@ -79,7 +79,7 @@ def loop() -> None:
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Read counters in so many parts of the jobs' progress, whole messages each: routes then suit every part.",
+    help="Read counters in this many parts of the jobs' progress, whole messages each: routes then suit every part.",
 )
 @click.option(
     "--time-limit",
@@ -100,7 +100,7 @@ def loop() -> None:
 @click.option(
     "--mtu",
     type=FiniteRange(1, 65_536),
-    help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count beside few large ones.",
+    help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count alongside few large ones.",
 )
 @click.option("--out", type=OutPath(), help="Write the new tables here.")
 @click.option(
@@ -154,12 +154,12 @@ def run(
     counters cannot tell, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be counted: switches and adapters
     (`flitwatch collect infiniband --adapters`).
 
-    With --fabric and --sl the recommendation also gives every pair one of so many service levels (--vl: on so many lanes), so that the counters by service level
+    With --fabric and --sl the recommendation also gives every pair one of this many service levels (--vl: on this many lanes), so that the counters by service level
     of a later window tell pairs apart. Where the counters cannot tell and levels may help, the verdict is "measure": the levels with the tables as they are. Programs
     that ask OpenSM for their path take the level that it names.
 
     With --groups the same optimiser lays 2^splits ways to each endpoint: the ports that a switch uses on them are its group, and the file says how to split the
-    traffic. No program loads the file; the busiest link that it predicts stands beside those of the tables.
+    traffic. No program loads the file; the busiest link that it predicts is alongside those of the tables.
 
     With --pattern: simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes.
     """

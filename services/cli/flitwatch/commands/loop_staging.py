@@ -41,7 +41,7 @@ def apply(
 ) -> None:
     """Stage the tables of recommendation ID (`flitwatch loop run --fabric`) for OpenSM's file engine.
 
-    Writes the tables beside opensm.conf, then exchanges opensm.conf for one that names them, in one step: a crash leaves the old one or the new one. What is
+    Writes the tables alongside opensm.conf, then exchanges opensm.conf for one that names them, in one step: a crash leaves the old one or the new one. What is
     written is read back and compared. Refused where the tables in opensm-lfts.dump are not those that the recommendation was made from. Of a run with --sl the
     service levels come too: a policy file with the level of each pair, and SL-to-VL tables; refused where the site has levels of its own. Of a run with --lmc
     adapters get several LIDs, and other ones than now: connections break. The tables are free of deadlocks on one lane, so on any. OpenSM is not
@@ -157,7 +157,7 @@ def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> N
     """Compare what OpenSM loaded with what `flitwatch loop apply ID` staged: after its restart, by the dumps that it wrote.
 
     Reads opensm-lfts.dump, and opensm-sl2vl.dump where service levels were staged, in the folder that `apply` was given. Status 1 where they differ. Levels of
-    paths stand in no dump: ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
+    paths are in no dump: ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
     """
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
@@ -301,7 +301,7 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
 def _confirm_staging(said: dict[str, Any]) -> None:
     """Let a person at a terminal approve; refuse where there is none."""
     if not sys.stdin.isatty():
-        raise click.UsageError("Nobody approved this: give --yes, or --dry-run to see what would change.")
+        raise click.UsageError("This change is not approved: give --yes, or --dry-run to see what would change.")
     for name in (
         "folder",
         "tables",

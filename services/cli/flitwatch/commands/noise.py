@@ -46,7 +46,7 @@ class RunSet(click.ParamType):
 
 @click.command()
 @click.option("--first", type=RunSet(), required=True, metavar="SET", help=f"{SETS}.")
-@click.option("--second", type=RunSet(), required=True, metavar="SET", help="The set that stands beside it.")
+@click.option("--second", type=RunSet(), required=True, metavar="SET", help="The set that is alongside it.")
 @click.option(
     "--message-bytes",
     type=click.IntRange(1),

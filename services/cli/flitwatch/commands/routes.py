@@ -209,7 +209,7 @@ def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) 
     if found.detours:
         return f"{found.detours} pairs of leaf and endpoint have no way up and then down: theirs goes up again, and may deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
-        return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or lay tables anew"
+        return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or compute new tables"
     return ""
 
 

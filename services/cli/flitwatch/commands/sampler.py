@@ -125,7 +125,11 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
     help="As the fabric's switches mark.",
 )
 @click.option(
-    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="Senders mark one of so many packets."
+    "--downsampling",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Senders mark one of this many packets.",
 )
 @click.option(
     "--detour",
@@ -182,7 +186,7 @@ def plan(
     help="How packets are marked.",
 )
 @click.option(
-    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="One in so many packets is marked."
+    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="One in this many packets is marked."
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the traffic.")
 @click.option("--figure", type=click.Path(path_type=Path), help="Draw figure 2.15 into this file (.svg, .png).")

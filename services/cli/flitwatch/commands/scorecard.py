@@ -61,7 +61,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write scorecard.json and scorecard.md here. With --part the other parts stay as a card of the same seeds and users there has them.",
+    help="Write scorecard.json and scorecard.md here. With --part the other parts stay as a scorecard of the same seeds and users there has them.",
 )
 @json_option
 def scorecard(
@@ -76,7 +76,7 @@ def scorecard(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Blame, deviation and forecast in simulated worlds from easy to hard; the paper's methods beside ours.
+    """Blame, deviation and forecast in simulated worlds from easy to hard; the paper's methods alongside ours.
 
     Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
     """
@@ -133,7 +133,7 @@ def scorecard(
         card["lacking"] += [entry for entry in earlier["lacking"] if entry[0] == name]
         if name in card["effort"]:
             card["effort"][name] = earlier["effort"][name]
-        tell(f"{name}: as the card in {out} has it")
+        tell(f"{name}: as the scorecard in {out} has it")
     card["wall_s"] = time.perf_counter() - begun
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

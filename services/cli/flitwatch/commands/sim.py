@@ -83,7 +83,7 @@ def sim() -> None:
 )
 @json_option
 def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
-    """Slow down a collective by a random perturbation beside it (Hoefler et al. 2009)."""
+    """Slow down a collective by a random perturbation alongside it (Hoefler et al. 2009)."""
     from flitwatch_domain.task_models.simulations import CollectiveOptions
     from flitwatch_simulation import routings, topologies
     from flitwatch_simulation.collectives import run_collective as simulate

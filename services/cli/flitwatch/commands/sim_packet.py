@@ -75,7 +75,7 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     "--threads",
     default=None,
     type=click.IntRange(1, 4),
-    help="Divide each run over so many threads: the answer is the same for any number. It differs a little from that of a run in one piece, the default.",
+    help="Divide each run over this many threads: the answer is the same for any number. It differs a little from that of a run in one piece, the default.",
 )
 @click.option(
     "--nic-protocol",

@@ -25,7 +25,7 @@ def status(as_json: bool) -> None:
         )
         if orphan_ids:
             stderr_console().print(
-                "their supervisor was killed: `flitwatch down` ends them, `flitwatch up` ends them and starts anew"
+                "their supervisor was killed: `flitwatch down` ends them, `flitwatch up` ends them and starts them again"
             )
         return
     shown = {key: state[key] for key in ("state", "url", "stack", "pid", "twin", "processes")}

@@ -18,7 +18,7 @@ from flitwatch_domain.local_text import as_local
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON beside it. Without it the answer is only printed.",
+    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON alongside it. Without it the answer is only printed.",
 )
 @click.option("--runs", type=click.IntRange(min=2), help="Random draws a point, where the study has such.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
@@ -120,7 +120,7 @@ def study(
 
 
 def _reject_foreign_options(name: str, foreign: dict[str, Any]) -> None:
-    """Refuse an option that the study does not have, so that nobody believes that it did something."""
+    """Refuse an option that the study does not have, so that no one believes that it did something."""
     for option, value in foreign.items():
         if value:
             raise click.UsageError(f"study {name} has no option {option}")

@@ -55,7 +55,7 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     default=None,
     help="Tasks in this state only.",
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most this many.")
 @database_options
 @json_option
 def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:

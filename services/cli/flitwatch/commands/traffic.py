@@ -124,7 +124,7 @@ def counters(
 ) -> None:
     """Write what switches would have counted: counters.csv, sl2vl.csv, pair_sl.csv; of later epochs counters-2.csv, sl2vl-2.csv and so on.
 
-    Packets stand in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
+    Packets are in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
     """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
@@ -216,7 +216,7 @@ def counters(
     type=click.IntRange(0, 100_000),
     default=20,
     show_default=True,
-    help="List so many of the largest pairs.",
+    help="List this many of the largest pairs.",
 )
 @json_option
 def reconstruct(

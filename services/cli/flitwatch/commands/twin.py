@@ -44,7 +44,7 @@ def twin() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Write truth.json here, and without --log store_csv, sacct and AriesNCL files.",
 )
-@click.option("--files", is_flag=True, help="Write the producers' files to --out beside --log too.")
+@click.option("--files", is_flag=True, help="Write the producers' files to --out alongside --log too.")
 @click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log (kafka://... or postgresql://...).")
 @click.option("--db", "db_url", envvar="FLITWATCH_DB", help="Register the simulated fabric in this database.")
 @click.option(
@@ -73,7 +73,7 @@ def twin() -> None:
     type=click.IntRange(0, 172_800),
     default=0,
     show_default=True,
-    help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated beside it.",
+    help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated alongside it.",
 )
 @json_option
 def run(
@@ -144,7 +144,7 @@ def run(
     type=click.IntRange(1, 172_800),
     default=FINE_S,
     show_default=True,
-    help="The last so many of them have runs; what is before has jobs and counters only.",
+    help="The last this many of them have runs; what is before has jobs and counters only.",
 )
 @click.option(
     "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
@@ -154,7 +154,7 @@ def run(
 @click.option(
     "--db", "db_url", envvar="FLITWATCH_DB", help="Add the counters of each minute to the machine in this database."
 )
-@click.option("--tree", is_flag=True, help="With --db: a fat tree beside it, with counters and a finished loop.")
+@click.option("--tree", is_flag=True, help="With --db: a fat tree alongside it, with counters and a finished loop.")
 @json_option
 def history_(
     spec: str, seconds: int, fine: int, until: str, seed: int, log_url: str, db_url: str | None, tree: bool,

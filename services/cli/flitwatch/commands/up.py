@@ -76,7 +76,7 @@ LAST_PORT = 65535
     default="127.0.0.1",
     show_default=True,
     envvar="FLITWATCH_METRICS_HOST",
-    help="The address that they are served on; whoever reaches it may read them.",
+    help="The address that they are served on; anyone who can reach it may read them.",
 )
 @allow_host_option
 @anonymous_option
@@ -141,7 +141,7 @@ def up(
 
 
 def _select_given(options: dict[str, str | int | None]) -> dict[str, str | int | None]:
-    """Those of the options that somebody gave: a default asks for nothing."""
+    """Those of the options that a user gave: a default asks for nothing."""
     source = click.get_current_context().get_parameter_source
     return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
@@ -151,7 +151,7 @@ def _say_url(url: str) -> None:
 
 
 def _check_twin(twin: str) -> None:
-    """A spec that cannot be read is refused before anything starts: its process would be restarted for ever."""
+    """A spec that cannot be read is refused before anything starts: its process would be restarted indefinitely."""
     if twin != "none":
         from flitwatch_twin.spec import load_spec
 
@@ -241,7 +241,7 @@ def serve_platform(
     reached: Exposure,
     report: Callable[[str], None],
 ) -> None:
-    """Start servers, the database's first and the log's last, then processes, and watch them until told to stop."""
+    """Start servers, the database's first and the log's last, then processes, and watch them until stopped."""
     from flitwatch_db import migrations
 
     url = _format_url(host, port)
@@ -279,7 +279,7 @@ def serve_platform(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded log keep less than a site's would, where nobody has set what it keeps."""
+    """Have the embedded log keep less than a site's would, where no one has set what it keeps."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep
 
@@ -324,7 +324,7 @@ def list_servers(stack: str, twin: str) -> list[Server]:
 
 
 def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> list[Process]:
-    """The processes, each told a port of its own to serve its figures at: one that all inherited only the first of them would get."""
+    """The processes, each given a port of its own to serve its figures at: one that all inherited only the first of them would get."""
     if metrics is None:
         return processes
     host, first = metrics

@@ -1,4 +1,4 @@
-"""The process beside the program: it gathers steps and sends them, and ends when the program has."""
+"""The process alongside the program: it gathers steps and sends them, and ends when the program has."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _copy_output(ours: int, pieces: socket.socket) -> None:
 
 
 def _forward_signals(child: int) -> None:
-    """Pass on what a process sends to us; what the terminal sends reaches the program by itself."""
+    """Pass on what a process sends to us; what the terminal sends reaches the program automatically."""
     while True:
         signal_info = signal.sigwaitinfo(_FORWARDED)
         if signal_info.si_code <= 0 and signal_info.si_pid != child:

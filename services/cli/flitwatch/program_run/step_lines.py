@@ -99,7 +99,7 @@ class PatternSteps:
     Attributes
     ----------
     unknown : int
-        Steps whose time could not be told.
+        Steps whose time could not be determined.
     matched : int
         Lines that match.
     """

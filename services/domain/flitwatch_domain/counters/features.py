@@ -34,7 +34,7 @@ class Feature:
     name : str           as results and files have it: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
     vendor : str         the vendor's name; empty where there is none
     meaning : Meaning
-    place : str          where it counts, as it stands after the meaning: "on the row bus"; empty where that is not known
+    place : str          where it counts, as it is after the meaning: "on the row bus"; empty where that is not known
     technology : str     empty where that is not known
     description : str
     """

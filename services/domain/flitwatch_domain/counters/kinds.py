@@ -49,7 +49,7 @@ class CounterKind:
         alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time stalled over the
         time of sending (ADR 0047).
     bits : int
-        A device's counter of so many bits stops at its largest value, and what it counts from then on is unknown; 0: it does not stop.
+        A device's counter of this many bits stops at its largest value, and what it counts from then on is unknown; 0: it does not stop.
     """
 
     name: str

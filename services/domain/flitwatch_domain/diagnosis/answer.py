@@ -60,7 +60,7 @@ def by_samples(congestion: CongestionMap) -> Row:
 
 
 def none_because(method: str, reason: str) -> Row:
-    """An answer that says why nothing can be told."""
+    """An answer that says why nothing can be determined."""
     counts = dict.fromkeys(("links_counted", "links_stalled", "links_explained"), 0)
     return {"method": method, "verdict": "cannot tell", "reasons": [reason], "roots": [], **counts}
 

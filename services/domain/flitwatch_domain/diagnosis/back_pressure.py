@@ -101,7 +101,7 @@ class Findings:
     stalled, explained : int
         Stalled links, and those that wait behind a root.
     counted : int
-        Links of which both figures are known.
+        Links whose figures are both known.
     """
 
     roots: tuple[Root, ...]

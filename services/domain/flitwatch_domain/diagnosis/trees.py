@@ -66,7 +66,7 @@ _ADVICE = {
     "communication-pattern": "Several senders meet at one node: spread the messages over time or over more receivers, or drop a synchronisation.",
     "mapping-or-bandwidth": "The job sends more up from these switches than their links carry: map ranks that talk to one another under one "
     "leaf switch.",
-    "static-routes": "Single up links are crowded beside idle ones: optimise the static routes or use adaptive routing.",
+    "static-routes": "Single up links are crowded alongside idle ones: optimise the static routes or use adaptive routing.",
     "background-traffic": "The job itself hardly uses the crowded links: another job's traffic fills them. Wait, or move ranks away from them.",
 }
 

@@ -3,10 +3,10 @@
 The steps of an answer, in their order:
 
 - `slowdown` finds whether a job's steps are slow, since when, and how sure that is;
-- `onset_context` holds what was read of the machine around it: jobs beside it, their traffic, routers and links;
+- `onset_context` holds what was read of the machine around it: jobs alongside it, their traffic, routers and links;
 - `carriers` finds the links and groups that carry the slowness: where stalls rose at the onset;
-- `flow` says whom it waits for by flow (`flitwatch_domain.attribution`), and names up to three jobs, or nobody;
-- `candidates` lists the jobs beside it with what each changed; where flows are not known it scores them by that, and names one or none;
+- `flow` says whom it waits for by flow (`flitwatch_domain.attribution`), and names up to three jobs, or none;
+- `candidates` lists the jobs alongside it with what each changed; where flows are not known it scores them by that, and names one or none;
 - `remedies` says what would help, with minutes where they can be estimated;
 - `answer` puts these together: the verdict with its reasons; `result` lists the fields.
 

@@ -195,7 +195,7 @@ def _name_candidates(
 def _in_the_way(
     found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
 ) -> list[str]:
-    """Why nobody is named for a slow stretch; empty where the first candidate is."""
+    """Why no job is named for a slow stretch; empty where the first candidate is."""
     reasons: list[str] = []
     if found.basis in UNPROVEN:
         reasons.append(UNPROVEN[found.basis])
@@ -231,12 +231,12 @@ def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
 
 def _list_doubts(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
     if not candidates:
-        return ["no other job ran beside it"]
+        return ["no other job ran alongside it"]
     first = candidates[0]
     if first.score <= 0:
         if any(candidate.timing and candidate.presence for candidate in candidates):
             return ["what started within the interval sent nothing"]
-        return ["no job beside it started or began to send more within the interval"]
+        return ["no job alongside it started or began to send more within the interval"]
     rest = candidates[1].score if len(candidates) > 1 else 0.0
     if first.score < LEAST_SCORE or first.score < LEAST_LEAD * rest:
         several = sum(1 for candidate in candidates if candidate.score >= first.score / LEAST_LEAD)

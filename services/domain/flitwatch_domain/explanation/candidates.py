@@ -166,7 +166,7 @@ def measure_footprint(other: NDArray[np.int64], gained: Floats | None) -> float 
 
 
 def rank_jobs(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
-    """All jobs beside the slow one, the most likely first."""
+    """All jobs alongside the slow one, the most likely first."""
     near = [_draft_candidate(job, scene) for job in jobs]
     counted = all(candidate.job.sent_after is not None for candidate in near if candidate.change == "started") and any(
         candidate.job.sent_after is not None for candidate in near

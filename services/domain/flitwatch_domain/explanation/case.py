@@ -23,7 +23,7 @@ _METHOD = (
     "What it waits for is divided by flow. From the routes of the machine follows which links the traffic of each job takes. On each link of the slow job's way, the stall cycles"
     " a flit beyond those of a quiet minute are divided among the jobs by how much the load of each rose there since that minute; the job's own part is the square of its share of"
     " what rose. Jobs are named that ran before it was slow, have a fifth or more of the whole, and one half of it or several three fifths, each more than twice the next one's.",
-    "Where that is not known, for want of network cards' counters or routes, every job beside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
+    "Where that is not known, for want of network cards' counters or routes, every job alongside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
     " the two meet, weighted by how much the stalls at its own routers rose against the machine's mean, the share of the slow stretch that it ran, and what blame found of its user in earlier runs. A job is named only where its score is 0.6"
     " or more and twice the next one's, and where the stalls on the slow job's routers, or on those that its links lead to, rose by a fifth or more.",
 )
@@ -31,7 +31,7 @@ _LIMITS = (
     "Being named is traffic and time. It does not prove that the named job caused the slowness.",
     "What is not counted is not seen: routers, links and network cards without counters, and jobs that the scheduler did not report.",
     "A change of the application's own work (input, checkpoint, file system) can look the same where its earlier runs did something else.",
-    "Minutes saved are what the steps to come would take longer at the present pace; whoever else runs by then is not known.",
+    "Minutes saved are what the steps to come would take longer at the present pace; which other jobs will run by then is not known.",
 )
 _STYLE = """
 body { font: 14px/1.5 system-ui, sans-serif; color: #1a1c1f; max-width: 900px; margin: 24px auto; padding: 0 16px; }
@@ -182,7 +182,7 @@ def _render_figures(made: Explanation) -> str:
 
 
 def _render_jobs(made: Explanation) -> str:
-    """The likely jobs; a person stands only beside the job that is named, since whoever reads this takes a name for a finding."""
+    """The likely jobs; a person stands only alongside the job that is named, since anyone who reads this takes a name for a finding."""
     likely = [candidate for candidate in made["candidates"] if candidate["score"] >= LEAST_SHARE]
     if not likely:
         return ""

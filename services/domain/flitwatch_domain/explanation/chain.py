@@ -25,7 +25,7 @@ LEAST_SHARE = 0.01
 
 
 def build_chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentence]:
-    """Sentences of a finding; they name jobs by number and nobody by name. Empty where the job is not slow and slowed nobody.
+    """Sentences of a finding; they name jobs by number and no user by name. Empty where the job is not slow and slowed no other job.
 
     `part` is slowed, steps, links, jobs, since, certainty or help (one sentence a remedy).
     """
@@ -135,8 +135,8 @@ def _describe_jobs(made: Finding) -> str:
     if not likely:
         count = made["candidates_total"]
         if not count:
-            return "No other job is known to have run beside it."
-        return f"{'The job' if count == 1 else f'None of the {count} jobs'} beside it added {'no ' if count == 1 else ''}traffic at that time."
+            return "No other job is known to have run alongside it."
+        return f"{'The job' if count == 1 else f'None of the {count} jobs'} alongside it added {'no ' if count == 1 else ''}traffic at that time."
     return " ".join(_describe_job(candidate) for candidate in likely)
 
 
@@ -190,16 +190,16 @@ def _describe_certainty(made: Finding) -> str:
         others = [candidate["part"] or 0.0 for candidate in made["candidates"] if not candidate["named"]]
         parts = " and ".join(format_percent(candidate["part"] or 0.0) for candidate in named)
         many = len(named) > 1
-        next_ = f"the next job's is {format_percent(max(others))}" if others else "no other job ran beside it"
+        next_ = f"the next job's is {format_percent(max(others))}" if others else "no other job ran alongside it"
         return (
             f"{format_jobs([candidate['job_id'] for candidate in named]).capitalize()} {'are' if many else 'is'} named: {'their parts are' if many else 'its part is'} {parts}, {next_}."
             f"{_describe_resolution(flow)} That is traffic and time, not proof of cause."
         )
     if made["verdict"] == "named":
         scores = [candidate["score"] for candidate in made["candidates"]]
-        rest = f"the next job's is {format_percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"
+        rest = f"the next job's is {format_percent(scores[1])}" if len(scores) > 1 else "no other job ran alongside it"
         return f"Job {made['named']} is named: its share is {format_percent(scores[0])}, {rest}. That is traffic and time, not proof of cause."
-    return f"Nobody is named: {'; '.join(made['reasons'])}."
+    return f"No job is named: {'; '.join(made['reasons'])}."
 
 
 def _describe_resolution(flow: FlowWaiting) -> str:

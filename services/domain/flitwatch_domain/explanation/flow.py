@@ -42,7 +42,7 @@ class Flow:
     minutes_s : floats         when the others began
     resolution_s : int         their length
     reason : str or None       why the parts are not known
-    several : bool             whether more than one job may be named beside one that has half. Where waits are counted at the sending port they may not: a job that shares a leaf with
+    several : bool             whether more than one job may be named alongside one that has half. Where waits are counted at the sending port they may not: a job that shares a leaf with
                                the slow one seems to be behind the culprit's jam
     to_file_system : bool      whether it is of the way to the machine's file system: the flits mostly wait there longer than on the way to the job's other nodes
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
@@ -87,7 +87,7 @@ class Flow:
 def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
     """Return the jobs named for the waiting, by job_pk: those that stand out in one of the minutes or in all of them; empty if none does.
 
-    First one of those that ran `before` the job (`own`) was slow. Who came `after` may be named beside them, and never first.
+    First one of those that ran `before` the job (`own`) was slow. Who came `after` may be named alongside them, and never first.
     """
     if not flow.carried:
         return []

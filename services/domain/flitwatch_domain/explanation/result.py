@@ -96,7 +96,7 @@ class ScoreParts(TypedDict):
 
 
 class CandidateJob(TypedDict):
-    """A job beside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of what changed."""
+    """A job alongside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of what changed."""
 
     job_pk: int
     job_id: str
@@ -167,7 +167,7 @@ class Remedy(TypedDict):
 
 
 class ChainSentence(TypedDict):
-    """One sentence of the causal chain; it names jobs by number, and nobody by name."""
+    """One sentence of the causal chain; it names jobs by number, and no user by name."""
 
     part: Part
     text: str
@@ -178,7 +178,7 @@ class Finding(TypedDict):
 
     Attributes
     ----------
-    reasons : why nobody can tell; empty otherwise
+    reasons : why the cause cannot be determined; empty otherwise
     links : those that gained most stalls first
     root : where the congestion on its links begins; None where that is not found
     root_from, root_to : the minute after the onset in which it is looked for; None where too little of it is over, or the place is unknown
@@ -240,7 +240,7 @@ class Explanation(Finding):
 
 
 class SlowJob(TypedDict):
-    """A job that an incident slows, or that is slow beside it."""
+    """A job that an incident slows, or that is slow alongside it."""
 
     job_pk: int
     job_id: str
@@ -292,7 +292,7 @@ class ExaminedJobs(TypedDict):
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or that there is none, or that nobody can tell; `last` is the newest that is over."""
+    """The present incident of a machine, or that there is none, or that the data cannot tell; `last` is the newest that is over."""
 
     fabric: str
     as_of: datetime

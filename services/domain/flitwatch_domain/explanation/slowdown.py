@@ -76,7 +76,7 @@ class Slowdown:
     first_step, last_step : int or None
     runs : int                  earlier runs compared with
     left_s : float or None      usual seconds of the steps to come
-    within_s : float            `lost_s` lies within so many seconds of it (95 %): what earlier runs took for the same steps differs by so much
+    within_s : float            `lost_s` is within this many seconds of it (95 %): what earlier runs took for the same steps differs by so much
     """
 
     basis: Basis
@@ -95,7 +95,7 @@ class Slowdown:
 
     @property
     def lost_interval_s(self) -> tuple[float, float]:
-        """The interval (95 %) of `lost_s`; nobody loses less than nothing."""
+        """The interval (95 %) of `lost_s`; no one loses less than nothing."""
         return max(0.0, self.lost_s - self.within_s), self.lost_s + self.within_s
 
 
@@ -159,7 +159,7 @@ def _student_quantile(freedom: float) -> float:
 
 
 def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
-    """Seconds within which the usual time of some steps together lies (95 %), whether steps differ by themselves or runs as a whole."""
+    """Seconds within which the usual time of some steps together lies (95 %), whether steps differ on their own or runs as a whole."""
     runs = max(1, len(steps.earlier_s)) if compared else len(steps.step)
     alone = Z95 * sigma * float(np.sqrt((due_s**2).sum())) * math.sqrt(1 + OF_MEDIAN / runs)
     if not compared:

@@ -1,6 +1,6 @@
 """DragonView snapshots: one sample of the counters of a Cray XC's links, and which job held which node.
 
-Two CSV files beside the machine's cable list: counters `sg,sr,sc,dg,dr,dc,color,flits,stalls,...,flits_vc_0,...,stalls_vc_0,...` and jobs
+Two CSV files alongside the machine's cable list: counters `sg,sr,sc,dg,dr,dc,color,flits,stalls,...,flits_vc_0,...,stalls_vc_0,...` and jobs
 `g,r,c,n,jobid`. A row names a link by the places (group, row, column) of its two routers; the k-th row of a pair of routers is the k-th of their
 parallel cables, by the source router's tile. The source is the router that counted.
 """
@@ -75,7 +75,7 @@ class Snapshot:
 
 
 def read_snapshot(links: str | Path, counters: str | Path, jobs: str | Path, name: str | None = None) -> Snapshot:
-    """Read a snapshot; the machine is whatever the cable list describes.
+    """Read a snapshot; the machine is the one that the cable list describes.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Cray XC cable lists: the output of `rtr --interconnect`.
 
 One line a tile: `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`, with (group:row:column); `ptile -> processor` and `-> unused` for tiles
-without a cable. Each cable stands there twice, once from each end.
+without a cable. Each cable is there twice, once from each end.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _set_place(cables: _Cables, router: str, place: Place, number: int, where: s
     entry = cables.place.setdefault(router, (place, number))
     if entry[0] != place:
         raise BadInput(
-            f"router {router} stands at {_format_place(place)}, but at {_format_place(entry[0])} on line {entry[1]}",
+            f"router {router} is at {_format_place(place)}, but at {_format_place(entry[0])} on line {entry[1]}",
             where=f"{where}:{number}",
         )
 
@@ -157,7 +157,7 @@ def _check_places(cables: _Cables, where: str) -> None:
     for router, (place, number) in cables.place.items():
         other = owner.setdefault(place, router)
         if other != router:
-            raise BadInput(f"{router} and {other} both stand at {_format_place(place)}", where=f"{where}:{number}")
+            raise BadInput(f"{router} and {other} both are at {_format_place(place)}", where=f"{where}:{number}")
 
 
 def _check_cables(cables: _Cables, where: str, warnings: Warnings) -> list[tuple[Tile, Tile, str]]:
@@ -242,7 +242,7 @@ def _cabinets_per_row(cables: _Cables, where: str, warnings: Warnings) -> int:
             warnings.add(
                 "place differs from the cname",
                 number,
-                f"{router} stands at {_format_place(place)}, by its name at {_format_place(expected)}",
+                f"{router} is at {_format_place(place)}, by its name at {_format_place(expected)}",
             )
     return cabinets
 

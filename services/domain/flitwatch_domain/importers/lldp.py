@@ -165,7 +165,7 @@ class _Wiring:
         self._numbers[key] = {port: number for number, port in enumerate(ordered, 1)}
 
     def _of_ports(self, switch: Switch, number: int) -> list[Neighbour]:
-        """One neighbour a port: where a host's card and its system both speak, the one that names itself."""
+        """One neighbour a port: where a host's NIC and its system both speak, the one that names itself."""
         by_port: dict[str, list[Neighbour]] = defaultdict(list)
         for neighbour in switch.neighbours:
             if not is_management(neighbour.port):

@@ -1,4 +1,4 @@
-"""Files as they lie on disks: plain, compressed by gzip, bzip2, xz or zstd, in UTF-8 or UTF-16, read as one stream of plain bytes."""
+"""Files as they are on disks: plain, compressed by gzip, bzip2, xz or zstd, in UTF-8 or UTF-16, read as one stream of plain bytes."""
 
 from __future__ import annotations
 

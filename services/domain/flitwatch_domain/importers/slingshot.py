@@ -45,7 +45,7 @@ End = tuple[str, int]
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
 
-    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be told from the number; this is not the number
+    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be distinguished from the number; this is not the number
     of the switch's chip.
     """
     cables = list(cables_of(_list_link_ends(text, where)))
@@ -79,7 +79,7 @@ def fabric_of(
     warnings: Warnings,
     attributes: dict[str, Any] | None = None,
 ) -> Fabric:
-    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None where nobody knows it."""
+    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None where it is unknown it."""
     number = {switch: router for router, switch in enumerate(switches)}
     nics = {b: a for a, b in cables if not _is_switch(b)}
     ends = sorted(nics, key=lambda nic: (_in_order(nic[0]), nic[1]))

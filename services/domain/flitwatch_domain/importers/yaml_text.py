@@ -70,7 +70,7 @@ class _Loader(yaml.SafeLoader):
                 continue
             key = key_node.value if key_node.tag == _EQUALS else self.construct_object(key_node)
             if key in lines:
-                reason = f"the key {key_node.value[:80]!r} stands in line {lines[key]} already"
+                reason = f"the key {key_node.value[:80]!r} is in line {lines[key]} already"
                 raise yaml.constructor.ConstructorError(None, None, reason, key_node.start_mark)
             lines[key] = key_node.start_mark.line + 1
 

@@ -70,7 +70,7 @@ def fitted_line(ratios: Sequence[float], values: Sequence[float]) -> FittedLine 
 
 
 def t_quantile(share: float, degrees: int) -> float:
-    """Value that Student's t with so many degrees of freedom does not exceed with probability `share` (0.5 to 1).
+    """Value that Student's t with this many degrees of freedom does not exceed with probability `share` (0.5 to 1).
 
     By bisection on the distribution's exact finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
     """

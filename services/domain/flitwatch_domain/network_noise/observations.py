@@ -125,7 +125,7 @@ def compare_counters(before: NicObservation, after: NicObservation, counter: str
 def estimate_noise(
     times_s: Sequence[float], observations: Sequence[NicObservation], size_bytes: int
 ) -> dict[str, float]:
-    """Dispersion of measured times beside that of the times which the NIC counters predict.
+    """Dispersion of measured times alongside that of the times which the NIC counters predict.
 
     The measured dispersion also holds what is not the network's (guideline 3): the network's share is the predicted one.
 

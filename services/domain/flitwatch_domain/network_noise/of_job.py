@@ -29,7 +29,7 @@ class Measures:
     latency : (column, column) or None   latency in us, requests
     waits : (column, column)             cycles or ticks of waiting, and what waited
     waits_unit : str
-    no_latency, no_time : str            why latency, and time in seconds, cannot be told; empty: they can
+    no_latency, no_time : str            why latency, and time in seconds, cannot be determined; empty: they can
     """
 
     latency: tuple[str, str] | None
@@ -52,7 +52,7 @@ MEASURES = {
         None,
         ("tx_wait_cycles", "tx_packets"),
         "cycles / packet",
-        "Cassini cards count no sum of latencies.",
+        "Cassini NICs count no sum of latencies.",
         "How long a cycle of hni_tx_paused lasts is not published, and latency is not counted.",
     ),
     Technology.INFINIBAND: _PORTS,
@@ -67,7 +67,7 @@ class NicCounts:
     Attributes
     ----------
     window_s : int
-    counts : {column of `COLUMNS`: float64 (windows, cards)}   NaN: not counted
+    counts : {column of `COLUMNS`: float64 (windows, NICs)}   NaN: not counted
     """
 
     window_s: int
@@ -89,13 +89,13 @@ class JobNoise:
 
     Attributes
     ----------
-    windows, cards, cards_counted : int
+    windows, NICs, cards_counted : int
     latency_us : Figure or None            from a request to its response
     waits : Figure or None                 in `waits_unit`
     waits_unit : str or None
     message_dispersion : float or None     of the modelled time of a message of `MESSAGE_BYTES`
-    noise_s : float or None                modelled seconds of sending beyond the quiet level, mean over the cards
-    worst_noise_s : float or None          the same of the card that has most
+    noise_s : float or None                modelled seconds of sending beyond the quiet level, mean over the NICs
+    worst_noise_s : float or None          the same of the NIC that has most
     counters : columns that it was made from
     unknown : {figure: reason}
     """
@@ -116,7 +116,7 @@ class JobNoise:
 def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     """The network noise of a job (De Sensi 2019, sections 2.4 and 3).
 
-    Each card is held against its own lower quartile over the job's windows, so nothing is compared between allocations (guideline 1). Latency and
+    Each NIC is held against its own lower quartile over the job's windows, so nothing is compared between allocations (guideline 1). Latency and
     waits are quotients of counters, so that a longer time counts for nothing (guideline 2), and hold no delay of the host (guideline 3). A window's
     traffic is taken as one message of equation 2: seconds beyond the quiet level are those of the window of 1,024 packets and of stalled flits.
     Noise that lasts for more than three quarters of the job looks like its quiet level and is not seen.
@@ -125,9 +125,9 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     ----------
     nics : NicCounts
     technology : Technology
-        Of the fabric that the cards belong to.
+        Of the fabric that the NICs belong to.
     cards : int
-        How many cards the job has there.
+        How many NICs the job has there.
     """
     measures = MEASURES.get(technology)
     if measures is None:
@@ -154,7 +154,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     unknown = {}
     waits = _make_figure(above, below, waits_ratio)
     if waits is None:
-        unknown["waits"] = f"{measures.waits[0]} was not counted for these cards."
+        unknown["waits"] = f"{measures.waits[0]} was not counted for these NICs."
     latency = None
     if measures.latency is None:
         unknown["latency_us"] = measures.no_latency
@@ -163,7 +163,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
         over, under = (nics.counts[name] for name in measures.latency)
         latency = _make_figure(over, under, latency_ratio)
         if latency is None:
-            unknown["latency_us"] = f"{measures.latency[0]} was not counted for these cards."
+            unknown["latency_us"] = f"{measures.latency[0]} was not counted for these NICs."
     dispersion = noise = worst = None
     if latency is None or waits is None or latency_ratio is None:
         why = measures.no_time or f"The model needs latency and stalls: {' '.join(unknown.values())}"
@@ -197,7 +197,7 @@ def _safe_ratio(above: Floats, below: Floats) -> Floats:
 
 
 def _make_figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
-    """Of the job as a whole: sums over the cards by window."""
+    """Of the job as a whole: sums over the NICs by window."""
     both = np.isfinite(ratio)
     windows = both.any(1)
     if windows.sum() < LEAST_WINDOWS:
@@ -210,7 +210,7 @@ def _make_figure(above: Floats, below: Floats, ratio: Floats) -> Figure | None:
 
 
 def _beyond_quiet(nics: NicCounts, waits: Floats, latency_us: Floats) -> tuple[float, float]:
-    """Seconds of sending beyond each card's quiet level: mean over the counted cards, and the most of one."""
+    """Seconds of sending beyond each NIC's quiet level: mean over the counted NICs, and the most of one."""
     both = np.isfinite(waits) & np.isfinite(latency_us)
     cards = both.sum(0) >= LEAST_WINDOWS
     if not cards.any():

@@ -1,4 +1,4 @@
-"""Conditions for advising a routing mode that network cards favour: over several groups, from cards that were read there (De Sensi 2019, section 4.1)."""
+"""Conditions for advising a routing mode that network cards favour: over several groups, from NICs that were read there (De Sensi 2019, section 4.1)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ SEVERAL_GROUPS = 2
 
 
 class ModeAdvice(NamedTuple):
-    """The mode to run with, and why; without a mode nobody can tell and the job keeps its own."""
+    """The mode to run with, and why; without a mode the data cannot tell and the job keeps its own."""
 
     mode: str | None
     reason: str
 
 
 def held_back(observed_groups: int | None, groups: int | None) -> str | None:
-    """Why what network cards favour says nothing of a job that stands in `groups` groups; None: it does.
+    """Why what network cards favour says nothing of a job that is in `groups` groups; None: it does.
 
     The choice depends on the allocation, so no rule holds everywhere (section 4.2). The paper compares "Intra-Group" and "Inter-Groups" (section 4.1,
-    figure 7): between groups latency differs, which cards count. Within a group the modes have a similar latency and differ by stalls; minimal ways are
-    few there, and a mean over the cards need not show the few links that they fill (ADR 0043).
+    figure 7): between groups latency differs, which NICs count. Within a group the modes have a similar latency and differ by stalls; minimal ways are
+    few there, and a mean over the NICs need not show the few links that they fill (ADR 0043).
 
     Parameters
     ----------
-    observed_groups : of the job whose cards were read; None: unknown.
+    observed_groups : of the job whose NICs were read; None: unknown.
     groups : of the job that is advised; None: unknown.
     """
     if groups is None:
         return "in how many groups the job will stand is not known; the mode that suits it depends on that"
     if groups < SEVERAL_GROUPS:
         return (
-            "the job stands in one group: its packets have few shortest ways there, and counts of its network cards"
+            "the job is in one group: its packets have few shortest ways there, and counts of its network cards"
             " do not show whether a mode fills these"
         )
     if observed_groups is None:

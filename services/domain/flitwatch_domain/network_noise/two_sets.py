@@ -1,4 +1,4 @@
-"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be told."""
+"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be determined."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Dispersion:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The second set beside the first.
+    """The second set alongside the first.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Comparison:
 def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_bytes: int) -> Comparison:
     """Compare within each allocation that both sets have, by logarithms: means and ratios are geometric, and an allocation counts by its observations.
 
-    Intervals hold what they say however few observations an allocation has (ADR 0024). A figure with a value of zero cannot be told.
+    Intervals hold what they say however few observations an allocation has (ADR 0024). A figure with a value of zero cannot be determined.
     """
     sides = [_by_allocation(side) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())
@@ -185,7 +185,7 @@ def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, i
 
 
 def _check_allocations(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
-    of = f"{shared[0]} of {counted[0]} and {shared[1]} of {counted[1]} observations lie in {allocations} allocations that both sets have"
+    of = f"{shared[0]} of {counted[0]} and {shared[1]} of {counted[1]} observations are in {allocations} allocations that both sets have"
     return Guideline(
         1, min(shared) >= LEAST_OBSERVATIONS, f"Compare within one allocation: {of}; the others are left out."
     )
@@ -205,7 +205,7 @@ def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> Guide
     timed = sum(observation.time_s is not None for side in (first, second) for observation in side)
     if not timed:
         return Guideline(3, None, "Measured times also hold what is not the network's: none of these runs was timed.")
-    text = "their dispersion stands beside that which the counters predict"
+    text = "their dispersion is alongside that which the counters predict"
     return Guideline(3, True, f"Measured times also hold what is not the network's: {text}.")
 
 

@@ -62,5 +62,5 @@ def exchange_s(bytes_per_rank: float) -> float:
 
 
 def background_packets(nodes: float, load_gib_per_s: float, lasts_s: float, packet_bytes: float) -> float:
-    """Packets that nodes send beside an exchange while it lasts."""
+    """Packets that nodes send alongside an exchange while it lasts."""
     return nodes * load_gib_per_s * _GIB * lasts_s / packet_bytes

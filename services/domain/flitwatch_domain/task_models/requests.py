@@ -36,7 +36,7 @@ class StartStudy(_Request):
 
 
 class StartCollective(_Request):
-    """Simulate a collective beside a perturbation."""
+    """Simulate a collective alongside a perturbation."""
 
     name: Literal["sim.collective"]
     args: Collective

@@ -53,7 +53,7 @@ class Count(Arguments):
 
 
 class CollectiveOptions(Arguments):
-    """A collective beside a random perturbation, at flow level, on whatever machine."""
+    """A collective alongside a random perturbation, at flow level, on any machine."""
 
     pattern: FlowPattern = "binomial-bcast"
     ratio: float = Field(default=0.5, ge=0, lt=1)
@@ -113,7 +113,7 @@ class Packet(Arguments):
         default=None,
         ge=1,
         le=MOST_THREADS,
-        description="Divide the run over so many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.",
+        description="Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.",
     )
     engine: Literal["eager", "oracle-oldest", "oracle-round-robin"] = "eager"
     congestion_control: CongestionControl = Field(

@@ -41,7 +41,7 @@ class Flow(SeededStudy):
 
 
 class Machine(Arguments):
-    """A machine beside the stand-ins of figure 11."""
+    """A machine alongside the stand-ins of figure 11."""
 
     name: Label
     spec: FlowTopology

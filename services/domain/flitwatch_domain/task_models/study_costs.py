@@ -126,7 +126,7 @@ def _count_repeats(parameters: Parameters, usual: int) -> float:
 
 
 def _ping_pongs(study: str, parameters: Parameters) -> Needs:
-    """Ping-pongs beside background on a quarter of the machine."""
+    """Ping-pongs alongside background on a quarter of the machine."""
     largest = float(parameters.get("largest_bytes", 1 << 20))
     repeats = _count_repeats(parameters, 8)
     sizes: Iterable[float]
@@ -147,7 +147,7 @@ def _ping_pongs(study: str, parameters: Parameters) -> Needs:
 
 
 def _exchange_needs(study: str, parameters: Parameters) -> Needs:
-    """Exchanges of a job on two allocations, each size under each way to route, beside background on a quarter of the machine."""
+    """Exchanges of a job on two allocations, each size under each way to route, alongside background on a quarter of the machine."""
     # Figures 8 and 10 go through an exchange several times, under three ways to route; a pair of the calibration is two ways, once.
     modes, iterations = 3, float(parameters.get("iterations", 4))
     usual_sizes: tuple[int, ...]
@@ -176,7 +176,7 @@ def _exchange_needs(study: str, parameters: Parameters) -> Needs:
 
 
 def _background_needs(parameters: Parameters, cases: list[Exchange], repeats: float) -> Needs:
-    """Exchanges on De Sensi's machine, each so often beside background traffic."""
+    """Exchanges on De Sensi's machine, each so often alongside background traffic."""
     nodes = nodes_of(parameters.get("topology", _DESENSI_TOPOLOGY))
     load = float(parameters.get("load_gib_per_s", 1.0))
     packets = 0.0

@@ -1,4 +1,4 @@
-"""One TimescaleDB server (Debian's packages, Apache edition) beside whatever PostgreSQL the machine has.
+"""One TimescaleDB server (Debian's packages, Apache edition) alongside any other PostgreSQL of the machine.
 
 The packages are fetched by debootstrap, which checks their signatures, and unpacked into the cache; nothing is installed. Debian's
 programs run by their own loader and libraries, so the machine's may be older. The server itself is run as the embedded one is.
@@ -174,7 +174,7 @@ class Timescale:
         return self.server.start()
 
     def stop(self) -> None:
-        """Let go of the server; stop it if nobody else holds it."""
+        """Let go of the server; stop it if no other process holds it."""
         self.server.stop()
 
     def kill(self) -> None:

@@ -80,7 +80,7 @@ class Answer:
 
 
 class Adviser(Protocol):
-    """Is told what a site sees, in order of time (seconds since the month began)."""
+    """Sees what a site sees, in order of time (seconds since the month began)."""
 
     def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
         """Counters of each group over a while, by kind of congestion."""
@@ -148,7 +148,7 @@ class RunningBlamed(BlamedUser):
 
 @dataclass(eq=False)
 class Served:
-    """The adviser that REST uses, with some of its parts, and estimates made anew each week from what ended until then.
+    """The adviser that REST uses, with some of its parts, and estimates made again each week from what ended until then.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ class Served:
     def routed(self, question: Question, now_s: float) -> str | None:
         """As `POST /advice` answers about the job's own nodes.
 
-        Once a week a job of the application alternates where what its cards count may be used, so that there is something to advise on.
+        Once a week a job of the application alternates where what its NICs count may be used, so that there is something to advise on.
         """
         if not self.parts.routing:
             return None

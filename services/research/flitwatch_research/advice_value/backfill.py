@@ -95,7 +95,7 @@ class Backfill:
         return sorted(eligible, key=lambda job: (-self.priority(job, now_s), job.submit_s, job.job))
 
     def reservation(self, nodes: int, now_s: float) -> Reservation:
-        """The earliest start of a job of so many nodes, if every running job ends at its limit and nothing else starts."""
+        """The earliest start of a job of this many nodes, if every running job ends at its limit and nothing else starts."""
         ends = sorted((max(running.limit_end_s, now_s), len(running.nodes)) for running in self.running.values())
         free, start_s = self._free_count, now_s
         for end_s, count in ends:

@@ -200,7 +200,7 @@ class Loop:
 
     Parameters
     ----------
-    adviser : whom the scheduler asks about jobs of instrumented applications; None: nobody.
+    adviser : whom the scheduler asks about jobs of instrumented applications; None: no caller.
     judge : who says what each of the choices costs in truth; changes nothing. None: choices are not judged.
     """
 

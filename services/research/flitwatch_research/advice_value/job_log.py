@@ -27,7 +27,7 @@ THETA_FILE = Path(__file__).parent / "theta_2022.json"
 
 @dataclass(frozen=True)
 class LoggedJob:
-    """A submission: seconds since the span began; `user` is whatever the log calls its owner, empty where it does not say."""
+    """A submission: seconds since the span began; `user` is the owner as the log names it, empty where it does not say."""
 
     submit_s: float
     nodes: int
@@ -47,7 +47,7 @@ class JobLog:
     digest: str
 
     def window(self, rng: np.random.Generator, days: int, machine_nodes: int) -> list[LoggedJob]:
-        """The jobs of so many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
+        """The jobs of this many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
         whole_days = int(self.jobs[-1].submit_s // DAY_S) - days
         first_s = float(rng.integers(0, whole_days + 1)) * DAY_S if whole_days > 0 else 0.0
         last_s, scale = first_s + days * float(DAY_S), machine_nodes / self.nodes
@@ -123,7 +123,7 @@ def limit_ratios(rng: np.random.Generator, count: int) -> Float:
 def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, span_s: float) -> list[LoggedJob]:
     """Jobs that ask for the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
 
-    Run time and limit are drawn within a class of size, independently of each other there; days are alike, and nobody submits many at once.
+    Run time and limit are drawn within a class of size, independently of each other there; days are alike, and no user submits many at once.
     """
     count = int(2 * load * machine_nodes * span_s / _mean_work(machine_nodes)) + 50
     sizes = _draw_sizes(rng, count)

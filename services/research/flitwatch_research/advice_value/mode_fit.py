@@ -2,7 +2,7 @@
 
     python -m flitwatch_research.advice_value.mode_fit [--write]
 
-prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job stands on neighbouring or on random nodes of one to all of
+prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job is on neighbouring or on random nodes of one to all of
 its groups, as many in each, its ranks in the order of the nodes. The rest of the machine sends uniform traffic.
 """
 
@@ -57,7 +57,7 @@ class ModeFigures(TypedDict):
 
 
 class Case(TypedDict):
-    """A job of one exchange over so many groups, by mode; utilisation under the default mode at each load."""
+    """A job of one exchange over this many groups, by mode; utilisation under the default mode at each load."""
 
     exchange: int
     groups: int
@@ -82,7 +82,7 @@ def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generat
 
 
 def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load: float, seed: int) -> Run:
-    """One job under one mode beside uniform background."""
+    """One job under one mode alongside uniform background."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), nodes))
@@ -143,7 +143,7 @@ def measure_case(exchange: Exchange, groups: int, placing: str, seeds: tuple[int
 
 
 def _summarize_mode(runs: list[list[Run]], usual: list[list[Run]]) -> ModeFigures:
-    """Of one mode, by load and seed, beside the default one."""
+    """Of one mode, by load and seed, alongside the default one."""
     ratios = [
         [sample["time_s"] / other["time_s"] for sample, other in zip(own, before, strict=True)]
         for own, before in zip(runs, usual, strict=True)

@@ -32,7 +32,7 @@ class Load:
     ----------
     router, processor : float32[3, R]; global_ : float32[3, G]
     own : its routers, with their share of its nodes in `weight`; groups : group of each
-    exchange : how its nodes talk; spans : number of groups that it stands in; routers_per_node : how scattered it stands
+    exchange : how its nodes talk; spans : number of groups that it is in; routers_per_node : how scattered it stands
     """
 
     router: Array
@@ -97,7 +97,7 @@ class Network:
         return Load(*parts, own, count / count.sum(), groups, exchange, spans, scattered)
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
-        """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes go by a third group as they send there."""
+        """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes pass through a third group as they send there."""
         effects = [load.effect(mode) for mode in modes]
         factors = [1.0 if effect is None else effect.detours for effect in effects]
         more = (sum(factors) / len(modes) - 1) * DETOUR
@@ -136,7 +136,7 @@ class Network:
         return saturate_slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
 
     def shared(self, load: Load, seen: Utilisation) -> Float:
-        """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it stands in one."""
+        """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it is in one."""
         if load.spans > 1:
             return np.asarray(seen.global_[..., load.groups] @ load.weight)
         return np.asarray(seen.router[..., load.own] @ load.weight)

@@ -110,7 +110,7 @@ class Piece:
         return dict(orjson.loads(self.kept.read_bytes()))
 
     def make(self) -> Row:
-        """Simulate, on whatever machine this runs."""
+        """Simulate, on the machine that runs this."""
         with threadpool_limits(1):
             month = _make_month(self.world, self.seed, self.days, self.log)
             return summarize_month(month, self.policy, simulate_month(month, self.policy))

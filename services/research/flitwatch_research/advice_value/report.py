@@ -128,25 +128,25 @@ def _describe_method(answer: Row) -> list[str]:
         f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, {POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
         f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it goes on.",
         _describe_jobs(answer),
-        "- Advice is `decide.advise`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated anew each week from the 250 newest runs of each application.",
+        "- Advice is `decide.advise`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated again each week from the 250 newest runs of each application.",
         "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
         "  - `counters`: stalls per flit of each group in the last ten minutes;",
-        "  - `blame`: the runs beside users whom the weekly estimate names;",
+        "  - `blame`: the runs alongside users whom the weekly estimate names;",
         "  - `forecast`: a group's next hour from its usual at that hour and today's difference (`flitwatch_domain.outlook`; needs three days of counters);",
-        "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; beside a blamed user only so much of a run counts as that user's jobs will stay; nobody waits for what will not end (`blame-running`: both parts);",
+        "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; alongside a blamed user only so much of a run counts as that user's jobs will stay; no job waits for what will not end (`blame-running`: both parts);",
         "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
         "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018);",
         f"  - `routing`: {MODES[1]} for jobs over several groups, where the network cards of a job that alternated between it and {MODES[0]} favour it and that job got on faster under it, both beyond doubt"
         " (`routing.advice`); asked for when the job has its nodes. Once a week one job of each application over several groups alternates.",
-        "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode beside it.",
+        "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode alongside it.",
         "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
         f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
         "- Best place / mode: the share of the starts of jobs that feel the network whose place, as the machine was just then, no other place beat, and whose mode no other mode beat there; the oracle's costs judge all policies.",
         f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs of {_load_modes()['ranks']} ranks on neighbouring and on scattered nodes of one to four groups, with and without background (routing_modes.json): times of"
-        " communication, counters of network cards, and how many bytes go by a third group, by which the twin's loads of the job change. A job has the effect of the nodes most like its own;"
+        " communication, counters of network cards, and how many bytes pass through a third group, by which the twin's loads of the job change. A job has the effect of the nodes most like its own;"
         " other patterns keep the default mode.",
-        "- `pays`: the interval of the saving lies above zero. `does harm`: it lies below zero, or nothing is saved and the mean wait grows beyond its interval.",
+        "- `pays`: the interval of the saving is above zero. `does harm`: it is below zero, or nothing is saved and the mean wait grows beyond its interval.",
         "- Regret: what the oracle saves beyond the policy, of all node-hours.",
         "- Left out: the file system's queue, and users who come for weeks only.",
     ]
@@ -165,5 +165,5 @@ def _describe_jobs(answer: Row) -> str:
         f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
         f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} times the undisturbed time for jobs that feel the network."
         f" Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without advice, {base['utilisation']:.0%} and {base['wait_mean_s'] / 3600:.1f} h:"
-        " nobody submits many jobs at once here, and no maintenance stops the machine."
+        " no user submits many jobs at once here, and no maintenance stops the machine."
     )

@@ -48,7 +48,7 @@ def summarize_study(rows: list[Row], command: str, log: JobsFile | None = None) 
 
 
 def compare_policies(rows: list[Row]) -> Row:
-    """Each policy of one world beside no advice on the same seeds."""
+    """Each policy of one world alongside no advice on the same seeds."""
     by_policy = {policy: own for policy in POLICIES if (own := [row for row in rows if row["policy"] == policy])}
     base = by_policy[NONE]
     best = _saved_share(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))

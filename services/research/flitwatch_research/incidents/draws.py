@@ -1,4 +1,4 @@
-"""Days of a simulated machine on which somebody, or nobody, slows an instrumented run."""
+"""Days of a simulated machine on which a user, or no one, slows an instrumented run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Draw:
     day : tells it from the machine's other days
     kind : a key of `KINDS`
     run : the instrumented run
-    planted : who disturbs it; empty where nobody does
+    planted : who disturbs it; empty where no one does
     cards : the part of the network cards that are counted
     sampled_s : how often counters are sampled
     fabric : a key of `FABRICS`

@@ -59,7 +59,7 @@ class TileSampler:
         self._by_class = [self._there & of_class(name)[links] for name in LINK_CLASS_COLUMNS]
 
     def see(self, flows: Flows, state: FabricState) -> None:
-        """The cluster counts by itself."""
+        """The cluster counts automatically."""
 
     def take(self) -> Sample:
         """As `Sampler.take`."""

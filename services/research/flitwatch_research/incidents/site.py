@@ -48,7 +48,7 @@ class Feed:
     epoch_s : the day's second 0
     counted : whether there are counters
     cards : the part of the network cards that are counted
-    sampled_s : how often counters are sampled; a row stands at the sample that ends it
+    sampled_s : how often counters are sampled; a row is at the sample that ends it
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Feed:
                 self._runs.append(job.run)
 
     def march(self, seconds: int) -> None:
-        """Advance so many seconds."""
+        """Advance this many seconds."""
         for _ in range(seconds):
             second = self.cluster.advance()
             self._record_jobs(second.ended, True)

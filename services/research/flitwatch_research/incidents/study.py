@@ -40,9 +40,9 @@ class Outcome:
     felt : whether the run was slowed, by the truth
     wrong : job ids that were named and are no cause
     final : `right`, `wrong` or `cannot tell`, of the answer after the run's end
-    right : whether the answers were right that were given while a planted job ran beside the run and was felt
+    right : whether the answers were right that were given while a planted job ran alongside the run and was felt
     first_s : seconds from when the cause was felt to the first right answer
-    lost_error : seconds lost as told over the true ones, less 1
+    lost_error : seconds lost as reported over the true ones, less 1
     kept : of the moments at which a planted job ran and had been felt, whether the stored incident lasted then
     incidents : how many are stored of the day
     """
@@ -196,7 +196,7 @@ class Figures(TypedDict):
 
 
 class StudyOfIncidents(TypedDict):
-    """The whole answer; `overall` is of the days on which somebody else slows the run."""
+    """The whole answer; `overall` is of the days on which another job slows the run."""
 
     study: str
     draws: int
@@ -222,7 +222,7 @@ def run_incidents(
 
     Parameters
     ----------
-    databases : gives the URL of a migrated database that is empty and that nobody else uses; one is asked for each machine
+    databases : gives the URL of a migrated database that is empty and that no one else uses; one is asked for each machine
     count : days
     aged : whether only the minutes are left of each day that is asked about
     fabric : a key of `FABRICS`
@@ -232,7 +232,7 @@ def run_incidents(
     BadRequest
         There is no such kind of day.
     Cancelled
-        It was told to stop.
+        It was stopped.
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
@@ -245,7 +245,7 @@ def run_incidents(
             for draw in drawn[first : first + DAYS_A_SITE]:
                 report(len(outcomes), count, draw.kind)
                 if cancelled():
-                    raise Cancelled("told to stop", advice="Start it again: nothing of it is kept.")
+                    raise Cancelled("stopped", advice="Start it again: nothing of it is kept.")
                 site = site or Site(url, seed * 1000 + first // DAYS_A_SITE, fabric)
                 outcomes.append(simulate_day(site, draw, aged))
     report(count, count, "")

@@ -1,4 +1,4 @@
-"""The load, in a process of its own: so many seconds of a machine, each record at its time."""
+"""The load, in a process of its own: this many seconds of a machine, each record at its time."""
 
 from __future__ import annotations
 

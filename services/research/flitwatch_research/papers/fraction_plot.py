@@ -79,7 +79,7 @@ class Scale:
 
     @classmethod
     def of(cls, plots: Sequence[Plot]) -> Scale:
-        """Above zero, whatever was seen."""
+        """Above zero, regardless of what was seen."""
         link = node = 1e-12
         for plot in plots:
             drawn_halves, routers = compute_halves(plot.seen), len(plot.seen.fabric.routers)
@@ -90,7 +90,7 @@ class Scale:
 
 
 def draw_plots(plots: Sequence[Plot], path: Path) -> None:
-    """Draw the plots beside one another, or below where they are wide; all of one fabric."""
+    """Draw the plots alongside one another, or below where they are wide; all of one fabric."""
     widths = [_plot_width_pt(plot) for plot in plots]
     beside = sum(widths) <= 1000
     across = len(plots) if beside else 1

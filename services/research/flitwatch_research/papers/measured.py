@@ -120,7 +120,7 @@ def _wang_loads() -> dict[tuple[str, str], float]:
 
 @cache
 def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
-    """(placement, routing) -> the slowest rank beside the traffic, % of its time alone; computed once."""
+    """(placement, routing) -> the slowest rank alongside the traffic, % of its time alone; computed once."""
     how = {"topology": "theta", **BESIDE[application, kind]}
     return {
         (placement, routing): beside_over_alone(application, placement, routing, kind, draws=DRAWS, **how)
@@ -130,7 +130,7 @@ def compute_combinations(application: str, kind: str) -> Mapping[tuple[str, str]
 
 
 def _wang_beside(application: str) -> Ours:
-    """All ten combinations beside both kinds of traffic."""
+    """All ten combinations alongside both kinds of traffic."""
     return {
         (SHORT[application], combination_of(placement, routing, kind)): figure
         for kind in BACKGROUNDS[1:]
@@ -139,8 +139,8 @@ def _wang_beside(application: str) -> Ours:
 
 
 def combination_of(placement: str, routing: str, kind: str) -> str:
-    """The column of a combination beside a traffic."""
-    return f"{placement}-{routing} beside {kind}"
+    """The column of a combination alongside a traffic."""
+    return f"{placement}-{routing} alongside {kind}"
 
 
 def _wang_bursts(application: str) -> Callable[[], Ours]:

@@ -1,4 +1,4 @@
-"""Pictures beside the published shapes, drawn from the program's own traffic, bases and hash by `make papers`: small PNG files, linked by the page's rows."""
+"""Pictures alongside the published shapes, drawn from the program's own traffic, bases and hash by `make papers`: small PNG files, linked by the page's rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAPER, SEED = "taffet2021", 1
 #: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
 #: Leaf switches that hold miniGhost's nodes; pF3D's cases.
-GHOST_LEAVES, BESIDE = 24, {"alone": False, "beside incasts": True}
+GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -99,7 +99,7 @@ def _make_detail_panel(pattern: str, ranks: int, row: int, column: int, side: in
 
 
 def _make_basis_panels(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
-    """The matrix, and beside it its coefficients, with how many there are a node."""
+    """The matrix, and alongside it its coefficients, with how many there are a node."""
 
     def panels() -> list[Panel]:
         matrix = matrix_of(pattern, ranks)

@@ -52,7 +52,7 @@ def to_markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals)
 
 
 def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
-    """Figures 8 to 10: every combination of placement and routing beside both kinds of traffic."""
+    """Figures 8 to 10: every combination of placement and routing alongside both kinds of traffic."""
     columns = [
         (f"figure {number}", short, kind)
         for number, short in ((8, "AMG"), (9, "CR"), (10, "FB"))
@@ -62,7 +62,7 @@ def _format_combinations(measured: Ours, intervals: Intervals) -> list[str]:
     if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in measured_columns:
         return []
     lines = [
-        f"\nFigures 8 to 10: the slowest rank beside background traffic, % of its time alone: mean of {DRAWS} draws (95 % interval); an empty cell was not measured. AMG beside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
+        f"\nFigures 8 to 10: the slowest rank alongside background traffic, % of its time alone: mean of {DRAWS} draws (95 % interval); an empty cell was not measured. AMG alongside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
         "| | " + " | ".join(f"{short}, {kind}" for _, short, kind in columns) + " |\n|---|" + "---|" * len(columns),
     ]
     for placement in PLACEMENTS:

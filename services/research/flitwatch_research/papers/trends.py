@@ -1,4 +1,4 @@
-"""Figure 7 of Bhatele 2020 from a simulated campaign: the mean time of each step beside the mean of its counters."""
+"""Figure 7 of Bhatele 2020 from a simulated campaign: the mean time of each step alongside the mean of its counters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables 3.1 to 5.5 of Taffet 2021 measured anew, the published figure beside ours: `make papers-routes`.
+"""Tables 3.1 to 5.5 of Taffet 2021 measured again, the published figure alongside ours: `make papers-routes`.
 
 What happens, in order: `__main__` takes the rows that were asked for from `catalogue`; `report` measures them one by one, or several at once, and keeps
 each as JSON as soon as it is measured; the page is written from what is kept, so that a row that was not measured says so.

@@ -1,4 +1,4 @@
-"""Section 5.4.2: the barrier's small messages beside a bully's, reconstructed from counters of bytes and of packets and bytes mixed."""
+"""Section 5.4.2: the barrier's small messages alongside a bully's, reconstructed from counters of bytes and of packets and bytes mixed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ CASES = {"bisection": ("bisection", "s"), "lulesh": ("lulesh-512", "scd")}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure curves and keep them beside those of other devices and cases."""
+    """Measure curves and keep them alongside those of other devices and cases."""
     parser = argparse.ArgumentParser(prog="convergence", description=__doc__)
     parser.add_argument(
         "--case", choices=[*CASES], action="append", help="bisection is the whole machine; default both"

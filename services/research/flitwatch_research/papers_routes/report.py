@@ -16,7 +16,7 @@ from flitwatch_research.papers_routes.rows import CELL, TABLES, Measure, Row, Si
 Kept = dict[str, dict[str, Any]]
 #: Half of the last digit of the published errors, in per cent.
 ROUNDING = 0.05
-HEAD = """# Routes, traffic matrices and the loop beside what was published
+HEAD = """# Routes, traffic matrices and the loop compared with what was published
 
 Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two cores,
 simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were measured on one
@@ -32,7 +32,7 @@ def load_rows(path: Path) -> Kept:
         contents = json.loads(path.read_text())
         return dict(contents["rows"])
     except (json.JSONDecodeError, KeyError, TypeError) as bad:
-        raise BadInput(f"is no report: {bad}", where=str(path), advice="Remove it and measure anew") from bad
+        raise BadInput(f"is no report: {bad}", where=str(path), advice="Remove it and measure again") from bad
 
 
 def measure_rows(
@@ -71,7 +71,7 @@ def _run_tasks(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> It
 
 
 def _by_key(key: str, column: str, size: Size) -> dict[str, Any]:
-    """In a process of its own, which finds the row anew: how it is measured cannot be sent."""
+    """In a process of its own, which finds the row again: how it is measured cannot be sent."""
     from flitwatch_research.papers_routes.catalogue import ROWS
 
     (row,) = [row for row in ROWS if row.key == key]
@@ -99,7 +99,7 @@ def _list_sizes(size: Size) -> dict[str, Any]:
 
 
 def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: Size) -> dict[str, Any]:
-    """The row with this column's figure, or its error, beside what was known of others; rows of before, measured whole, are left behind."""
+    """The row with this column's figure, or its error, alongside what was known of others; rows of before, measured whole, are left behind."""
     if "cells" not in held or held.get("quick") != size.quick:
         held = {"cells": {}, "ours": {}}
     ours, cells = dict(held["ours"]), dict(held["cells"])

@@ -64,9 +64,9 @@ TABLES = {
     "4.3": "Error of the reconstruction, blind dictionary OD, %",
     "5.1": "The loop: time of routes relative to the loop's (above 1 is slower)",
     "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
-    "5.3": "Barrier beside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
-    "5.4": "Barrier beside a bully, fewer bully nodes a leaf than it has up links, the loop: time relative to the barrier alone",
-    "5.4.2": "Barrier beside a bully on the changed allocation: error of the reconstruction, %",
+    "5.3": "Barrier alongside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
+    "5.4": "Barrier alongside a bully, fewer bully nodes a leaf than it has up links, the loop: time relative to the barrier alone",
+    "5.4.2": "Barrier alongside a bully on the changed allocation: error of the reconstruction, %",
     "5.5": "Gap of routes from a bad reconstruction, %",
     "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",
 }

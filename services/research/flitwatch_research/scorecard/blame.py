@@ -20,7 +20,7 @@ Rows = Iterator[dict[str, Any]]
 
 
 def _make_estimate(fitted: Any) -> BlameEstimate:
-    """The ranking, and the q-value of each user; an estimator that gives verdicts names nobody beyond them."""
+    """The ranking, and the q-value of each user; an estimator that gives verdicts names no user beyond them."""
     q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
     if hasattr(fitted, "verdict_"):
         q_values = [q if verdict == NAMED else None for q, verdict in zip(q_values, fitted.verdict_, strict=True)]

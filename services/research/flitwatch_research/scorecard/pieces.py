@@ -65,7 +65,7 @@ class Piece:
         return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
 
     def make(self) -> PieceResult:
-        """Make the rows, on whatever machine this runs."""
+        """Make the rows, on the machine that runs this."""
         module, _, name = self.function.partition(".")
         make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
         wall, cpu = time.perf_counter(), _cpu_s()

@@ -15,7 +15,7 @@ from flitwatch_twin.campaign import WORLDS
 
 HEAD = """# Scorecard
 
-Every estimator on the cluster twin, the paper's methods (Bhatele 2020) beside ours, in worlds from easy to hard. **All data is simulated**; the truth is
+Every estimator on the cluster twin, the paper's methods (Bhatele 2020) compared with ours, in worlds from easy to hard. **All data is simulated**; the truth is
 counterfactual (the same seed without a user), is kept in files of its own, and reaches only the process that scores. Made by `{command}`
 with **{seeds} {word}** of each world{fewer}; the command's default is 10.
 
@@ -81,7 +81,7 @@ def _summarize_checks(found: list[Check]) -> str:
     demands = [check for check in found if check.is_demand]
     successes, failed = (sum(check.holds is holds for check in demands) for holds in (True, False))
     unjudged = [f"{check.what} ({check.found})" for check in demands if check.holds is None]
-    text = f"{successes} of {len(demands)} demands hold, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
+    text = f"{successes} of {len(demands)} criteria pass, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
     if unjudged:
         text += f", {len(unjudged)} cannot be judged (–): {'; '.join(unjudged)}"
     return text + ".\n\n"
@@ -205,7 +205,7 @@ def _format_stress(card: Card) -> str:
     ]
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
     text = (
-        "Eight strong users, twelve weak ones, and 220 who slow nobody and are there for three to eight weeks; in two of the calendars an upgrade on one day "
+        "Eight strong users, twelve weak ones, and 220 who slow no other user and are there for three to eight weeks; in two of the calendars an upgrade on one day "
         "slows all runs. `flitwatch blame --stress all` has harder calendars.\n\n"
     )
     return "## Who: calendar stress\n\n" + text + format_table(heads, lines) + "\n"

@@ -1,4 +1,4 @@
-"""TimeBound on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, beside what it does."""
+"""TimeBound on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, alongside what it does."""
 
 from __future__ import annotations
 

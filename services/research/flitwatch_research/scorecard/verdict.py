@@ -33,7 +33,7 @@ class Check:
 
 
 def list_checks(card: Card) -> Iterator[Check]:
-    """Every demand on blame, deviation, forecast and speed, as far as the card has the part."""
+    """Every demand on blame, deviation, forecast and speed, as far as the scorecard has the part."""
     for part, check_part in (
         ("blame", _check_blame),
         ("stress", _check_stress),
@@ -59,7 +59,7 @@ def _check_blame(card: Card) -> Iterator[Check]:
     for world, rows in worlds.by_world(card["blame"]):
         of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(rows).items()}
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
-        text = "nobody was named" if math.isnan(share) else worlds.format_interval((share, low, high))
+        text = "no user was named" if math.isnan(share) else worlds.format_interval((share, low, high))
         yield Check(
             f"blame, {world}: false share of those named",
             "at most 0.10",

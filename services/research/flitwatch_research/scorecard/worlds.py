@@ -1,4 +1,4 @@
-"""The card by world: figures over seeds with intervals, and the headline that says where a baseline wins."""
+"""The scorecard by world: figures over seeds with intervals, and the headline that says where a baseline wins."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _blame_headline(rows: Rows) -> str:
         f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
         f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
         f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}."
-        f"{' It names nobody in ' + ', '.join(silent) + '.' if silent else ''}"
+        f"{' It names no user in ' + ', '.join(silent) + '.' if silent else ''}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Published studies, computed anew from a seed.
+"""Published studies, computed again from a seed.
 
 What happens, in order: `registry` finds a study by name; `parameters` checks what was given; a study either plans points that workers share
 (`sweep`) or runs in one piece with progress and cancel (`packet_common`); it answers with JSON, and `output` writes a folder with figures.

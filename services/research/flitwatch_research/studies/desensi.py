@@ -1,7 +1,7 @@
 """Studies of De Sensi 2019: allocations, dispersion, routing modes and application-aware routing on an Aries dragonfly.
 
-Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) beside background traffic; every iteration is a run with its own
-seed, so its noise is that of the traffic beside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws a point, means repeats, and allocations in `run_model`.
+Ping-pongs run with the NIC protocol (64-byte packets, responses, 1024 outstanding) alongside background traffic; every iteration is a run with its own
+seed, so its noise is that of the traffic alongside it. Times, L and s come from the same runs. `runs`, the studies' common name for draws a point, means repeats, and allocations in `run_model`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def ping_pong(
     stop: Cancelled | None = None,
     detours: packet.Detours | None = None,
 ) -> PingPong:
-    """One ping-pong of `size` bytes beside uniform background on a quarter of the other endpoints."""
+    """One ping-pong of `size` bytes alongside uniform background on a quarter of the other endpoints."""
     ops = to_ops([(patterns.make_pattern("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
     generators = []
     if load_gib_per_s:
@@ -327,9 +327,9 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Section 2.4: correlation of equation 2 with simulated ping-pongs over allocations, for each size, beside the published mean.
+    """Section 2.4: correlation of equation 2 with simulated ping-pongs over allocations, for each size, alongside the published mean.
 
-    A ping-pong is two messages; each is predicted from the counters of the NIC that sent it. Beside it the correlation of equation 1,
+    A ping-pong is two messages; each is predicted from the counters of the NIC that sent it. Alongside it the correlation of equation 1,
     which does not charge a latency for every 1,024 packets: it is the better one where the window never fills.
 
     Parameters: seed, allocations (40), load_gib_per_s, topology, sizes.

@@ -107,7 +107,7 @@ def run_once(
     choice: packet.ChoiceOptions | None = None,
     detours: packet.Detours | None = None,
 ) -> Iteration:
-    """Run the messages once, all under one mode (or CHOOSES), beside uniform background on a quarter of the other endpoints."""
+    """Run the messages once, all under one mode (or CHOOSES), alongside uniform background on a quarter of the other endpoints."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), endpoints))
@@ -148,7 +148,7 @@ def mode_number(mode: str, all_to_all: bool) -> int:
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
 
-    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default, of which a barrier has none.
+    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default; a barrier has none.
     """
     pattern_names = parameters.get("patterns", list(MICROBENCHMARKS))
     if not isinstance(pattern_names, list) or not set(pattern_names) <= set(MICROBENCHMARKS):

@@ -1,4 +1,4 @@
-"""Figures 11, 13, 15 and 16 of Hoefler et al. 2009: a binomial tree beside random perturbation.
+"""Figures 11, 13, 15 and 16 of Hoefler et al. 2009: a binomial tree alongside random perturbation.
 
 The published curves came from a simulator that chains messages as our `orcs` semantics does; both semantics are
 computed, and every point says which it is.

@@ -42,7 +42,7 @@ def bisection_shares(routes: flow.Routes, bisections: int, seed: int, first: int
 
 
 def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Parameters:
-    """Any topology or fabric file, or by default the stand-ins of figure 11's machines beside the published shares.
+    """Any topology or fabric file, or by default the stand-ins of figure 11's machines alongside the published shares.
 
     Parameters: runs (bisections, 1000), seed, topology, routing.
     """
@@ -82,7 +82,7 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
 
 
 def published_shares() -> dict[str, float]:
-    """The paper's machines and their shares of the full bandwidth, to stand beside any fabric."""
+    """The paper's machines and their shares of the full bandwidth, to be alongside any fabric."""
     column = "effective bisection bandwidth"
     return {
         # Per cent have one place: the share prints as the text has it.
@@ -93,7 +93,7 @@ def published_shares() -> dict[str, float]:
 
 
 class BisectionPoint(TypedDict):
-    """A topology's effective bisection bandwidth as a share of the links' bandwidth, over random bisections, beside the published one."""
+    """A topology's effective bisection bandwidth as a share of the links' bandwidth, over random bisections, alongside the published one."""
 
     series: str
     topology: str

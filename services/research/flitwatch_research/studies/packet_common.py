@@ -25,7 +25,7 @@ def sweep_cases(
     parameters: Parameters,
     **extra: Any,
 ) -> Parameters:
-    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, whatever the threads.
+    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, regardless of the threads.
 
     A point is a case with the figures that `compute` gives for it.
     """

@@ -1,4 +1,4 @@
-"""Parameters of studies: given as JSON by whoever likes, checked here; every fault is a BadRequest that names the parameter."""
+"""Parameters of studies: given as JSON by anyone who likes, checked here; every fault is a BadRequest that names the parameter."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "taffet-pf3d": (
         "taffet:run_pf3d",
         "packet_figures:draw",
-        "All-to-all groups beside incasts: diagnosis and remapping.",
+        "All-to-all groups alongside incasts: diagnosis and remapping.",
     ),
     "taffet-minighost": (
         "taffet_minighost:run_minighost",
@@ -84,7 +84,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "Figures 3 to 6: placement against routing on Theta, three applications; times, hops, channels.",
     ),
     "wang-fig7": ("wang:run_fig7", "wang_figures:draw", "The slowest rank over message loads, to random adaptive."),
-    "wang-fig8-10": ("wang:run_fig8", "wang_figures:draw", "Figure 3's combinations beside background traffic."),
+    "wang-fig8-10": ("wang:run_fig8", "wang_figures:draw", "Figure 3's combinations alongside background traffic."),
     "wang-table2": ("wang:run_table2", "", "Peak loads of the background traffic."),
     "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
     "desensi-fig4": ("desensi:run_fig4", "packet_figures:draw", "All-to-all inside one node: noise of the host alone."),
@@ -94,7 +94,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "packet_figures:draw",
         "Adaptive against high bias: time, stalls, latency, model.",
     ),
-    "desensi-fig8": ("desensi:run_fig8", "packet_figures:draw", "Application-aware routing beside both modes."),
+    "desensi-fig8": ("desensi:run_fig8", "packet_figures:draw", "Application-aware routing alongside both modes."),
     "desensi-fig8-collectives": (
         "desensi_applications:run_fig8",
         "packet_figures:draw",

@@ -169,7 +169,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
 
 @dataclass(frozen=True)
 class Pf3d:
-    """The case study's machine; a job with an all-to-all in each group of four nodes and its mappings to nodes; the incasts beside it and their nodes."""
+    """The case study's machine; a job with an all-to-all in each group of four nodes and its mappings to nodes; the incasts alongside it and their nodes."""
 
     machine: Machine
     job: Messages
@@ -224,7 +224,7 @@ class Pf3d:
 
 
 def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, beside six 4:1 incasts, and remapped inside leaf switches.
+    """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, alongside six 4:1 incasts, and remapped inside leaf switches.
 
     Parameters: seed, mbytes a node (4), topology (32 nodes a leaf, at least 12 leaves), congested_after_ns (0: a link is congested
     where its queue exceeds its credits, section 2.3.1; above: where a packet waits longer).

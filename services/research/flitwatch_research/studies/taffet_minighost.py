@@ -21,7 +21,7 @@ from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of
 
 
 class GhostFigures(TypedDict):
-    """A stencil's time, and how many roots lie at endpoints and inside the network; `published_s` is None where the source has none.
+    """A stencil's time, and how many roots are at endpoints and inside the network; `published_s` is None where the source has none.
 
     south_grid : congested fraction of the links to nodes with z = 0 in the south phase, rows along y, columns along x (figure 2.7); tiled mapping alone
     """

@@ -42,7 +42,7 @@ CONGESTION = ("bernoulli", "simulated")
 
 
 def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Table 2.1: relative RMS error of both variants by downsampling, beside what the variance formulas predict.
+    """Table 2.1: relative RMS error of both variants by downsampling, alongside what the variance formulas predict.
 
     Bernoulli's: stencil flows whose packets find each link congested with its own probability. Simulated: miniGhost with SVAF on the tiled mapping
     in the packet engine, as in the paper; a link is congested where a packet finds a queue longer than its credits.

@@ -58,7 +58,7 @@ def _make_messages(application: str, ranks: int | None, scale: float, seed: int,
 def _run_draw(
     case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, ranks: int | None
 ) -> Draw:
-    """One draw of a case: the same number has the same places and messages whatever the routing and the background."""
+    """One draw of a case: the same number has the same places and messages regardless of the routing and the background."""
     messages = _make_messages(
         case["application"], ranks, case.get("scale", 1.0), seed + number, case.get("exchanges", 1)
     )
@@ -237,10 +237,10 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 8-10: the three applications beside uniform and bursty background traffic, messages as in table II.
+    """Figures 8-10: the three applications alongside uniform and bursty background traffic, messages as in table II.
 
     All five placements and both routings. Parameters as figure 3, load_gib_per_s (1), which puts the intervals between messages into the
-    paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Beside bursts `intervals` says how many of
+    paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Alongside bursts `intervals` says how many of
     their intervals the job alone takes: a job that is over within the first burst says how long the burst lasts, not what bursts cost
     an application that sends all the time (ADR 0039).
     """
@@ -287,7 +287,7 @@ def beside_over_alone(
     burst_message_bytes: int | None = None,
     draws: int = 1,
 ) -> MeanFigure:
-    """A cell of figures 8 to 10: the slowest rank's time beside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
+    """A cell of figures 8 to 10: the slowest rank's time alongside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
 
     burst_message_bytes: table II's. A draw has the same places and messages with and without the background.
     """
@@ -341,7 +341,7 @@ def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> 
 
 
 def _peak_bytes(machine: Machine, application: str, number: int) -> tuple[int, int]:
-    """Bytes of uniform and of bursty traffic beside one draw of the application's nodes."""
+    """Bytes of uniform and of bursty traffic alongside one draw of the application's nodes."""
     rng = np.random.default_rng([1, number])
     endpoints = place_ranks(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
     uniform, bursty = (

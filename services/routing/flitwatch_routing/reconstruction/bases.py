@@ -35,7 +35,7 @@ class Basis(nn.Module):
     """Psi^-1 of one basis: `forward` maps values at `key` to coefficients, `adjoint` maps back.
 
     Psi_CD: X_ij - X_(i-1)(j-1). Psi_CS: difference to the previous block of the level. Psi_S: i > j holds X_ij + X_ji, i < j the difference.
-    Coefficients stand at all places that the given places can reach.
+    Coefficients are at all places that the given places can reach.
     """
 
     own: Tensor | None

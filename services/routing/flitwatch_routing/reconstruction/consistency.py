@@ -34,7 +34,7 @@ PLENTY = 10.0
 
 
 def management_bytes(ports: int = 0, seconds: float | None = None) -> float:
-    """Bytes that managers and collectors may have sent over one link of a subnet of so many ports; without `seconds` for a time that nobody knows."""
+    """Bytes that managers and collectors may have sent over one link of a subnet of this many ports; without `seconds` for a time that is unknown."""
     packets = PACKETS if seconds is None else PACKETS_A_PORT * ports * max(seconds, 10.0) / 10
     return (packets + DEVIATIONS * packets**0.5) * MANAGEMENT_BYTES
 

@@ -47,7 +47,7 @@ class DivingSolver:
     limit : Limit
         Ends it; no look at the support begins that would last beyond it, by the longest before.
     watch : Watch or None
-        Is told the iterations of solver and dives together; False ends it.
+        Receives the iterations of solver and dives together; False ends it.
     norm : float or None
         The operator's, where it is known.
     """

@@ -41,7 +41,7 @@ class Limit:
         return replace(self, until=now + share * max(self.until - now, 0.0))
 
     def at_most(self, seconds: float) -> Limit:
-        """This limit, or so many seconds from now where that is sooner."""
+        """This limit, or this many seconds from now where that is sooner."""
         return replace(self, until=min(self.until, self.clock() + seconds))
 
 

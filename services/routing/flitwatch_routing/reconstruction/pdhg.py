@@ -69,9 +69,9 @@ def solve_program(
     most_iterations: int = MOST_ITERATIONS,
     look: Look | None = None,
 ) -> Solution:
-    """Solve to a relative tolerance, to a limit, for so many iterations, or until the watch says no; from zero or a solution.
+    """Solve to a relative tolerance, to a limit, for this many iterations, or until the watch says no; from zero or a solution.
 
-    The watch is told what was last judged: before the first time that everything is wrong.
+    The watch sees what was last judged: before the first time that everything is wrong.
     """
     steps = steps_for(program)
     begin = program.start() if start is None else (start.x, start.y)

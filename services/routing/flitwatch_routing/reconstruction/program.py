@@ -106,7 +106,7 @@ class Program(nn.Module):
         return k if self.shift is None else [part + offset for part, offset in zip(k, self.shift, strict=True)]
 
     def norm(self, steps: int = 40) -> float:
-        """The operator norm of K by power iteration, which ends early where it stands still."""
+        """The operator norm of K by power iteration, which ends early where it no longer changes."""
         generator = torch.Generator().manual_seed(1)
         x = [torch.rand(part.shape, generator=generator).to(part) for part in self.start()[0]]
         size = 1.0

@@ -67,7 +67,7 @@ class Reconstruction:
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
         NaN where they are unknown
     estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least sum, the
-        residual, and, where so few counters stand against so many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
+        residual, and, where few counters constrain many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
         None where it is unknown
     unknown : what is unknown (estimated_error, intervals, others) and why
     residual : |R x - t| / |t|

@@ -49,7 +49,7 @@ def counter_matrix(counters: LinkCounters, pairs: int) -> sparse.csr_matrix:
 
 
 def synthesis_matrix(basis: Basis, coefficients: NDArray[np.int64]) -> sparse.csr_matrix:
-    """Psi (places, chosen): what one unit of each coefficient is; the basis must stand on all places of the jobs."""
+    """Psi (places, chosen): what one unit of each coefficient is; the basis must be on all places of the jobs."""
     assert basis.own is None
     count = len(coefficients)
     place, value = [coefficients], [np.ones(count)]
@@ -106,7 +106,7 @@ class Fit:
 
 
 def schwarz_score(wrong: float, count: int, rows: int) -> float:
-    """Of an explanation of rows by so many coefficients, less is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
+    """Of an explanation of rows by this many coefficients, less is better: rows ln(wrong^2) + count ln(rows) (Schwarz 1978)."""
     return 2 * rows * math.log(max(wrong, 1e-15)) + count * math.log(rows)
 
 

@@ -1,6 +1,6 @@
 """One step of the solver on a program: by torch on any device, or in a few passes over memory by the core on CPUs.
 
-Both give the same vectors but for rounding. Steps write into vectors of their own, so that memory is not asked for anew at every one.
+Both give the same vectors but for rounding. Steps write into vectors of their own, so that memory is not asked for again at every one.
 """
 
 from __future__ import annotations

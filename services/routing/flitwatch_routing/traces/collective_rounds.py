@@ -86,7 +86,7 @@ def _reduce_rounds(call: Call) -> list[RankRound]:
 
 
 def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
-    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are told at the end."""
+    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are reported at the end."""
     core = 1 << (nodes.bit_length() - 1)
     here, extra = np.arange(core), np.arange(core, nodes)
 

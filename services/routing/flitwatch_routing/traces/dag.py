@@ -166,7 +166,7 @@ class Dag:
             others = sorted({self.lines[o] for o in np.flatnonzero(circle_of == circle_of[op])} - {self.lines[op]})
             beside = f" with lines {', '.join(map(str, others[:5]))}" if others else ""
             raise BadInput(
-                f"rank {self.rank[op]} waits for itself: this operation stands in a circle{beside}",
+                f"rank {self.rank[op]} waits for itself: this operation is in a circle{beside}",
                 where=f"{where}:{self.lines[op]}",
             )
 
@@ -177,7 +177,7 @@ def is_dag(text: str) -> bool:
 
 
 def read_dag(path: Path) -> Dag:
-    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`), by tokens: how they stand in lines means nothing.
+    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`), by tokens: how they are in lines means nothing.
 
     Raises
     ------

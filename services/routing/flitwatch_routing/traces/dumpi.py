@@ -129,7 +129,7 @@ class _Rank:
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
             if gap_s > _LONGEST_GAP_S:
-                raise BadInput(f"{gap_s:g} s lie between two calls", where=self._line_reference())
+                raise BadInput(f"{gap_s:g} s are between two calls", where=self._line_reference())
             self._last = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
 
     def field(self, line: str, number: int) -> None:
@@ -265,7 +265,7 @@ class _Rank:
         return size
 
     def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
-        """The operation of one message; None where it goes to nobody."""
+        """The operation of one message; None where it goes to no one."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None

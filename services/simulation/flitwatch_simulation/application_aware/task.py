@@ -29,7 +29,7 @@ from flitwatch_simulation.application_aware.check import CheckedPlacement, check
 class AdviceResult(TypedDict):
     """The mode and the placement that are recommended, with the factor and interval that the mode would gain, and the rows that say so.
 
-    `groups`: how many the job stood in whose cards were read; None: unknown.
+    `groups`: how many the job was in whose NICs were read; None: unknown.
     """
 
     mode: str | None
@@ -120,7 +120,7 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         title, reason = f"Leave {application} on {DEFAULT_MODE}", f"{choice.mode} looks {span}, but {against}."
     elif choice.mode is not None:
         title, reason = (
-            f"Run {application} with {choice.mode} where it stands in several groups",
+            f"Run {application} with {choice.mode} where it is in several groups",
             f"Its messages of {size} bytes would be {span}, by latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
             f" {choice.pace_high:.2f} times as many flits a second. Within one group leave {DEFAULT_MODE}.",
         )
@@ -202,7 +202,7 @@ def _of_placement(
             "high": tried.high,
             "level": LEVEL,
             "runs": tried.before_s.size,
-            "basis": f"simulated pairs of runs of {tried.pattern} beside the jobs of that moment",
+            "basis": f"simulated pairs of runs of {tried.pattern} alongside the jobs of that moment",
         }
         before = _time_side(float(tried.before_s.mean()), "the nodes that it held")
         after = _time_side(float(tried.after_s.mean()), choice.placement)

@@ -53,7 +53,7 @@ class Demand:
         return self.matrices(1, mtu)[0]
 
     def matrices(self, slots: int, mtu: float | None = None) -> list[Matrix]:
-        """`matrix` of each time slot: of every rank's messages, in their order, those whose middle lies in its 1/slots of the bytes.
+        """`matrix` of each time slot: of every rank's messages, in their order, those whose middle is in its 1/slots of the bytes.
 
         A slot has no traffic where messages are fewer than slots.
         """

@@ -18,8 +18,8 @@ class LoopRun:
     """Parameters of `flitwatch loop run`.
 
     megabytes: what the busiest node sends;  iterations: of traffic whose order of messages is unknown;  basis: od, or auto: by held-out residual;
-    slots: parts of the jobs' progress after each of which counters are read; routes then suit every part, not only the sum;
-    mtu: counters are mixed, MTU/2 x packets + bytes/2 (Taffet 2021, section 5.4.2), so that many small messages count beside few large ones; None: bytes
+    slots: parts of the jobs' progress with counters read after each; routes then suit every part, not only the sum;
+    mtu: counters are mixed, MTU/2 x packets + bytes/2 (Taffet 2021, section 5.4.2), so that many small messages count alongside few large ones; None: bytes
     """
 
     pattern: str

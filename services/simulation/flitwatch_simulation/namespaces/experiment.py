@@ -51,7 +51,7 @@ class EstimateSeries(TypedDict):
 
 
 class LabEstimates(TypedDict):
-    """Estimates beside what arrived, their errors, and how many samples a ring buffer lost."""
+    """Estimates alongside what arrived, their errors, and how many samples a ring buffer lost."""
 
     links: list[LinkEstimate]
     packets: int
@@ -105,7 +105,7 @@ def figure_215(
         `diagnosis` is of the time with background traffic.
     """
     if not 1 <= speedup <= 200:
-        raise BadRequest("speedup must lie between 1 and 200")
+        raise BadRequest("speedup must be between 1 and 200")
     if variant not in _VARIANTS:
         raise BadRequest(f"variant must be one of {', '.join(_VARIANTS)}")
     flows = [

@@ -57,7 +57,7 @@ class Lab:
     sampling_hosts : sequence of str, optional
         Hosts whose NICs mark what they send (default: all).
     downsampling : int
-        One of so many packets is marked.
+        One of this many packets is marked.
     seed : int
     congested_bytes, queue_bytes : int
         Of every switch's port.

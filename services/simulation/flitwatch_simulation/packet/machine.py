@@ -48,7 +48,7 @@ _HYPERX_ROUTING = {"dor": packet.TreeMode.STATIC}
 
 
 def routings_of(fabric: Fabric) -> Mapping[str, int]:
-    """Routings of a fabric, beside lft:FILE of what has switches: the engine's mode by name."""
+    """Routings of a fabric, alongside lft:FILE of what has switches: the engine's mode by name."""
     if fabric.kind is FabricKind.DRAGONFLY:
         return DRAGONFLY_ROUTING
     if fabric.kind is FabricKind.TORUS:

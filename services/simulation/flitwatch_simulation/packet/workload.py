@@ -194,7 +194,7 @@ def _uniform_workload(
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
         raise BadRequest(
-            "background traffic beside --traffic uniform would be the same thing twice", advice="Use a pattern."
+            "background traffic alongside --traffic uniform would be the same thing twice", advice="Use a pattern."
         )
     ranks = parameters.ranks or machine.endpoints
     endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)

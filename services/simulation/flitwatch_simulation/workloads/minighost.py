@@ -1,6 +1,6 @@
 """miniGhost's 27-point stencil as messages between nodes (Taffet 2021, section 2.4.2, figure 2.8).
 
-Ranks lie on a grid without periodic boundaries. A variable's boundary goes axis after axis (y, x, z: both neighbours, the higher first), because faces
+Ranks are on a grid without periodic boundaries. A variable's boundary goes axis after axis (y, x, z: both neighbours, the higher first), because faces
 carry edges and corners on; so six messages serve 26 neighbours. What the ranks of one node send to those of another travels as one message.
 
 bspma : exchange all variables at once; then for each the stencil and an all-reduce

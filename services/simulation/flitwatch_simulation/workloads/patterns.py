@@ -130,7 +130,7 @@ def pingpong_messages(ranks: int, size: int, _: np.random.Generator) -> Messages
 
 
 def allreduce_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:
-    """Recursive doubling; ranks beyond the largest power of two fold in first and are told at the end."""
+    """Recursive doubling; ranks beyond the largest power of two fold in first and are reported at the end."""
     return in_rounds(ranks, all_reduce(ranks, size)).per_rank(size)
 
 

@@ -1,4 +1,4 @@
-"""Placement policies: which endpoints a job gets, in which order its ranks stand on them (Wang 2018, section II-B)."""
+"""Placement policies: which endpoints a job gets, in which order its ranks are on them (Wang 2018, section II-B)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _Round = tuple[Ints, Ints, int]
 
 
 def ring_allreduce(ranks: int, size: int) -> Messages:
-    """2 (n - 1) rounds, in each of which every rank sends a piece to the next: first the sums are made, then they go round."""
+    """2 (n - 1) rounds, and in each one every rank sends a piece to the next: first the sums are made, then they go round."""
     here = np.arange(ranks)
     rounds = 2 * (ranks - 1)
     return in_rounds(ranks, [(here, (here + 1) % ranks, _piece_bytes(size, rounds))] * rounds)
@@ -37,7 +37,7 @@ def tree_allreduce(ranks: int, size: int) -> Messages:
 def hierarchical_allreduce(ranks: int, size: int) -> Messages:
     """Ring within each node of g ranks, then between nodes among ranks of one place, then within nodes again.
 
-    g is the largest number up to `NODE_RANKS` that divides `ranks`. Every rank sends as much as in one ring over all, of which only
+    g is the largest number up to `NODE_RANKS` that divides `ranks`. Every rank sends as much as in one ring over all, and only
     the middle part leaves the node: (m - 1) / (n - 1) of it, of m nodes.
     """
     node = next(g for g in range(min(NODE_RANKS, ranks), 0, -1) if ranks % g == 0)

@@ -127,7 +127,7 @@ def make_history(seed: int, users: int, days: int = DAYS, demand: Demand = Deman
 
 
 def _draw_presence(rng: np.random.Generator, roles: tuple[Role, ...], nodes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Planted users are there often enough to be seen, whatever the number of users; innocents more often than aggressors."""
+    """Planted users are there often enough to be seen, regardless of the number of users; innocents more often than aggressors."""
     drawn = rng.random(len(roles))
     aggressor = np.array([role in MECHANISMS for role in roles])
     innocent = np.array([role is Role.INNOCENT for role in roles])

@@ -69,7 +69,7 @@ def record_steps(
     """Integrate what the fabric did over each step, with measurement noise.
 
     `own_flits` are the flits a second of communication that the run itself sends over its routers' network and processor tiles: a
-    fixed volume in each step, whatever its duration. `ends` are the step ends, float64[S].
+    fixed volume in each step, regardless of its duration. `ends` are the step ends, float64[S].
     """
     edges = np.concatenate([[0.0], ends])
     grid = DT_S * np.arange(len(window.io) + 1)

@@ -18,7 +18,7 @@ class Demand:
     Attributes
     ----------
     windows : share of the users who submit only in one window of 3 to 8 weeks.
-    paired : innocents submit beside aggressors, so that both are there at once.
+    paired : innocents submit alongside aggressors, so that both are there at once.
     graded : strengths are continuous, many of them weak.
     busy_days : sd of the log of a day's demand and of its background load.
     follows_load : jobs go to the groups that carry the least traffic.

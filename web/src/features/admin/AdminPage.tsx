@@ -32,7 +32,7 @@ export function AdminPage() {
           <h1>People</h1>
         </div>
         <Empty title="Tokens and accounts belong to people">
-          Nobody is signed in.{" "}
+          You are not signed in.{" "}
           <Link className="link strong" to="/login" search={{ to: "/admin" }}>
             Sign in
           </Link>

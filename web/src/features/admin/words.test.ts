@@ -28,7 +28,7 @@ describe("a token", () => {
   });
 });
 
-it("says by which door an account comes in", () => {
+it("says how an account comes in", () => {
   expect(door(account)).toBe("password");
   expect(door({ ...account, password: false })).toBe("none yet");
   expect(door({ ...account, role: "service", password: false })).toBe("tokens");

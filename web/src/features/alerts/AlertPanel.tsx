@@ -217,7 +217,7 @@ function Notifications({ alert, now }: { alert: AlertDetail; now: number }) {
         </div>
       ) : (
         <p className="muted alerts-note">
-          Nobody: no receiver of the configuration takes this alert, or it is silenced.
+          No one was notified: no receiver matches this alert, or it is silenced.
         </p>
       )}
     </section>

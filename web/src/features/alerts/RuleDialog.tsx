@@ -125,7 +125,7 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
               ? reason(result)
               : "Trying it over the time shown…"
             : rule.signal === "stall_ratio"
-              ? "The dashed line is the threshold; at first 95 % of what is shown lies below it."
+              ? "The dashed line is the threshold; at first 95 % of what is shown is below it."
               : "Forecasts of this application's runs, over their usual time."}
       </p>
       <div className="rule-dialog-fields">

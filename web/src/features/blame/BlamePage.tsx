@@ -147,8 +147,8 @@ export function BlamePage() {
         {chosen?.source === "files" && <span className="tag">from files</span>}
         <span className="subtitle">
           {chosen
-            ? `who is beside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
-            : "who is beside slow runs"}
+            ? `who ran alongside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
+            : "who ran alongside slow runs"}
         </span>
         <span className="spacer" />
         <Segmented
@@ -305,7 +305,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
           <HowToRead
             lines={[
               <>
-                Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of{" "}
+                Only “named” is a name: runs alongside its jobs were slow beyond chance (of such names a share of{" "}
                 {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
                 “Cannot tell” says why not; “no evidence” does not clear anybody.
               </>,

@@ -101,7 +101,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
   const exposed = rows.filter((row) => row.exposure > 0).length;
   return (
     <PictureCard
-      title={`Runs beside ${entry.name}`}
+      title={`Runs alongside ${entry.name}`}
       name={`runs-beside-${entry.name}`}
       source={address(`/estimates/blame/${estimate}/${by}/${place}`)}
       className="runs-behind"
@@ -159,7 +159,7 @@ function Dots({ rows, name, files }: { rows: Row[]; name: string; files: boolean
                   showTooltip(
                     event.clientX,
                     event.clientY,
-                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
+                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job alongside it"}`,
                   )
                 }
                 onPointerLeave={hideTooltip}

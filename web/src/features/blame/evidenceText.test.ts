@@ -21,22 +21,22 @@ const one: Evidence = {
 
 test("a set says its verdict, how sure, and what it costs", () => {
   expect(evidenceText(one, "ours")).toBe(
-    "named, q < 0.001, 12.0 s in an exposed run (\u22121.5 to 25.5 s), beside 40 of 190 runs, simulated",
+    "named, q < 0.001, 12.0 s in an exposed run (\u22121.5 to 25.5 s), alongside 40 of 190 runs, simulated",
   );
   expect(evidenceText({ ...one, effect_s: null, effect_low_s: null, simulated: false }, "ours")).toBe(
-    "named, q < 0.001, beside 40 of 190 runs",
+    "named, q < 0.001, alongside 40 of 190 runs",
   );
 });
 
 test("by the published method it says mutual information and its direction", () => {
   expect(evidenceText(one, "paper")).toBe(
-    "mutual information 0.031 bits, faster with, q 0.200, beside 40 of 190 runs, simulated",
+    "mutual information 0.031 bits, faster with, q 0.200, alongside 40 of 190 runs, simulated",
   );
 });
 
 test("what cannot be tested shows no figure", () => {
   expect(evidenceText({ ...one, testable: false, q: null }, "ours")).toBe(
-    "cannot be tested, beside 40 of 190 runs, simulated",
+    "cannot be tested, alongside 40 of 190 runs, simulated",
   );
 });
 

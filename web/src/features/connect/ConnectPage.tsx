@@ -37,18 +37,18 @@ export function ConnectPage() {
       <div className="context">
         <h1>Connect your own data</h1>
         <span className="subtitle" role="status">
-          {open ? `${open} of ${doors.length} doors have received data` : "No door has received data yet"}
+          {open ? `${open} of ${doors.length} sources have received data` : "No source has received data yet"}
         </span>
       </div>
       <section className="card connect-summary" aria-label="Machines">
         <p>
-          Each door shows the commands to run and what has arrived through it. This page looks again every five seconds.
+          Each source shows the commands to run and what has arrived through it. This page looks again every five seconds.
           {site.fabric === null && " MACHINE stands for the name of your machine: no topology of your own is here yet."}
         </p>
         {(simulated > 0 || unknown > 0) && (
           <p className="muted">
             {simulated > 0 && `${count(simulated)} records of the simulated machine in ${minutes} minutes. `}
-            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes came through no known door.`}
+            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes did not come from a known source.`}
           </p>
         )}
         {topics
@@ -80,7 +80,7 @@ export function ConnectPage() {
         ))}
       </div>
       <p className="card-note muted">
-        How each door was tried is in <a href="/docs/doors/">the documentation</a>. Every refused record is listed in{" "}
+        How each source was tried is in <a href="/docs/doors/">the documentation</a>. Every refused record is listed in{" "}
         <Link to="/health">Ingest health</Link>.
       </p>
     </div>

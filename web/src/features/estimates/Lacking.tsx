@@ -28,7 +28,7 @@ export function Lacking({ what, all }: { what: string; all: Lack[] }) {
           </li>
         ))}
       </ul>
-      <p>Estimates are made by themselves when enough runs are recorded.</p>
+      <p>Estimates are computed automatically once enough runs are recorded.</p>
     </div>
   );
 }

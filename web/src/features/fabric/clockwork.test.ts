@@ -42,7 +42,7 @@ describe("clockwork", () => {
   });
 });
 
-describe("the window beside this one", () => {
+describe("the window alongside this one", () => {
   it("touches it, keeps its length and ends with the data", () => {
     fc.assert(
       fc.property(

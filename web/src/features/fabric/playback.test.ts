@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const span = { from: 100 * HOUR, to: 101 * HOUR };
 
 describe("playing", () => {
-  it("begins at the window, or anew where that has come to the end or is elsewhere", () => {
+  it("begins at the window, or again where that has come to the end or is elsewhere", () => {
     const inside = { from: span.from + 600_000, to: span.from + 1_200_000 };
     expect(playedFrom(inside, span)).toEqual(inside);
     for (const elsewhere of [
@@ -47,7 +47,7 @@ describe("zooming the axis", () => {
     const wider = zoomed(span, at, 4, span.to);
     expect([wider.to, wider.to - wider.from]).toEqual([span.to, 4 * HOUR]);
   });
-  it("has bounds, whatever the wheel says", () => {
+  it("has bounds, regardless of the wheel", () => {
     fc.assert(
       fc.property(fc.double({ min: 1e-6, max: 1e6, noNaN: true }), fc.integer({ min: 0, max: HOUR }), (factor, at) => {
         const { from, to } = zoomed(span, span.from + at, factor, span.to);

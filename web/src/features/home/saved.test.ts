@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { savedText } from "./saved";
 
-test("what holding a job saves is the most that it can: it may end sooner by itself", () => {
+test("what holding a job saves is the most that it can: it may end sooner on its own", () => {
   expect(savedText({ minutes_saved: 4.2, in_past: false, job_id: "7" })).toBe(
     "Saves up to 4:12 min, less if job 7 ends sooner.",
   );

@@ -54,7 +54,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
     <section className="card job-neighbours" aria-label="Neighbours">
       <div className="card-head">
         <div className="card-title">
-          <h2>Who was beside it</h2>
+          <h2>Jobs that ran alongside</h2>
           <span className="subtitle">presence, not proof of cause · the likely first</span>
         </div>
         <TableExport
@@ -69,7 +69,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
         <p className="muted job-note">
           {timed
             ? "No other job shared its routers or groups."
-            : "When this job ran is unknown, and so is who ran beside it."}
+            : "When this job ran is unknown, and so are the jobs that ran alongside."}
         </p>
       ) : (
         // A box that scrolls must be reachable by keyboard.

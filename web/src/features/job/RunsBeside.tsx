@@ -126,7 +126,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       note={
         all.length > 1
           ? `one scale of time · changes against ${nameOf(run)}`
-          : "dispersion of steps and the terms of the message model; Compare lays other runs beside it"
+          : "dispersion of steps and the terms of the message model; Compare lays other runs alongside it"
       }
     >
       {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}

@@ -46,7 +46,7 @@ const simulated = (task_id: number, ratio: number, slowdown: number): Simulated 
   finished_at: null,
 });
 
-it("puts what was measured beside what was simulated, in the order of the ratio", () => {
+it("puts measured next to simulated, in the order of the ratio", () => {
   const series = noiseSeries(
     [measured(0.5, 2), measured(0.25, null)],
     [simulated(1, 0.5, 9), simulated(2, 0.5, 1.6), simulated(2, 0.25, 1.2)],
@@ -68,7 +68,7 @@ it("puts what was measured beside what was simulated, in the order of the ratio"
       ],
     ],
   ]);
-  expect(series[0]?.name).toBe("allreduce 8 B beside 64 KiB, loopback, 16 processes");
+  expect(series[0]?.name).toBe("allreduce 8 B alongside 64 KiB, loopback, 16 processes");
   expect(series[0]?.points[0]).toMatchObject({ low: 1, high: 3 });
 });
 

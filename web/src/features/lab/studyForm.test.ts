@@ -13,7 +13,7 @@ describe("the form of a study", () => {
     expect(names("nonsense")).toEqual([]);
   });
 
-  it("is there for every card", () => {
+  it("is there for every study", () => {
     const tables = ["hoefler-table1", "hoefler-example"];
     for (const { cards } of STUDIES)
       for (const { study } of cards) expect(fieldsOf(study).length > 0, study).toBe(!tables.includes(study));

@@ -14,7 +14,7 @@ const nobody = {
 
 describe("standing", () => {
   it("says that a login is needed", () => expect(standing(nobody)).toContain("asks everybody"));
-  it("says what a reader without a login is, whatever the role's first letter", () =>
+  it("says what a reader without a login is, regardless of the role's first letter", () =>
     expect(standing({ ...nobody, role: "operator", via: "anonymous" })).toContain(
       "has the role operator. Other people are shown as pseudonyms",
     ));

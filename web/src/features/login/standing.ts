@@ -5,6 +5,6 @@ export function standing(session: Session): string {
   const names = session.pseudonyms ? "Other people are shown as pseudonyms." : "You see everybody's names.";
   if (session.role == null) return "This site asks everybody to sign in.";
   if (session.user == null)
-    return `Nobody is signed in; whoever reaches this page has the role ${session.role}. ${names}`;
+    return `You are not signed in; anyone who can reach this page has the role ${session.role}. ${names}`;
   return `Signed in as ${session.user}, ${session.role}. ${names}`;
 }

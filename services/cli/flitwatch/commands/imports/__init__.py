@@ -10,7 +10,7 @@ Open
 - `accounting` for what all schedulers' imports have in common: batches, numbers of incarnations, rejected records;
 - `sacct` for Slurm; `schedulers` for PBS, Flux, the Standard Workload Format and ClusterCockpit;
 - `ncl` for runs of AriesNCL; `ldms_csv` for counters of store_csv; `noise_bench` for results of the noise benchmark;
-- `runs` for measured runs and who was beside them, which become an estimate of blame;
+- `runs` for measured runs and who was alongside them, which become an estimate of blame;
 - `through_log` for the log between decoder and writer, the list of what was refused, and exit statuses;
 - `zones` for names of time zones.
 

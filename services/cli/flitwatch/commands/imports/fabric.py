@@ -61,7 +61,7 @@ def fabric(
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
     """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone.
 
-    Counters of a switch that stands in two fabrics are booked to neither, so a person is told.
+    Counters of a switch that is in two fabrics are booked to neither, so a person is reported.
     """
     from flitwatch_db.fabrics import store as fabrics
 

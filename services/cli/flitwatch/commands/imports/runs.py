@@ -1,4 +1,4 @@
-"""`flitwatch import runs`: measured runs and who was beside them, judged and kept beside the platform's own estimates."""
+"""`flitwatch import runs`: measured runs and who was alongside them, judged and kept alongside the platform's own estimates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ class RunsReport(TypedDict):
 @click.command("runs")
 @click.argument("file", metavar="RUNS", type=click.Path(path_type=Path))
 @click.option(
-    "--exposure", type=click.Path(path_type=Path), required=True, help="CSV run,user,amount: who was beside which run."
+    "--exposure",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="CSV run,user,amount: who was alongside which run.",
 )
 @click.option("--name", required=True, help="What the set is called where applications are listed.")
 @click.option(
