@@ -139,7 +139,7 @@ def test_operators_read_names_and_people_their_own() -> None:
 
 def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> None:
     api, _ = estimated
-    rates, deltas = (api.get("/estimates/deviation", inputs=inputs) for inputs in ("rates", "deltas"))
+    rates, deltas = (api.get("/estimates/drivers", inputs=inputs) for inputs in ("rates", "deltas"))
     (row,) = rates["sets"]
     assert [c["abbreviation"] for c in rates["counters"]] == [c.abbreviation for c in TABLE_II]
     known = {c["abbreviation"]: value for c, value in zip(rates["counters"], row["rank"], strict=True)}
@@ -149,7 +149,8 @@ def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> 
 
 def test_an_estimate_of_an_older_version_gives_no_answer_in_words(estimated) -> None:
     api, _ = estimated
-    (row,) = api.get("/estimates/deviation")["sets"]
+    (row,) = api.get("/estimates/drivers")["sets"]
+    assert api.get("/estimates/deviation")["sets"] == [row]
     assert row["groups"] == [] and row["answer"] == ["cannot tell: made by an older version: run the estimate again"]
     assert set(row["place"]) == {None}
 

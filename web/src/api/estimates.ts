@@ -47,7 +47,7 @@ export type DeviationInputs = "rates" | "deltas";
 export const deviationQuery = (inputs: DeviationInputs) =>
   queryOptions({
     queryKey: ["estimates", "deviation", inputs],
-    queryFn: ({ signal }) => getJson(shapes.deviationShape, "/estimates/deviation", { inputs }, signal),
+    queryFn: ({ signal }) => getJson(shapes.deviationShape, "/estimates/drivers", { inputs }, signal),
     placeholderData: keepPreviousData,
   });
 

@@ -100,8 +100,9 @@ async def blame_detail(
     return json_response(await service.blame_detail(conn, names, estimate_id, by, place, made_by(request)))
 
 
-@http.get("/estimates/deviation", response_model=schemas.Deviation)
-async def deviation(
+@http.get("/estimates/drivers", response_model=schemas.Deviation)
+@http.get("/estimates/deviation", response_model=schemas.Deviation, name="deviation", deprecated=True)
+async def drivers(
     conn: Reader,
     names: TheNames,
     inputs: Annotated[
@@ -131,7 +132,7 @@ async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Respon
 async def forecasts_of_jobs(
     conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest this many.")] = 50
 ) -> Response:
-    """Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
+    """Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
     return json_response(await live.running_jobs(conn, names, limit))
 
 
@@ -148,5 +149,5 @@ async def outlook(
     job_id: JobId,
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
+    """A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
     return json_response(await live.load_outlook(conn, names, job_id, cluster or None))

@@ -1,4 +1,4 @@
-"""`flitwatch evidence`: whether an evidence page is as it was written."""
+"""`flitwatch evidence`: verify that an evidence page has not been modified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 64 * 2**20
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def evidence(file: Path, as_json: bool) -> None:
-    """Say whether the evidence page FILE is as it was written, by the hash that it holds.
+    """Verify that the evidence page FILE has not been modified, using the hash that it holds.
 
     The hash shows whether the file was changed since, not who wrote it. A changed page ends with status 1.
     """

@@ -62,7 +62,7 @@ def forecast(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Forecast an application's running jobs by the platform's newest estimate (--application), a job's run time by jobs of its like (--job), or
+    """Forecast an application's running jobs by the platform's newest estimate (--application), a job's run time from similar jobs (--job), or
     backtest every forecaster on held-out runs.
 
     With --application and --job it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error

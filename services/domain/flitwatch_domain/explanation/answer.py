@@ -145,7 +145,7 @@ def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: flo
     """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
-        return ["no record says when it ran" if lost else "it has not begun, as far as the scheduler's records say"]
+        return ["no record says when it ran" if lost else "the scheduler's records have no start time for this job"]
     steps = watched.steps
     if steps is None:
         if elapsed_factor(job, watched.past, now_s) is not None:

@@ -44,7 +44,7 @@ describe("silences", () => {
 
 it("says how long", () => {
   expect(lasted(alert, now)).toBe("firing for 15 min");
-  expect(lasted({ ...alert, resolved_at: "2026-03-02T11:53:00Z" }, now)).toBe("11:45, over after 8 min");
+  expect(lasted({ ...alert, resolved_at: "2026-03-02T11:53:00Z" }, now)).toBe("11:45, lasted 8 min");
   expect(lasted({ ...alert, fired_at: null }, now)).toBe("above the threshold since 11:40");
 });
 

@@ -71,13 +71,13 @@ export function silencing(
   );
 }
 
-/** "firing for 12 min", "fired 14:02, over after 8 min". */
+/** "firing for 12 min", "fired 14:02, lasted 8 min". */
 export function lasted(alert: Pick<Alert, "fired_at" | "resolved_at" | "since" | "phase">, now: number): string {
   const fired = parseTime(alert.fired_at);
   const over = parseTime(alert.resolved_at);
   if (fired === null) return `above the threshold since ${moment(parseTime(alert.since) ?? now, now)}`;
   if (over === null) return `firing for ${duration(Math.max(0, (now - fired) / 1000))}`;
-  return `${moment(fired, now)}, over after ${duration((over - fired) / 1000)}`;
+  return `${moment(fired, now)}, lasted ${duration((over - fired) / 1000)}`;
 }
 
 /** Rules are evaluated every minute unless they say otherwise; a value that is older than two rounds is not one of now. */

@@ -171,7 +171,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <PictureCard
             title="Counters by application"
             name={`drivers-${deviation.inputs}`}
-            source={address("/estimates/deviation", { inputs: deviation.inputs })}
+            source={address("/estimates/drivers", { inputs: deviation.inputs })}
             className="heat-card"
             rows={rowsOf(deviation)}
             columns={columns}

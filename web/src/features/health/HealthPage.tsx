@@ -302,7 +302,7 @@ export function HealthPage() {
                 id={(g) => `${g.device} ${g.schema} ${g.from}`}
               />
             ) : (
-              <Empty title="None">Every device that ever reported still does.</Empty>
+              <Empty title="None">All known devices are reporting.</Empty>
             )}
           </Card>
         </div>

@@ -374,9 +374,9 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
                 <h2>Jobs on the most congested {words.routers}</h2>
                 <span
                   className="subtitle"
-                  title="A job here may cause the congestion or suffer from it: its page tells which."
+                  title="A job here may be a cause or a victim of the congestion: its page shows which."
                 >
-                  may cause it or suffer from it ·{" "}
+                  may be a cause or a victim ·{" "}
                   {fabric.snapshot ? "one sample" : past === null ? "last 10 minutes" : "these 10 minutes"}
                 </span>
               </div>

@@ -55,7 +55,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
       <div className="card-head">
         <div className="card-title">
           <h2>Jobs that ran alongside</h2>
-          <span className="subtitle">presence, not proof of cause · the likely first</span>
+          <span className="subtitle">most likely first · being there is not proof</span>
         </div>
         <TableExport
           name={`job-${job}-neighbours`}

@@ -139,7 +139,7 @@ export function LabPage() {
                   onPick={(t) => open(t.task_id)}
                 />
               ) : (
-                <Empty title="Nothing was run yet">Choose a study at the left.</Empty>
+                <Empty title="No tasks yet">Choose a study at the left.</Empty>
               )}
             </section>
             {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
