@@ -164,6 +164,9 @@ def text(path: Path) -> str:
     if path.suffix == ".py":
         pairs = zip(messages(source).split("\n"), docstrings(source).split("\n"), strict=True)
         return "\n".join(f"{message} {documented}" for message, documented in pairs)
+    if path.suffix == ".json":
+        texts = re.compile(r'\s*"(description|summary)": ')
+        return "\n".join(line if texts.match(line) else "" for line in source.splitlines())
     return labels(source) if path.suffix in {".ts", ".tsx"} else source
 
 

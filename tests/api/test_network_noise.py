@@ -168,7 +168,7 @@ def test_routing_advice_takes_its_observations_from_the_database(site: tuple[Ser
     assert rows[0][0] == "counted" and "1.00 to 1.00 times as many flits a second" in rows[0][1]
     for wrong, words in (
         ({"job": "3"}, "counts no latency"),
-        ({"intervals": {**asked["intervals"], "ADAPTIVE_3": quarters(900)}}, "does not lie within the job"),
+        ({"intervals": {**asked["intervals"], "ADAPTIVE_3": quarters(900)}}, "is not within the job"),
         (
             {"job": "4", "intervals": {k: [{"from_s": T0 + 1810, "to_s": T0 + 1850}] for k in asked["intervals"]}},
             "were counted",

@@ -263,9 +263,9 @@ def one_slow_run() -> Texts:
         (one_user_a_run, "cannot tell", "exposed in 1 of 90 runs, needs 5"),
         (slow_only_with_one, "cannot tell", "exposed in 1 of 71 observations, needs 5"),
         (nothing_beside, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
-        (one_day, "cannot tell", "the runs lie in 1 days, needs 4"),
-        (years_of_seconds, "cannot tell", "the runs lie in 1 days, needs 4"),
-        (one_moment, "cannot tell", "the runs lie in 1 days, needs 4"),
+        (one_day, "cannot tell", "the runs are from 1 day; 4 are needed"),
+        (years_of_seconds, "cannot tell", "the runs are from 1 day; 4 are needed"),
+        (one_moment, "cannot tell", "the runs are from 1 day; 4 are needed"),
         (one_slow_run, "no evidence", "q = "),
     ],
 )  # fmt: skip

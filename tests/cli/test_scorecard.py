@@ -127,7 +127,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
 def test_a_world_in_which_ours_names_nobody_is_said() -> None:
     rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
     silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
-    assert "It names nobody in law." in write_headline(card(blame=[*rows, silent]))[0]
+    assert "It names no user in law." in write_headline(card(blame=[*rows, silent]))[0]
     assert "nobody" not in write_headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
 
 

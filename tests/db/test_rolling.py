@@ -247,11 +247,11 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
     with newer(tmp_path / "less", **less):
         assert tables() == ("warning", f"2 migrations to come; {contraction} ends the versions in use")
     with newer(tmp_path / "more", **more):
-        assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
+        assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
     assert tables() == ("ok", "of a newer version, which this one can use")
     with newer(tmp_path / "less"):
-        assert tables() == ("warning", "1 migrations to come, beside which the versions in use go on")
+        assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
     with newer(tmp_path / "more"):
         assert tables() == ("ok", "of a newer version, which this one can use")

@@ -103,7 +103,7 @@ def test_runs_of_three_days_name_nobody_and_of_four_they_may(planted: tuple[np.n
     for days, words in ((3, True), (4, False)):
         start = MONDAY_S + np.linspace(0, days * DAY_S - 1, 150)
         reasons = CalendarBlame().fit(exposure[:, :2], times, start).reasons_[0]
-        assert (f"the runs lie in {days} days, needs 4" in reasons) is words
+        assert (f"the runs are from {days} day{'' if days == 1 else 's'}; 4 are needed" in reasons) is words
 
 
 def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -> None:

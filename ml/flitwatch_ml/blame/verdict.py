@@ -269,7 +269,9 @@ class CalendarBlame(BlameEstimator):
                 self.reasons_[user] = [f"q = {q:.2g}"]
                 continue
             if short:
-                reasons.append(f"the runs are in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}")
+                periods = len(np.unique(self._period))
+                span = f"{periods} {self._unit}{'' if periods == 1 else 's'}"
+                reasons.append(f"the runs are from {span}; {LEAST_PERIODS} are needed")
             if reasons:
                 self.verdict_[user] = CANNOT_TELL
             self.reasons_[user] = reasons or [f"q = {q:.2g}"]

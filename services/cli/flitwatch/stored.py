@@ -109,7 +109,7 @@ def load_drivers(fw: Client, application: str, nodes: int | None, inputs: str) -
     """Load the relevance of each counter, for each size of the application."""
 
     def read() -> models.Deviation:
-        answer = fw.api.deviation(inputs=inputs)
+        answer = fw.api.drivers(inputs=inputs)
         sets = [item for item in answer["sets"] if _matches_application(item["estimate"], application, nodes)]
         return {
             **answer,

@@ -101,9 +101,9 @@ class Operations:
         """GET /api/v1/estimates/blame/{estimate_id}/{by}/{place}: The runs behind one name: its exposure in each, and the time of each."""
         return self._call("GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {})
 
-    def deviation(self, *, inputs: str | None = None) -> models.Deviation:
-        """GET /api/v1/estimates/deviation: Show the relevance of counters by application."""
-        return self._call("GET", "/api/v1/estimates/deviation", {"inputs": inputs})
+    def drivers(self, *, inputs: str | None = None) -> models.Deviation:
+        """GET /api/v1/estimates/drivers: Show the relevance of counters by application."""
+        return self._call("GET", "/api/v1/estimates/drivers", {"inputs": inputs})
 
     def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> models.Forecast:
         """GET /api/v1/estimates/forecast: Show backtests by m, k and features, the baselines, the deployed forecaster and its drift."""
@@ -198,7 +198,7 @@ class Operations:
         return self._call("GET", "/api/v1/forecasts", {"limit": limit})
 
     def forecasts_of_jobs(self, *, limit: int | None = None) -> models.RunningJobList:
-        """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
+        """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
         return self._call("GET", "/api/v1/forecasts/jobs", {"limit": limit})
 
     def incident(self, *, fabric: str, at: Any | None = None) -> models.Incident:
@@ -266,7 +266,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/network-noise", {"cluster": cluster})
 
     def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
-        """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
+        """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
     def compare_network_noise(self, body: Any) -> models.NoiseComparison:

@@ -211,7 +211,7 @@ export interface paths {
         };
         /**
          * Lanes
-         * @description Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them.
+         * @description Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count.
          */
         get: operations["lanes"];
         put?: never;
@@ -735,7 +735,7 @@ export interface paths {
         };
         /**
          * Steps
-         * @description The steps of a run beside what other runs of the same application take.
+         * @description The steps of a run alongside what other runs of the same application take.
          */
         get: operations["steps"];
         put?: never;
@@ -859,9 +859,30 @@ export interface paths {
         };
         /**
          * Deviation
+         * @deprecated
          * @description Show the relevance of counters by application.
          */
         get: operations["deviation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/drivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Drivers
+         * @description Show the relevance of counters by application.
+         */
+        get: operations["drivers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -919,7 +940,7 @@ export interface paths {
         };
         /**
          * Forecasts Of Jobs
-         * @description Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long.
+         * @description Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long.
          */
         get: operations["forecasts_of_jobs"];
         put?: never;
@@ -939,7 +960,7 @@ export interface paths {
         };
         /**
          * Run Forecast
-         * @description Steps of a run, the band over the next, and earlier forecasts beside what came.
+         * @description Steps of a run, the band over the next, and earlier forecasts alongside what came.
          */
         get: operations["run_forecast"];
         put?: never;
@@ -959,7 +980,7 @@ export interface paths {
         };
         /**
          * Outlook
-         * @description A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours.
+         * @description A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours.
          */
         get: operations["outlook"];
         put?: never;
@@ -999,7 +1020,7 @@ export interface paths {
         };
         /**
          * Simulated Noise
-         * @description Slowdowns that tasks simulated, to stand beside the measured ones.
+         * @description Slowdowns that tasks simulated, to be alongside the measured ones.
          */
         get: operations["simulated_noise"];
         put?: never;
@@ -1109,7 +1130,7 @@ export interface paths {
         put?: never;
         /**
          * Add Alert Silence
-         * @description Keep alerts that match from being told for a while.
+         * @description Keep alerts that match from being sent for a while.
          */
         post: operations["add_alert_silence"];
         delete?: never;
@@ -1437,7 +1458,7 @@ export interface paths {
         put?: never;
         /**
          * Add File
-         * @description Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in.
+         * @description Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where no one is logged in.
          */
         post: operations["add_file"];
         delete?: never;
@@ -1911,7 +1932,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts.
+         * @description Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts.
          */
         get: operations["metrics"];
         put?: never;
@@ -2027,7 +2048,7 @@ export interface components {
             preferred: number | null;
             /**
              * Retry After S
-             * @description After a delay the question is asked anew.
+             * @description After a delay the question is asked again.
              */
             retry_after_s: number | null;
             /** @description Of the preferred candidate, else of the best; null: unknown. */
@@ -2400,12 +2421,12 @@ export interface components {
             doors: components["schemas"]["DoorArrivals"][];
             /**
              * Simulated
-             * @description Records of the cluster twin over the last `recent_s`; no door counts them.
+             * @description Records of the cluster twin over the last `recent_s`; no source counts them.
              */
             simulated: number;
             /**
              * Unknown
-             * @description Other records over the last `recent_s` that name no door.
+             * @description Other records over the last `recent_s` that name no source.
              */
             unknown: number;
             /** Machines */
@@ -2704,7 +2725,7 @@ export interface components {
             overlap: (number | null)[];
             /**
              * Exposure
-             * @description Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run.
+             * @description Sum over its jobs of overlap x shared nodes by group; 0: no such job alongside the run.
              */
             exposure: number[];
         };
@@ -2977,7 +2998,7 @@ export interface components {
         };
         /**
          * CandidateJob
-         * @description A job beside the slow one.
+         * @description A job alongside the slow one.
          */
         CandidateJob: {
             /** Job Pk */
@@ -3124,7 +3145,7 @@ export interface components {
             part: "slowed" | "steps" | "links" | "jobs" | "since" | "certainty" | "help";
             /**
              * Text
-             * @description Names jobs by number, and nobody by name.
+             * @description Names jobs by number, and no user by name.
              */
             text: string;
         };
@@ -3929,7 +3950,7 @@ export interface components {
         };
         /**
          * DoorRefusal
-         * @description Records that a door could not use, by their source and topic.
+         * @description Records that a source could not use, by their source and topic.
          */
         DoorRefusal: {
             /**
@@ -4130,7 +4151,7 @@ export interface components {
             folds: number;
             /**
              * Verdict
-             * @description `carries`: the interval lies above zero, and seven of ten folds kept one of them.
+             * @description `carries`: the interval is above zero, and seven of ten folds kept one of them.
              * @enum {string}
              */
             verdict: "carries" | "cannot tell" | "not used";
@@ -4174,7 +4195,7 @@ export interface components {
             verdict: "named" | "slows itself" | "cannot tell" | "not slow";
             /**
              * Reasons
-             * @description Why nobody can tell; empty otherwise.
+             * @description Why the cause cannot be determined; empty otherwise.
              */
             reasons: string[];
             /** Title */
@@ -4778,7 +4799,7 @@ export interface components {
             high: number;
             /**
              * Verdict
-             * @description `carries`: the interval lies above zero; `not used`: no forecast changed.
+             * @description `carries`: the interval is above zero; `not used`: no forecast changed.
              * @enum {string}
              */
             verdict: "carries" | "cannot tell" | "not used";
@@ -5150,7 +5171,7 @@ export interface components {
         };
         /**
          * Incident
-         * @description The present incident of a machine, or that there is none, or that nobody can tell.
+         * @description The present incident of a machine, or that there is none, or that the data cannot tell.
          */
         Incident: {
             /**
@@ -5202,7 +5223,7 @@ export interface components {
             verdict: "incident" | "none" | "cannot tell";
             /**
              * Reasons
-             * @description Why nobody can tell; empty otherwise.
+             * @description Why the cause cannot be determined; empty otherwise.
              */
             reasons: string[];
             judged: components["schemas"]["ExaminedJobs"];
@@ -5556,7 +5577,7 @@ export interface components {
             end: string | null;
             /**
              * Elapsed S
-             * @description Until now for a job that runs; null where nobody knows its end.
+             * @description Until now for a job that runs; null if its end is unknown.
              */
             elapsed_s: number | null;
             /** Nodes */
@@ -5595,7 +5616,7 @@ export interface components {
         };
         /**
          * JobDetail
-         * @description A job, its place on the fabric, and who ran beside it.
+         * @description A job, its place on the fabric, and who ran alongside it.
          */
         JobDetail: {
             /** Job Pk */
@@ -5625,7 +5646,7 @@ export interface components {
             end: string | null;
             /**
              * Elapsed S
-             * @description Until now for a job that runs; null where nobody knows its end.
+             * @description Until now for a job that runs; null if its end is unknown.
              */
             elapsed_s: number | null;
             /** Nodes */
@@ -5718,12 +5739,12 @@ export interface components {
             message_dispersion: number | null;
             /**
              * Noise S
-             * @description Modelled seconds of sending beyond the job's own quiet level, mean over its cards.
+             * @description Modelled seconds of sending beyond the job's own quiet level, mean over its NICs.
              */
             noise_s: number | null;
             /**
              * Worst Noise S
-             * @description The same of the card that has most.
+             * @description The same of the NIC that has most.
              */
             worst_noise_s: number | null;
             of_runtime: components["schemas"]["Share"];
@@ -5987,7 +6008,7 @@ export interface components {
             columns: number;
             /**
              * Unknown
-             * @description Columns beside counters that no counter of the catalogue names: their values are not kept.
+             * @description Columns alongside counters that no counter of the catalogue names: their values are not kept.
              */
             unknown: string[];
             /**
@@ -6211,7 +6232,7 @@ export interface components {
         };
         /**
          * Machine
-         * @description A machine beside the stand-ins of figure 11.
+         * @description A machine alongside the stand-ins of figure 11.
          */
         Machine: {
             /** Name */
@@ -6275,7 +6296,7 @@ export interface components {
         };
         /**
          * Measured
-         * @description A collective beside perturbation, measured by the MPI microbenchmark over random splits of its world.
+         * @description A collective alongside perturbation, measured by the MPI microbenchmark over random splits of its world.
          */
         Measured: {
             /** Network */
@@ -6393,7 +6414,7 @@ export interface components {
             min_exposed: number;
             /**
              * Beside
-             * @description The method of the paper, whose figures stand beside it.
+             * @description The method of the paper, whose figures are alongside it.
              */
             beside: string;
             /**
@@ -6570,7 +6591,7 @@ export interface components {
             role: "viewer" | "user" | "operator" | "admin" | "service";
             /**
              * Password
-             * @description Without it nobody can log in with a password.
+             * @description Without it the account cannot log in with a password.
              */
             password?: string | null;
         };
@@ -6968,7 +6989,7 @@ export interface components {
         };
         /**
          * Notice
-         * @description One thing told to one receiver.
+         * @description One thing sent to one receiver.
          */
         Notice: {
             /** Receiver */
@@ -7268,7 +7289,7 @@ export interface components {
             virtual_lanes: number;
             /**
              * Threads
-             * @description Divide the run over so many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.
+             * @description Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.
              */
             threads?: number | null;
             /**
@@ -8300,7 +8321,7 @@ export interface components {
             tested: number;
             /**
              * Coverage90
-             * @description Share of these that lay in their interval.
+             * @description Share of these that were in their interval.
              */
             coverage90: number | null;
             /**
@@ -8623,7 +8644,7 @@ export interface components {
         Session: {
             /**
              * User
-             * @description Null: nobody has logged in.
+             * @description Null: the account has not logged in.
              */
             user: string | null;
             /**
@@ -8764,7 +8785,7 @@ export interface components {
         };
         /**
          * SimulatedPoint
-         * @description A simulated collective beside perturbation: the mean over random mappings.
+         * @description A simulated collective alongside perturbation: the mean over random mappings.
          */
         SimulatedPoint: {
             /** Task Id */
@@ -8832,7 +8853,7 @@ export interface components {
         };
         /**
          * SlowJob
-         * @description A job that an incident slows, or that is slow beside it.
+         * @description A job that an incident slows, or that is slow alongside it.
          */
         SlowJob: {
             /** Job Pk */
@@ -8858,7 +8879,7 @@ export interface components {
             verdict: "named" | "slows itself" | "cannot tell" | "not slow";
             /**
              * Reasons
-             * @description Why nobody is named for it; empty otherwise.
+             * @description Why no job is named for it; empty otherwise.
              */
             reasons: string[];
             /**
@@ -8919,7 +8940,7 @@ export interface components {
             verdict: "named" | "slows itself" | "cannot tell" | "not slow";
             /**
              * Reasons
-             * @description Why nobody is named for it; empty otherwise.
+             * @description Why no job is named for it; empty otherwise.
              */
             reasons: string[];
             /**
@@ -9070,7 +9091,7 @@ export interface components {
         };
         /**
          * StartCollective
-         * @description Simulate a collective beside a perturbation.
+         * @description Simulate a collective alongside a perturbation.
          */
         StartCollective: {
             /**
@@ -10006,7 +10027,7 @@ export interface components {
         };
         /**
          * Silence
-         * @description Alerts that match are not told while it holds.
+         * @description Alerts that match are not reported while it holds.
          */
         flitwatch_api__alerts__schemas__Silence: {
             /** Silence Id */
@@ -13144,7 +13165,7 @@ export interface operations {
                 from?: string | null;
                 /** @description Without it, the job's end, or now. */
                 to?: string | null;
-                /** @description At most so many steps. */
+                /** @description At most this many steps. */
                 points?: number;
             };
             header?: never;
@@ -14609,7 +14630,7 @@ export interface operations {
                 by?: "user" | "application";
                 /** @description Found means named, or (the paper's) mutual information beyond chance. */
                 definition?: "ours" | "paper";
-                /** @description Found in at least so many sets; 0 lists every name. */
+                /** @description Found in at least this many sets; 0 lists every name. */
                 least_sets?: number;
                 /** @description Most items in the answer. */
                 limit?: number;
@@ -14810,6 +14831,106 @@ export interface operations {
         };
     };
     deviation: {
+        parameters: {
+            query?: {
+                /** @description Per second of the step, or as counted over it (the paper's; contains the step's duration). */
+                inputs?: "rates" | "deltas";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deviation"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drivers: {
         parameters: {
             query?: {
                 /** @description Per second of the step, or as counted over it (the paper's; contains the step's duration). */
@@ -15116,7 +15237,7 @@ export interface operations {
     forecasts_of_jobs: {
         parameters: {
             query?: {
-                /** @description The largest so many. */
+                /** @description The largest this many. */
                 limit?: number;
             };
             header?: never;
@@ -15519,7 +15640,7 @@ export interface operations {
     simulated_noise: {
         parameters: {
             query?: {
-                /** @description The newest so many tasks that simulated collectives. */
+                /** @description The newest this many tasks that simulated collectives. */
                 tasks?: number;
             };
             header?: never;
@@ -18108,7 +18229,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description So many of the caller's wait already. */
+            /** @description Too many of the caller's wait already. */
             429: {
                 headers: {
                     [name: string]: unknown;
