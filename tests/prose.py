@@ -120,7 +120,7 @@ def labels(source: str) -> str:
     """Strings and texts of a TypeScript source that hold a blank, each in its line."""
     lines = [""] * (source.count("\n") + 1)
     for begin, end in label_spans(source):
-        if " " in source[begin:end].strip():
+        if " " in source[begin:end]:
             for number, line in enumerate(source[begin:end].splitlines(), source.count("\n", 0, begin)):
                 lines[number] += line.strip() + " "
     return "\n".join(lines)

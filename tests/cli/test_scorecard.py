@@ -241,7 +241,7 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
     found = {one.what: one for one in list_checks(card(ablation=rows))}
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
-    assert "2 of 3 demands hold, 1 does not (**no**).\n" in to_markdown(
+    assert "2 of 3 criteria pass, 1 does not (**no**).\n" in to_markdown(
         card(ablation=[row | {"serves": "ridge"} for row in rows])
     )
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]

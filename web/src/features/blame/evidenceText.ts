@@ -5,7 +5,7 @@ import { chance, signed } from "./numbers";
 export type Evidence = SeveralSets["items"][number]["evidence"][number];
 
 export function evidenceText(one: Evidence, definition: "ours" | "paper"): string {
-  const beside = `beside ${one.exposed_runs} of ${one.runs} runs${one.simulated ? ", simulated" : ""}`;
+  const beside = `alongside ${one.exposed_runs} of ${one.runs} runs${one.simulated ? ", simulated" : ""}`;
   if (!one.testable) return `cannot be tested, ${beside}`;
   if (definition === "paper") {
     const direction = one.mi_sign > 0 ? "slower with" : "faster with";

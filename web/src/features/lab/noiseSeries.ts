@@ -42,7 +42,7 @@ function nameOf(m: Measured, axis: NoiseAxis): string {
   const parts = [
     axis === "bytes"
       ? `${m.collective} ${bytes(m.collective_bytes)}`
-      : `${m.collective} ${bytes(m.collective_bytes)} beside ${bytes(m.perturbation_bytes)}`,
+      : `${m.collective} ${bytes(m.collective_bytes)} alongside ${bytes(m.perturbation_bytes)}`,
     m.network,
   ];
   if (axis !== "processes") parts.push(`${count(m.world)} processes`);
