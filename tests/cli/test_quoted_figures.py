@@ -47,13 +47,13 @@ QUOTED = [
         "docs/results.md",
         "uses {runs} runs of MILC on Perlmutter and {users} users .. Blame names {named} of these users. .. shuffling the run times {shuffles} times, {share} % of",
         "docs/real-runs.md",
-        "not simulated: {runs} runs .., beside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
+        "not simulated: {runs} runs .., alongside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
     ),
     (
         "docs/results.md",
         "The scorecard checks {asked} acceptance criteria: {held} pass, {failed} fail, and {unjudged} cannot be judged.",
         "docs/scorecard.md",
-        "{held} of {asked} demands hold, {failed} do not (**no**), {unjudged} cannot be judged",
+        "{held} of {asked} criteria pass, {failed} do not (**no**), {unjudged} cannot be judged",
     ),
     (
         "docs/results.md",

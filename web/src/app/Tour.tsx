@@ -26,7 +26,7 @@ const STEPS: Step[] = [
   },
   {
     title: "Who",
-    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says "cannot tell" and why.",
+    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says “cannot tell” and why.",
     marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
   },
   {

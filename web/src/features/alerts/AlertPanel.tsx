@@ -216,9 +216,7 @@ function Notifications({ alert, now }: { alert: AlertDetail; now: number }) {
           </table>
         </div>
       ) : (
-        <p className="muted alerts-note">
-          No one was notified: no receiver matches this alert, or it is silenced.
-        </p>
+        <p className="muted alerts-note">No one was notified: no receiver matches this alert, or it is silenced.</p>
       )}
     </section>
   );

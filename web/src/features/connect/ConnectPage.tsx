@@ -42,7 +42,8 @@ export function ConnectPage() {
       </div>
       <section className="card connect-summary" aria-label="Machines">
         <p>
-          Each source shows the commands to run and what has arrived through it. This page looks again every five seconds.
+          Each source shows the commands to run and what has arrived through it. This page looks again every five
+          seconds.
           {site.fabric === null && " MACHINE stands for the name of your machine: no topology of your own is here yet."}
         </p>
         {(simulated > 0 || unknown > 0) && (

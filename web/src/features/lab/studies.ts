@@ -51,7 +51,11 @@ export const STUDIES: StudyGroup[] = [
         asks: "Placement against routing on Theta: times, hops, traffic and saturation of channels.",
       },
       { study: "wang-fig7", title: "Figure 7", asks: "The slowest rank over message loads, to random adaptive." },
-      { study: "wang-fig8-10", title: "Figures 8 to 10", asks: "Figure 3's combinations alongside background traffic." },
+      {
+        study: "wang-fig8-10",
+        title: "Figures 8 to 10",
+        asks: "Figure 3's combinations alongside background traffic.",
+      },
       { study: "wang-table2", title: "Table II", asks: "Peak loads of the background traffic." },
     ],
   },
