@@ -41,7 +41,7 @@ QUOTED = [
         "docs/results.md",
         "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. .. It names nobody in everything.",
+        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. .. It names no user in everything.",
     ),
     (
         "docs/results.md",
