@@ -8,12 +8,14 @@ import { useFreshness } from "../../api/freshness";
 import type { Fabric } from "../../api/shapes";
 import { neighbour } from "../../charts/arrange";
 import { ChangeLegend, HeatLegend } from "../../charts/legends";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
+import { AddressError } from "../../lib/address";
 import { intervalText, isoTime, parseTime, type TimeWindow } from "../../lib/time";
 import { AXES, type FabricSearch, type View } from "./address";
 import { againstText, aroundMark, clockwork, comparisonOf, neighbouring, TICK_MS } from "./clockwork";
@@ -54,12 +56,16 @@ export function FabricPage() {
 
 function FabricOf({ fabric }: { fabric: Fabric }) {
   const routers = useQuery(routersQuery(fabric.name));
-  const { axis } = useSearch({ from: "/fabric/$fabric" });
+  const { axis, router, view } = useSearch({ from: "/fabric/$fabric" });
   const scene = useMemo(
     () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
     [fabric, routers.data, axis],
   );
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
+  if (view !== undefined && !viewsOf(fabric).includes(view))
+    return <Misaddressed error={new AddressError(`${fabric.name} has no view "${view}".`, ["view"])} />;
+  if (scene && router !== undefined && router >= scene.machine.size)
+    return <Misaddressed error={new AddressError(`${fabric.name} has no router ${router}.`, ["router"])} />;
   return <FabricBody fabric={fabric} scene={scene} />;
 }
 
