@@ -71,6 +71,18 @@ def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served
     assert api.http.post(f"/api/v1/tasks/{bens}/cancel", headers=oversees).status_code == 202
 
 
+def test_the_address_of_a_simulation_can_be_shared_with_another_visit(site: tuple[Served, str]) -> None:
+    api, _ = site
+    study = {"name": "sim.study", "args": {"study": "hoefler-table1"}}
+    with visitor(api) as ann, visitor(api) as ben:
+        answer = ann.post("/api/v1/tasks", json=study)
+        assert answer.status_code == 202, answer.text
+        task = answer.json()["task_id"]
+        read = ben.get(f"/api/v1/tasks/{task}")
+        assert read.status_code == 200 and read.json()["args"]["study"] == "hoefler-table1"
+        assert listed(ben) == [] and ben.post(f"/api/v1/tasks/{task}/cancel").status_code == 403
+
+
 def test_what_a_visits_tasks_leave_is_its_own(site: tuple[Served, str]) -> None:
     api, url = site
     with visitor(api) as ann, visitor(api) as ben:

@@ -17,10 +17,9 @@ from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
-#: Tasks about machines: arguments and results name nobody, and the lab's addresses are shared.
-ABOUT_MACHINES = frozenset(
+#: The lab's simulations: arguments and results name nobody, and a visitor can share the address of a result.
+SHARED = frozenset(
     {
-        "demo.count",
         "sim.study",
         "sim.collective",
         "sim.packet",
@@ -30,6 +29,8 @@ ABOUT_MACHINES = frozenset(
         "routing.reconstruct",
     }
 )
+#: Tasks about machines: every caller sees their arguments and results.
+ABOUT_MACHINES = SHARED | {"demo.count"}
 
 UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or result cannot be shown; start it again"}
 

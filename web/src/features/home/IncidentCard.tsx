@@ -9,7 +9,7 @@ import { AlertMe } from "../alerts/AlertMe";
 import { CarryingLinks } from "./CarryingLinks";
 import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
-import { change, count, minutesText, plural, ratio } from "../../lib/format";
+import { change, count, lostTime, plural, ratio } from "../../lib/format";
 import { moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { slowWindow } from "../lab/slowWindow";
 import { savedText } from "./saved";
@@ -187,7 +187,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         {slow.slice(0, SHOWN).map((one) => (
           <span key={one.job_pk} className="incident-link">
             <JobLink job={one} at={at} />
-            <span className="numeric alarm" title={`${minutesText(one.lost_s)} lost`}>
+            <span className="numeric alarm" title={`${lostTime(one.lost_s)} lost`}>
               {change(one.factor)}
             </span>
           </span>

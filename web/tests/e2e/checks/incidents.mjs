@@ -110,7 +110,7 @@ export async function incidents({ url, fixture, check, api }) {
       assert.ok(bars[1].left > bars[0].left && bars[1].right < bars[0].right, "the second came later and recovered");
       const slowed = await part("Slowed jobs").locator("tbody tr[aria-rowindex]").allTextContents();
       assert.match(slowed[0], /×2\.9.*3 min 48 s \(3 min 14 s to 4 min 22 s\).*its end/);
-      assert.match(await part("What would have helped").textContent(), /Lost 3:48 min\./);
+      assert.match(await part("What would have helped").textContent(), /Lost 3 min 48 s\./);
       assert.match(await part("Alerts").textContent(), /group-stalls fired .*, resolved .* · 2 messages delivered/);
       assert.equal(await part("Alerts").locator("a").getAttribute("href"), "/alerts?alert=40");
       await part("What was done").getByText("Asked the owner to limit checkpoints").waitFor();
