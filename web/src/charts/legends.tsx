@@ -1,4 +1,5 @@
 /** Legends of the colour scales: steps with the cuts between them. */
+import { DASHES } from "./overlay";
 import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, NO_COLOUR, type Theme } from "./scale";
 
 interface StepsProps {
@@ -104,3 +105,10 @@ export function Swatch({ colour }: { colour: string }) {
   const unknown = colour === NO_COLOUR;
   return <span className={unknown ? "swatch unknown" : "swatch"} style={{ background: colour }} aria-hidden="true" />;
 }
+
+/** The line with which a picture outlines a job. */
+export const JobKey = ({ dash }: { dash: number }) => (
+  <svg className="job-key" width={22} height={8} aria-hidden="true">
+    <line x1={0} x2={22} y1={4} y2={4} strokeDasharray={DASHES[dash]?.join(" ")} />
+  </svg>
+);

@@ -81,7 +81,7 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   }, [values, marks, arrangement, geometry, size, palette, font]);
 
   const outlines = useMemo(
-    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dashed: i > 0 })),
+    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dash: i })),
     [jobs, arrangement, index],
   );
   const surface = useRef<CanvasRenderingContext2D | null>(null);

@@ -74,7 +74,7 @@ export function GroupView({
     const { arrangement: one, members: here } = selectPanels(arrangement, [panel]);
     const outlines = jobs.map((job, i) => {
       const routers = new Set([...job.routers].filter((router) => here.has(router)));
-      return { edges: outline(one, cellsOf(one), routers), dashed: i > 0 };
+      return { edges: outline(one, cellsOf(one), routers), dash: i };
     });
     const shown = selected !== null && here.has(selected) ? selected : null;
     drawOverlay(

@@ -143,7 +143,10 @@ export function RingView({ onLinks, ...given }: Props) {
       {answered(asked) && congestion ? (
         <p className="ring-note subtitle" data-caption="">
           {!chords.length
-            ? (note ?? "no link between groups is counted: all are unknown, none is drawn")
+            ? (note ??
+              (earlier
+                ? "no link between groups is counted in both windows: no change is known, none is drawn"
+                : "no link between groups is counted: all are unknown, none is drawn"))
             : cut > 0
               ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the rest is in the matrix`
               : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}

@@ -34,7 +34,7 @@ import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
 import { sceneOf, type Values } from "../../machine/scene";
-import { attention, jobStalls } from "./attention";
+import { attention, incidentItems, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
 import { Coverage } from "./Coverage";
 import { Figures } from "./Figures";
@@ -287,7 +287,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             ...tableEntries({
               name: `${fabric.name}-attention`,
               what: "What needs attention",
-              rows: () => open,
+              rows: () => [...incidentItems(incident.data ?? null), ...open],
               columns: itemColumns,
               source: address("/incident", { fabric: fabric.name, at: when.to }),
             }),

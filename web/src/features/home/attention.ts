@@ -211,6 +211,26 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   ];
 }
 
+/** The incident that home's card shows, as the first row of an export; none where there is none. */
+export function incidentItems(told: Incident | null): Item[] {
+  const story = told && (told.verdict === "none" ? told.last : told);
+  if (!story) return [];
+  const slowed = story.victims.map((one) => `job ${one.job_id} ${change(one.factor)}, ${lostTime(one.lost_s)} lost`);
+  return [
+    {
+      id: "incident",
+      level: story === told?.last ? "info" : "high",
+      title: story.title,
+      detail: [story.detail, ...slowed].join("; "),
+      stake: plural(story.victims.length, "job"),
+      at: parseTime(story.since),
+      href: story.incident_id === null ? "/" : `/incidents/${story.incident_id}`,
+      action: "Incident",
+      weight: 0,
+    },
+  ];
+}
+
 /** Running jobs whose whole 90 % interval lies above the usual. */
 function forecastItems(forecasts: RunningRun[]): Item[] {
   return forecasts.flatMap(({ newest, job_id, run_id, exe, nodes }): Item[] => {

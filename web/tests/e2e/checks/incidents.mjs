@@ -45,6 +45,21 @@ export async function incidents({ url, fixture, check, api }) {
     await page.waitForURL(`**/incidents/${over.incident_id}`);
   });
 
+  await check(
+    "on a phone the list says of each incident its title in full and when it began, without a scroll sideways",
+    async (page) => {
+      await page.goto(`${url}/incidents`);
+      const row = rows(page).first();
+      await row.waitFor();
+      const { cut, right } = await row.evaluate((one) => {
+        const link = one.cells[1].querySelector("a");
+        return { cut: link.scrollHeight - link.clientHeight, right: one.cells[2].getBoundingClientRect().right };
+      });
+      assert.ok(cut <= 1 && right <= 390, `${cut} pixels of the title are cut, it began at ${right}`);
+    },
+    { viewport: { width: 390, height: 844 } },
+  );
+
   await check("older incidents come as the list is scrolled, and all of a window as a file", async (page) => {
     await page.goto(`${url}/incidents`);
     await page.getByText("100 shown, more below").waitFor();
