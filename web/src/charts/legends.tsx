@@ -65,18 +65,26 @@ export function ChangeLegend({ theme, against, width = 288 }: { theme: Theme; ag
 
 const GREYS = Array.from({ length: 20 }, (_, i) => i / 19);
 
-export function FractionLegend({ theme, width = 220 }: { theme: Theme; width?: number }) {
+export function FractionLegend({
+  theme,
+  what = "congested fraction",
+  width = 220,
+}: {
+  theme: Theme;
+  what?: string;
+  width?: number;
+}) {
   const bar = width - 20;
   return (
     <svg
       width={width}
       height={36}
       role="img"
-      aria-label={`Congested fraction from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`}
+      aria-label={`${what}, from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`}
       className="legend"
     >
       <text x={0} y={10}>
-        congested fraction · {theme === "dark" ? "lighter" : "darker"} is worse
+        {what} · {theme === "dark" ? "lighter" : "darker"} is worse
       </text>
       {GREYS.map((value, i) => (
         <rect

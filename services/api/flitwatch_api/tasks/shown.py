@@ -13,6 +13,7 @@ from flitwatch_api.people.access import made_by
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
 from flitwatch_api.tasks import schemas
 from flitwatch_db.tasks.reads import Row
+from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,9 @@ def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
 
 def _shown(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
-        return row
+        # On a simulated machine everybody sees names; a visit's own mark stays the site's.
+        visit = not request.state.saw_names and (row["created_by"] or "").startswith(VISITOR)
+        return {**row, "created_by": names.author(row["created_by"])} if visit else row
     own = is_own(row, request)
     if names.hides_jobs and row["name"] not in TASKS_WITHOUT_JOBS:
         return {**row, "args": None, "message": "", "result": None, "error": None, "created_by": None}
