@@ -39,8 +39,8 @@ DAY_S, PORTS_S, BUCKET_S = 86_400, 600, counters.PORT_BUCKET_S
 #: Bytes a second of the tree's busy node to each of two others, whose ways share a cable under the loaded tables.
 TREE_RATES = (5.5e9, 4.5e9)
 WORD_BYTES = 4
-#: The simulated loop that the advice begins with: one permutation on a tree of 48 nodes whose leaves have two nodes to a cable.
-CONGESTED = {"topology": "xgft:2;6,8;1,3", "pattern": "permutation", "megabytes": 2.0, "optimise_s": 5.0}
+#: The simulated loop that the advice begins with: one permutation on a tree of 48 nodes, which its static routes lay over each other.
+CONGESTED = {"topology": "xgft:2;6,8;1,6", "pattern": "permutation", "megabytes": 2.0, "optimise_s": 5.0}
 #: That finding the tree's traffic and its routes may take, each.
 LONGEST_S = 30.0
 #: Of a link in 4x EDR; the share of its waiting time at a load of one.
