@@ -29,6 +29,7 @@ import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
 import { usePlay } from "./usePlay";
 import { useTrailing } from "./useTrailing";
+import { useSenders } from "../../machine/senders";
 import { useSelection } from "./useSelection";
 import { useValues } from "./useValues";
 import { defaultView, PictureView, viewsOf } from "./views";
@@ -250,12 +251,14 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const shown = useMemo<[string, string]>(() => [what, how], [what, how]);
   const theme = useStore(themeStore);
   const label = `${capital(words.routers)} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const senders = useSenders(fabric.id, routerMoment);
   const viewProps = scene && {
     scene,
     values: values.store,
     selected,
     jobs: jobs.overlays,
     jobsAt: jobs.at,
+    senders,
     label,
     onSelect: select,
     onDescend: descend,

@@ -125,6 +125,7 @@ export function RingView({ onLinks, ...given }: Props) {
             link === null ? `g${src} → g${dst}` : `${machine.name[src] ?? src} → ${machine.name[dst] ?? dst}`;
           return {
             text: `${ends}\n${ratio(chord.ratio)} ${amount}${chord.factor === null ? "" : `, ${change(chord.factor)}`}\nclick: the jobs that use it`,
+            filter: link === null ? { src_group: src, dst_group: dst } : { link },
             open: () => onLinks(link === null ? { pair: `${src}-${dst}` } : { link }),
           };
         },

@@ -90,9 +90,8 @@ function useSteps(run: Run | undefined, compare: string | undefined, running: bo
 function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const search = useSearch({ from: "/jobs/$job" });
   const navigate = useNavigate({ from: "/jobs/$job" });
-  const neighbour = search.beside ?? null;
   const setNeighbour = (beside: string | null) =>
-    void navigate({ search: (old) => ({ ...old, beside: beside ?? undefined }), replace: true });
+    void navigate({ search: (old) => ({ ...old, beside: beside ?? "none" }), replace: true });
   const [now] = useState(() => Date.now());
   const machine = fabric?.name;
   useEffect(() => {
@@ -147,6 +146,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const asked = parseTime(search.at);
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
+  // Who is named is drawn from the start, until the reader chooses another neighbour or none.
+  const beside = search.beside ?? explained.data?.named ?? "none";
+  const neighbour = beside === "none" ? null : beside;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
   const ahead = pace && aheadOf(explained.data, late, usual.median);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
@@ -321,6 +323,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="job-left">
           <RunCard
             run={run ?? null}
+            running={running}
             series={steps}
             figures={runFigures}
             compare={search.compare}
