@@ -12,6 +12,7 @@ import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useMachineOfExports } from "../lib/origin";
 import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
+import { parseTime } from "../lib/time";
 import { toggleTheme } from "../lib/theme";
 import { PACE_S, wallStore } from "../lib/wall";
 import { EmbedBar } from "./EmbedBar";
@@ -29,7 +30,7 @@ export function Shell() {
   const { fabric: inAddress, job, incident } = useParams({ strict: false }) as Record<string, string | undefined>;
   const path = useRouterState({ select: (state) => state.location.pathname });
   // A machine that the address names and that is not there is said, never exchanged for another.
-  const { machine: named, fabric: filtered } = useSearch({ strict: false }) as { machine?: string; fabric?: string };
+  const { machine: named, fabric: filtered, at, to } = useSearch({ strict: false }) as Record<string, string | undefined>;
   const asked = named ?? filtered;
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items;
@@ -48,8 +49,8 @@ export function Shell() {
 
   useMachineOfExports(machine?.name ?? null, machine?.simulated ?? false);
   useEffect(() => {
-    document.title = titleOf(path, { fabric: inAddress, job, incident });
-  }, [path, inAddress, job, incident]);
+    document.title = titleOf(path, { fabric: inAddress, job, incident }, parseTime(at ?? to));
+  }, [path, inAddress, job, incident, at, to]);
 
   const wall = useStore(wallStore);
   useLayoutEffect(() => {

@@ -7,7 +7,7 @@ import { alertsQuery } from "../../api/alerts";
 import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
-import { incidentQuery } from "../../api/incident";
+import { incidentQuery, incidentsQuery } from "../../api/incident";
 import {
   congestionQuery,
   fabricsQuery,
@@ -52,6 +52,7 @@ import { useOrigin } from "../../lib/origin";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
 const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
 const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
@@ -95,6 +96,21 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(), enabled: live });
+  // The day so far, as UTC counts it.
+  const midnight = through === null ? null : through - (through % DAY_MS);
+  const lost = useInfiniteQuery({
+    ...incidentsQuery(
+      { fabric: fabric.name, from: midnight === null ? undefined : isoTime(midnight), ...(chosen !== null && { to: isoTime(chosen) }) },
+      1000,
+    ),
+    enabled: midnight !== null && !fabric.snapshot,
+  });
+  const today = useMemo(() => {
+    const [page] = lost.data?.pages ?? [];
+    if (!page || midnight === null || through === null) return null;
+    const incidents = page.items.filter((one) => one.state !== "withdrawn");
+    return { incidents, more: page.next_cursor !== null, hours: (through - midnight) / HOUR_MS };
+  }, [lost.data, midnight, through]);
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
@@ -117,6 +133,10 @@ function useHome(fabric: Fabric, chosen: number | null) {
     occupancy,
     ingest: live ? (ingest.data ?? null) : null,
     forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
+    told: forecasts.data?.items ?? null,
+    asksForecasts: forecasts,
+    lost,
+    today,
     alerts,
     running,
     incident,
@@ -137,6 +157,10 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     occupancy: occupancyAnswer,
     ingest,
     forecasts,
+    told,
+    asksForecasts,
+    lost,
+    today,
     alerts,
     running,
     incident,
@@ -252,9 +276,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       jobs: occupancyAnswer.isLoading || running.isLoading,
       routers: routers.isLoading || congestion.isLoading,
       classes: congestion.isLoading,
+      incident: incident.isLoading,
+      forecasts: past === null && asksForecasts.isLoading,
+      lost: lost.isLoading,
     },
     fresh: fresh.text,
-    judged: incident.data?.judged.running ?? null,
+    incident: incident.data ?? null,
+    forecasts: past === null ? told : null,
+    lost: today,
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
   return (
