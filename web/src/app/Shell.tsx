@@ -30,7 +30,12 @@ export function Shell() {
   const { fabric: inAddress, job, incident } = useParams({ strict: false }) as Record<string, string | undefined>;
   const path = useRouterState({ select: (state) => state.location.pathname });
   // A machine that the address names and that is not there is said, never exchanged for another.
-  const { machine: named, fabric: filtered, at, to } = useSearch({ strict: false }) as Record<string, string | undefined>;
+  const {
+    machine: named,
+    fabric: filtered,
+    at,
+    to,
+  } = useSearch({ strict: false }) as Record<string, string | undefined>;
   const asked = named ?? filtered;
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items;

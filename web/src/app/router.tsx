@@ -169,7 +169,11 @@ export function makeRouter() {
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,
     defaultErrorComponent: ({ error, reset }) =>
-      error instanceof Error && error.cause instanceof AddressError ? <Misaddressed error={error.cause} /> : <Failure page error={error} retry={reset} />,
+      error instanceof Error && error.cause instanceof AddressError ? (
+        <Misaddressed error={error.cause} />
+      ) : (
+        <Failure page error={error} retry={reset} />
+      ),
     defaultPendingMs: 200,
   });
 }

@@ -55,7 +55,9 @@ export function useSenders(fabric: number, moment: Moment): Senders {
       key: JSON.stringify([fabric, moment, filter, to]),
       ask: async () => {
         const { items } = await queries.fetchQuery(sendersQuery(fabric, moment, filter));
-        return sendersText(to === undefined ? items : items.filter((one) => one.src === filter.router && one.dst === to));
+        return sendersText(
+          to === undefined ? items : items.filter((one) => one.src === filter.router && one.dst === to),
+        );
       },
     }),
     [queries, fabric, moment],

@@ -113,7 +113,13 @@ export function GroupView({
           onHover={(at) => {
             const hit = at && layout ? groupAt(layout, arrangement, at.x, at.y) : null;
             setHovered(hit);
-            if (at && hit) showTooltip(at.clientX, at.clientY, describe(hit), "router" in hit ? senders?.(hit) : senders?.({ router: hit.src }, hit.dst));
+            if (at && hit)
+              showTooltip(
+                at.clientX,
+                at.clientY,
+                describe(hit),
+                "router" in hit ? senders?.(hit) : senders?.({ router: hit.src }, hit.dst),
+              );
             else hideTooltip();
           }}
           onPick={({ x, y }) => {

@@ -48,15 +48,7 @@ export const RouterPanel = memo(function RouterPanel({ scene, router, moment, sp
       {detail.error && !shown ? (
         <Failure error={detail.error} retry={() => void detail.refetch()} />
       ) : shown ? (
-        <Body
-          detail={shown}
-          scene={scene}
-          span={span}
-          theme={theme}
-          moment={moment}
-          at={at}
-          onSelect={onSelect}
-        />
+        <Body detail={shown} scene={scene} span={span} theme={theme} moment={moment} at={at} onSelect={onSelect} />
       ) : (
         <Waiting what={`the ${wordsOf(scene.fabric).router}`} />
       )}

@@ -49,7 +49,9 @@ export function SendersBlock({
       {!answer.data ? (
         <Unanswered line what="who sends" asked={[answer]} />
       ) : (
-        !senders?.length && <p className="muted">{sendersText(links) || "No traffic between routers in this window."}</p>
+        !senders?.length && (
+          <p className="muted">{sendersText(links) || "No traffic between routers in this window."}</p>
+        )
       )}
     </div>
   );

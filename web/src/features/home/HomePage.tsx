@@ -100,7 +100,11 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const midnight = through === null ? null : through - (through % DAY_MS);
   const lost = useInfiniteQuery({
     ...incidentsQuery(
-      { fabric: fabric.name, from: midnight === null ? undefined : isoTime(midnight), ...(chosen !== null && { to: isoTime(chosen) }) },
+      {
+        fabric: fabric.name,
+        from: midnight === null ? undefined : isoTime(midnight),
+        ...(chosen !== null && { to: isoTime(chosen) }),
+      },
       1000,
     ),
     enabled: midnight !== null && !fabric.snapshot,

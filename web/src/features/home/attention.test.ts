@@ -157,7 +157,13 @@ it("leaves out jobs that began within the window, whose routers counted before t
 
 it("gives the incident of the card as the first row of an export, with what it cost", () => {
   const victim = { job_id: "7", factor: 2, lost_s: 199 };
-  const last = { incident_id: 3, title: "Job 1 slowed 1 job", detail: "d", since: "2026-03-02T11:45:00Z", victims: [victim] };
+  const last = {
+    incident_id: 3,
+    title: "Job 1 slowed 1 job",
+    detail: "d",
+    since: "2026-03-02T11:45:00Z",
+    victims: [victim],
+  };
   const quiet = { verdict: "none", last, victims: [] } as unknown as Incident;
   expect(incidentItems(quiet)).toMatchObject([{ title: "Job 1 slowed 1 job", href: "/incidents/3", level: "info" }]);
   expect(incidentItems(quiet)[0]?.detail).toMatch(/job 7 ×2\.0, 3 min 19 s lost/);

@@ -197,8 +197,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     .join(" · ");
 
   // Cards whose height these decide come above others: shown one by one they would push those down.
-  if ((explained.isPending && !explained.failureCount) || outlook.isPending)
-    return <Waiting what="the job" />;
+  if ((explained.isPending && !explained.failureCount) || outlook.isPending) return <Waiting what="the job" />;
   return (
     <div className="job-page">
       <div className="context">
