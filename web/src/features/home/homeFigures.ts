@@ -72,7 +72,7 @@ function lostFigure(lost: FigureInputs["lost"], fabric: Fabric, loading: boolean
     value: lost ? `${lost.more ? "> " : ""}${ratio(hours)}` : UNKNOWN,
     unit: lost ? "node-hours" : "",
     detail: lost
-      ? `${plural(number, "incident")}${share !== null && number > 0 ? ` · ${percent(share, 1)} of the machine` : ""}`
+      ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
       : "",
     bad: false,
     loading: !lost && loading,
