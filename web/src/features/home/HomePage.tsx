@@ -7,7 +7,7 @@ import { alertsQuery } from "../../api/alerts";
 import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
-import { incidentQuery, incidentsQuery } from "../../api/incident";
+import { incidentQuery } from "../../api/incident";
 import {
   congestionQuery,
   fabricsQuery,
@@ -44,6 +44,7 @@ import { HotPairs } from "./HotPairs";
 import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
+import { useLost } from "./useLost";
 import { StalledJobs } from "./StalledJobs";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
@@ -52,7 +53,6 @@ import { useOrigin } from "../../lib/origin";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
 const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
 const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
@@ -96,25 +96,7 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(), enabled: live });
-  // The day so far, as UTC counts it.
-  const midnight = through === null ? null : through - (through % DAY_MS);
-  const lost = useInfiniteQuery({
-    ...incidentsQuery(
-      {
-        fabric: fabric.name,
-        from: midnight === null ? undefined : isoTime(midnight),
-        ...(chosen !== null && { to: isoTime(chosen) }),
-      },
-      1000,
-    ),
-    enabled: midnight !== null && !fabric.snapshot,
-  });
-  const today = useMemo(() => {
-    const [page] = lost.data?.pages ?? [];
-    if (!page || midnight === null || through === null) return null;
-    const incidents = page.items.filter((one) => one.state !== "withdrawn");
-    return { incidents, more: page.next_cursor !== null, hours: (through - midnight) / HOUR_MS };
-  }, [lost.data, midnight, through]);
+  const { lost, today } = useLost(fabric, through, chosen);
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
@@ -137,7 +119,6 @@ function useHome(fabric: Fabric, chosen: number | null) {
     occupancy,
     ingest: live ? (ingest.data ?? null) : null,
     forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
-    told: forecasts.data?.items ?? null,
     asksForecasts: forecasts,
     lost,
     today,
@@ -161,7 +142,6 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     occupancy: occupancyAnswer,
     ingest,
     forecasts,
-    told,
     asksForecasts,
     lost,
     today,
@@ -286,7 +266,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     },
     fresh: fresh.text,
     incident: incident.data ?? null,
-    forecasts: past === null ? told : null,
+    forecasts: past === null ? (asksForecasts.data?.items ?? null) : null,
     lost: today,
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
