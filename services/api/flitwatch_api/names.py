@@ -130,10 +130,11 @@ def hides_jobs_from(request: Request) -> bool:
 
 
 async def names_of(request: Request, conn: Reader) -> Names:
-    """How names are shown to the caller; whoever is not known to be an operator gets pseudonyms."""
-    if sees_names(request) or await knows_only_simulated(conn):
+    """Return how names are shown to the caller: below scope `names` as pseudonyms, unless all that the site knows is simulated."""
+    hidden = hides_jobs_from(request)
+    if sees_names(request) or (not hidden and await knows_only_simulated(conn)):
         return Names(None)
-    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hides_jobs_from(request))
+    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hidden)
 
 
 TheNames = Annotated[Names, Depends(names_of)]
