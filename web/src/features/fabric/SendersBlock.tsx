@@ -6,7 +6,7 @@ import { Unanswered } from "../../components/Notice";
 import { percent } from "../../lib/format";
 import { sendersOf, sendersQuery, sendersText } from "../../machine/senders";
 
-const SHOWN = 4;
+const SHOWN = 3;
 
 export function SendersBlock({
   fabric,
@@ -33,7 +33,7 @@ export function SendersBlock({
       <div className="card-line">
         <h3 className="block-title">Who sends over its links</h3>
         {senders && senders.length > 0 && (
-          <button className="link" onClick={show} title="Outline these jobs on the machine">
+          <button className="link strong" onClick={show} title="Outline these jobs on the machine">
             Show senders
           </button>
         )}
