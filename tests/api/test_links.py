@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from support.databases import Server
+from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.world import T0, World
@@ -52,6 +53,7 @@ def linked(_embedded_template: Server) -> Iterator[Linked]:
         load[job][links] = routes.loads([traffic], links, 0.0)[:, 0]
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, fabric)
+        add_measured_machine(conn)
         jobs.upsert_jobs(
             conn,
             [
