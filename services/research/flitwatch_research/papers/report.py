@@ -113,13 +113,20 @@ def _figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: In
     if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
         return f"{len(printed)} published; ours are equal"
     known = [(figure, x) for figure, x in zip(printed, mine, strict=True) if x is not None]
-    return _listed(
+    # The same figure by another rule: its column begins as the published one.
+    also = [
+        f"<br>{column}: {x:.3g}"
+        for (_, column), x in ours.items()
+        if any(column.startswith(f"{figure.column}, ") for figure in printed)
+    ]
+    listed = _listed(
         [figure for figure, _ in known],
         [figure.value for figure, _ in known],
         [x for _, x in known],
         unit=known[0][0].unit,
         intervals=intervals,
     )
+    return listed + "".join(also)
 
 
 def _listed(

@@ -131,16 +131,17 @@ def markdown(rows: Sequence[Row], kept: Kept) -> str:
 
 
 def _worse(rows: Sequence[Row], kept: Kept) -> str:
-    """Where ours is above what was published by more than the last digit that was printed."""
+    """Where ours is above what was published by more than the last digit that was printed; a search that ended at its limit is not counted."""
     both = apart = 0
     worse = []
     for row in rows:
-        ours = kept.get(row.key, {}).get("ours", {})
-        common = [name for name in row.published if name in ours]
+        held = kept.get(row.key, {})
+        ours, cells = held.get("ours", {}), held.get("cells", {})
+        common = [name for name in row.published if name in ours and cells[name]["converged"]]
         mine = [name for name in common if ours[name] > row.published[name] + ROUNDING]
         both, apart = both + len(common), apart + len(mine)
         worse += [f"- {row.name}: {', '.join(mine)}"] if mine else []
-    said = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
+    said = f"\nOurs is worse than published in {apart} of the {both} cells that converged" + (":" if worse else ".")
     return "\n".join([said, "", *worse] if worse else [said])
 
 

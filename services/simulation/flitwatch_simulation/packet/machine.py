@@ -19,6 +19,8 @@ from flitwatch_domain.local_text import local_path
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
 _DRAGONFLY_BUFFER, _TREE_BUFFER, _TORUS_BUFFER = 8192, 65536, 8192
+#: Of an Aries with 64-byte packets: what a cable's round trip needs (1.5 KiB of a global one), in whole KiB. De Sensi 2019 does not say it.
+_ARIES_BUFFER = 2048
 #: Propagation: short copper within a group, optical between groups and in a tree. Of a torus a hop takes 105 ns, Gemini's (Alverson 2010, section IV).
 _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
@@ -124,7 +126,11 @@ def build(
         if virtual_lanes != 1:
             raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")
         _check_routing(routing, routings, "a dragonfly")
-        buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+        buffers = (
+            _per_class(full, {}, _ARIES_BUFFER)
+            if nic_protocol
+            else _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+        )
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
         core = _engine(
             packet.dragonfly,
