@@ -91,13 +91,27 @@ def study(
         return
     of_incidents = {"--draws": draws, "--resolution": resolution, "--fabric": fabric, "--kind": kinds}
     if name == incident_study.NAME:
-        foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out, "--trace": trace}
+        foreign = {
+            "--runs": runs,
+            "--threads": threads,
+            "--topology": topology,
+            "--set": settings,
+            "--out": out,
+            "--trace": trace,
+        }
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
         _only(name, {**foreign, "--processes": processes})
         incident_study.run(draws, seed, resolution, kinds, fabric, as_json)
         return
     if name == advice_value.NAME:
-        foreign = {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings, "--trace": trace}
+        foreign = {
+            "--runs": runs,
+            "--seed": seed,
+            "--threads": threads,
+            "--topology": topology,
+            "--set": settings,
+            "--trace": trace,
+        }
         _only(name, {**foreign, **of_incidents})
         advice_value.run(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return

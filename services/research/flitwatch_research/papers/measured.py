@@ -44,17 +44,20 @@ def _bisections() -> dict[tuple[str, str], float]:
 
 
 def _torus() -> dict[tuple[str, str], float]:
-    points = _run(
-        "hoefler-fig15", runs=100, ratios=[0.9], topologies={"100-ary 2-cube": "torus:100,100"}
-    )
-    columns = {"longest-path": "slowdown, at most", "orcs": "slowdown, at most, as the published simulator chains messages"}
+    points = _run("hoefler-fig15", runs=100, ratios=[0.9], topologies={"100-ary 2-cube": "torus:100,100"})
+    columns = {
+        "longest-path": "slowdown, at most",
+        "orcs": "slowdown, at most, as the published simulator chains messages",
+    }
     return {(p["series"], columns[p["semantics"]]): p["slowdown"]["mean"] for p in points}
 
 
 def _tori() -> dict[tuple[str, str], float]:
     """Endpoints as the generator builds them; for k = 9, n = 3 the paper prints one less than 9 x 9 x 9."""
     return {
-        (f"{k:.0f}-ary {n}-cube", "endpoints"): float(topologies.parse("torus:" + ",".join([f"{k:.0f}"] * n)).core.endpoints)
+        (f"{k:.0f}-ary {n}-cube", "endpoints"): float(
+            topologies.parse("torus:" + ",".join([f"{k:.0f}"] * n)).core.endpoints
+        )
         for n, sides in ((2, TORI_2D), (3, TORI_3D))
         for k in sides
     }

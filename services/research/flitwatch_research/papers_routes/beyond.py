@@ -98,13 +98,13 @@ def _phases(*names: str) -> Measure:
 def _copies(name: str, coupled: bool) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        demand = _instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
+        demand = instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
         return _figures(optimise(fabric, demand, size.optimise_s, SEED))
 
     return measure
 
 
-def _instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
+def instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
     """As many instances of an application as fit, ranks in the order of the nodes that other jobs left (Taffet 2021, section 3.5.1).
 
     parts: of the endpoints that one instance takes where its pattern has no size of its own;  coupled: rank i of each instance sends to rank j of every instance (the patterns named Trace*), else of its own (Trace).

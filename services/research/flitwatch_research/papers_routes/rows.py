@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from flitwatch_domain.local_text import LocalText
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,12 @@ class Size:
     megabytes: float = 2.0
     device: str = "cpu"
     quick: bool = False
+    traces: Path | None = None
+
+    def source(self, pattern: str) -> str:
+        """The pattern's trace in the folder of traces, where it is there under the pattern's name; else the pattern, in kind."""
+        path = None if self.traces is None else self.traces / pattern
+        return LocalText(path) if path is not None and path.exists() else pattern
 
 
 FULL = Size()

@@ -18,12 +18,11 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
-from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.studies.desensi import TimeBand, detours_of, quartiles
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.desensi import TimeBand, aries_of, detours_of, quartiles
+from flitwatch_research.studies.packet_common import known, number, numbers, sweep, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeated, to_ops
@@ -187,8 +186,7 @@ def _study(
         number(parameters, "latency_factor", 0.8, 0.01, 100.0), number(parameters, "stall_factor", 1.5, 0.01, 100.0)
     )
     detours = detours_of(parameters)
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = aries_of(parameters)
 
     def compute(case: Parameters, stop: Cancelled) -> list[ApplicationFigures]:
         messages = repeated(makers[case["application"]](ranks, case["size_bytes"], seed), iterations)

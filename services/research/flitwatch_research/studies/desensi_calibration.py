@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import message_time_s
-from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies.desensi import aries_of
 from flitwatch_research.studies.desensi_applications import ALLOCATIONS, MICROBENCHMARKS, mode_number, run_once
-from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
+from flitwatch_research.studies.packet_common import known, number, numbers, sweep, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads.placement import place
 
 #: Microbenchmarks whose pairs are fitted; a barrier's messages are too small to read counters for.
@@ -113,8 +112,7 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
     wanted = parameters.get("patterns", list(FITTED))
     if not isinstance(wanted, list) or not set(wanted) <= set(FITTED):
         raise BadRequest(f"patterns is {wanted!r}", advice=f"Choose from {', '.join(FITTED)}.")
-    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = aries_of(parameters)
     found: dict[tuple[str, str, int], list[Pair]] = {}
 
     def compute(case: Parameters, stop: Cancelled) -> list[PairFigures]:

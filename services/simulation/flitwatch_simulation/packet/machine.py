@@ -19,8 +19,6 @@ from flitwatch_domain.local_text import local_path
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
 _DRAGONFLY_BUFFER, _TREE_BUFFER, _TORUS_BUFFER = 8192, 65536, 8192
-#: Of an Aries with 64-byte packets: what a cable's round trip needs (1.5 KiB of a global one), in whole KiB. De Sensi 2019 does not say it.
-_ARIES_BUFFER = 2048
 #: Propagation: short copper within a group, optical between groups and in a tree. Of a torus a hop takes 105 ns, Gemini's (Alverson 2010, section IV).
 _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
@@ -101,6 +99,7 @@ def build(
     bias: packet.AdaptiveBias | None = None,
     credit_delay_ns: float = 0.0,
     virtual_lanes: int = 1,
+    buffer_bytes: float | None = None,
 ) -> Machine:
     """Make the engine's fabric.
 
@@ -112,6 +111,8 @@ def build(
         Links of static routes of a tree; d-mod-k without it.
     virtual_lanes : int
         Of a tree; every pair of endpoints has its own.
+    buffer_bytes : float, optional
+        Of one virtual channel of a dragonfly; Wang's without it.
     credit_delay_ns : float
         Added to every link's propagation, so to both legs of the credit round trip.
 
@@ -127,9 +128,9 @@ def build(
             raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")
         _check_routing(routing, routings, "a dragonfly")
         buffers = (
-            _per_class(full, {}, _ARIES_BUFFER)
-            if nic_protocol
-            else _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+            _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+            if buffer_bytes is None
+            else _per_class(full, {}, buffer_bytes)
         )
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
         core = _engine(
