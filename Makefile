@@ -297,5 +297,5 @@ papers-routes: python-all ## measure the tables of routes, traffic matrices and 
 	.venv/bin/python -m flitwatch_research.papers_routes $(if $(QUICK),--quick --out .cache/papers-routes)
 
 .PHONY: papers
-papers: python-all ## every item of the five papers into docs/papers.md, measuring what takes seconds
+papers: python-all ## every item of the five papers into docs/papers.md; says how long it takes, and goes on where it was stopped
 	.venv/bin/python -m flitwatch_research.papers

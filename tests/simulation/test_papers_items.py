@@ -96,6 +96,39 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
     assert "ours are equal" in page and "tiled, SVAFP" in page
 
 
+def test_a_stopped_run_goes_on_with_the_places_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ("hoefler2009", "table 1"), ("hoefler2009", "figure 10")
+    measured: list[str] = []
+    broken = True
+
+    def small() -> dict[tuple[str, str], float]:
+        measured.append("small")
+        return {("XGFT(2,12,6)", "endpoints"): 144.0}
+
+    def long() -> dict[tuple[str, str], float]:
+        measured.append("long")
+        if broken:
+            raise KeyboardInterrupt
+        return {("perturbed", "longest path"): 5.0}
+
+    places = {first: small, second: long}
+    monkeypatch.setattr("flitwatch_research.papers.__main__.MEASURED", places)
+    chosen = ["--out", str(tmp_path), "--place", "table 1", "--place", "figure 10"]
+    with pytest.raises(KeyboardInterrupt):
+        main(chosen)
+    broken = False
+    assert main(chosen) == 0
+    assert measured == ["small", "long", "long"]
+    kept = json.loads((tmp_path / "papers.json").read_text())
+    assert [(one["place"], one["ours"]) for one in kept] == [("table 1", 144.0), ("figure 10", 5.0)]
+    assert main(chosen) == 0 and measured[3:] == ["small", "long"]
+    said = capsys.readouterr().err
+    assert "1 of 2 places to measure" in said and "about 0 s" in said
+    assert not (tmp_path / "papers-measured.json").exists()
+
+
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
     drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES, pictures.COURSES]
     files = {place_of(pictures.PAPER, item) for item in drawn} | {place_of(*pictures.TRENDS)}

@@ -91,6 +91,32 @@ class Stencil(SeededStudy):
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
 
 
+class Formulations(Arguments):
+    """Routes from integer programs, on a tree that HiGHS can solve."""
+
+    threads: Threads = 1
+    topology: RoutesTopology | None = None
+    limit_s: float = Field(default=90, ge=1, le=3600, description="Of each formulation.")
+    formulations: list[Literal["basic", "partitioned", "combined"]] | None = Field(
+        default=None, min_length=1, max_length=3
+    )
+
+
+class LaneSchemes(Arguments):
+    """Reconstructions of one application's traffic by ways to give lanes."""
+
+    threads: Threads = 1
+    topology: RoutesTopology = "quartz1"
+    application: Literal[
+        "lulesh-512", "partisn-168", "amg-1728", "boxlib-mg-1024", "multigrid-1000", "nekbone-1024", "boxlib-cns-1024"
+    ] = "partisn-168"
+    lanes: (
+        list[Literal["1 VL", "2 VL", "4 SL 2 VL", "2 VL random", "2 SL 4 VL", "5 VL", "5 VL random", "5 VL Galois"]]
+        | None
+    ) = Field(default=None, min_length=1, max_length=8)
+    limit_s: float = Field(default=60, ge=1, le=3600, description="Of each reconstruction.")
+
+
 class Ghost(SeededStudy):
     """miniGhost on a tree of 32 nodes a leaf."""
 
@@ -98,7 +124,7 @@ class Ghost(SeededStudy):
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
     compute: float = Field(
-        default=7, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
+        default=45, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
     )
     imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
 
@@ -279,6 +305,16 @@ class TaffetTable21(Arguments):
     parameters: Sampling = Sampling()
 
 
+class TaffetFig34(Arguments):
+    study: Literal["taffet-fig3.4"]
+    parameters: Formulations = Formulations()
+
+
+class TaffetTable43(Arguments):
+    study: Literal["taffet-table4.3"]
+    parameters: LaneSchemes = LaneSchemes()
+
+
 class TaffetTable51(Arguments):
     study: Literal["taffet-table5.1"]
     parameters: Bisections = Bisections()
@@ -372,6 +408,8 @@ Study = Annotated[
     | HoeflerFig16
     | HoeflerBisection
     | TaffetTable21
+    | TaffetFig34
+    | TaffetTable43
     | TaffetTable51
     | TaffetTable52
     | TaffetPf3d

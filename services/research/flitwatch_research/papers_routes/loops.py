@@ -75,10 +75,6 @@ def _keep(size: Size, runs: dict[str, Carried | None]) -> None:
             keep_seen(name, size.topology, carried)
 
 
-def _beside_bully(pattern: str, size: Size) -> LoopRun:
-    return _parameters(pattern, size, size.megabytes * BULLY_SCALE)
-
-
 def unlucky_seed(fabric: Fabric) -> int:
     """The first draw of nodes at random that is as the text's (section 5.4.1): on two leaf switches the bully has a node more than up links, on none two
     more, on some as many, and on those two no node's partner is on the same leaf switch. `SEED` where no draw is.
@@ -138,8 +134,9 @@ def _random_allocation(size: Size) -> dict[str, float]:
 
 
 def _even_allocation(size: Size) -> dict[str, float]:
-    """The loop with counters of bytes and, as a switch counts both, of packets and bytes mixed."""
-    parameters = _beside_bully(BARRIER_BULLY_EVEN, size)
+    """Table 5.3's draw of nodes, changed; the loop with counters of bytes and, as a switch counts both, of packets and bytes mixed."""
+    seed = unlucky_seed(fabric_of(size.topology))
+    parameters = replace(_parameters(BARRIER_BULLY_EVEN, size, size.megabytes * BULLY_SCALE), seed=seed)
     made = turn(parameters)
     mixed = turn(replace(parameters, mtu=float(parameters.packet_bytes)))
     with MachineProcess(parameters) as machine:
