@@ -89,6 +89,7 @@ class Stencil(SeededStudy):
     topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=0.25, ge=0.01, le=2)
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
+    reconstruct_s: float = Field(default=60, ge=1, le=3600, description="Of the matrix that routes are optimised for.")
 
 
 class Formulations(Arguments):

@@ -214,7 +214,8 @@ def _sampling() -> dict[tuple[str, str], float]:
 def _stencil() -> dict[tuple[str, str], float]:
     """An eighth of the bytes: ratios count."""
     return {
-        (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"] for p in _run("taffet-table5.2", optimise_s=10)
+        (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"]
+        for p in _run("taffet-table5.2", optimise_s=10, reconstruct_s=100)
     }
 
 
