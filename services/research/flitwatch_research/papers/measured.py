@@ -74,27 +74,24 @@ def _minighost() -> dict[tuple[str, str], float]:
     return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in ghost()}
 
 
-#: A machine for what takes an hour on Theta: a job that goes on through several bursts; half of each message's size. Bursts of 1 KiB for all: at the same load
-#: they come more often and are shorter, and cost such a job the same (docs/benchmarks/paper-studies.md).
-_SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "scale": 0.5, "burst_message_bytes": 1024}
+#: A machine for what takes an hour on Theta; messages of bursts as in table II.
+_SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load_gib_per_s": 1.0}
 #: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/benchmarks/paper-studies.md).
 SHORTEST_GIB_PER_S = 7.6
-#: Draws of each of figures 8 to 10's ten combinations.
-DRAWS = 5
 #: Figures 8 to 10: how each application is measured beside each traffic; exchanges: how often it goes through its messages.
 BESIDE: dict[tuple[str, str], dict[str, Any]] = {
     ("amg", "uniform"): {"load_gib_per_s": SHORTEST_GIB_PER_S},
-    ("amg", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
-    ("crystal-router", "uniform"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
-    ("crystal-router", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
-    ("fill-boundary", "uniform"): {"load_gib_per_s": 1.0, "exchanges": 8, **_SMALL},
-    ("fill-boundary", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 8, **_SMALL},
+    ("amg", "bursty"): {"exchanges": 16, **_SMALL},
+    ("crystal-router", "uniform"): _SMALL,
+    ("crystal-router", "bursty"): {"exchanges": 3, **_SMALL},
+    ("fill-boundary", "uniform"): _SMALL,
+    ("fill-boundary", "bursty"): _SMALL,
 }
-#: Wang's studies as the page shows them: what is asked of each beside its own defaults, which are the paper's Theta and sizes.
+#: Wang's studies as the page shows them: what is asked of each beside its own defaults, which are the paper's Theta and sizes, in one draw.
 WANG: dict[tuple[str, str], dict[str, Any]] = {
     ("wang-fig2", "all"): {},
-    ("wang-fig3", "all"): {},
-    ("wang-fig7", "crystal-router"): {"applications": ["crystal-router"]},
+    ("wang-fig3", "all"): {"runs": 1},
+    ("wang-fig7", "crystal-router"): {"runs": 1, "applications": ["crystal-router"]},
     ("wang-table2", "all"): {},
 }
 
@@ -136,7 +133,7 @@ def combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFi
     """(placement, routing) -> the slowest rank beside the traffic, % of its time alone; computed once."""
     how = {"topology": "theta", **BESIDE[application, kind]}
     return {
-        (placement, routing): beside_over_alone(application, placement, routing, kind, draws=DRAWS, **how)
+        (placement, routing): beside_over_alone(application, placement, routing, kind, **how)
         for placement in PLACEMENTS
         for routing in WANGS_ROUTINGS
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flitwatch_research.papers.items import STATES, Item, items
-from flitwatch_research.papers.measured import DRAWS, RATIOS, as_ratios, combination_of
+from flitwatch_research.papers.measured import RATIOS, as_ratios, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, ROUTINGS
@@ -62,7 +62,7 @@ def _combinations(measured: Ours, intervals: Intervals) -> list[str]:
     if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in known:
         return []
     lines = [
-        f"\nFigures 8 to 10: the slowest rank beside background traffic, % of its time alone: mean of {DRAWS} draws (95 % interval); an empty cell was not measured. AMG beside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
+        "\nFigures 8 to 10: the slowest rank beside background traffic, % of its time alone, in one draw; an empty cell was not measured. AMG beside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
         "| | " + " | ".join(f"{short}, {kind}" for _, short, kind in columns) + " |\n|---|" + "---|" * len(columns),
     ]
     for placement in PLACEMENTS:
