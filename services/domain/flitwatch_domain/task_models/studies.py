@@ -158,6 +158,7 @@ class Sampling(Ghost):
 class Pf3d(SeededStudy):
     topology: RoutesTopology | None = None
     mbytes: float = Field(default=4, ge=0.1, le=100)
+    compute_ms: float = Field(default=8.3, ge=0, le=1000, description="Computation at the end of the round.")
     congested_after_ns: CongestedAfter = 0.0
 
 

@@ -74,6 +74,16 @@ def _minighost() -> dict[tuple[str, str], float]:
     return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in ghost()}
 
 
+def _pf3d() -> dict[tuple[str, str], float]:
+    """Milliseconds of a round: ratios count."""
+    rows = {
+        ("linear", False): "alone",
+        ("linear", True): "beside incasts",
+        ("inside-leaves", True): "beside incasts, shifted mapping",
+    }
+    return {(rows[p["mapping"], p["background"]], "time"): p["time_ms"] for p in _run("taffet-pf3d")}
+
+
 #: A machine for what takes an hour on Theta; messages of bursts as in table II.
 _SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load_gib_per_s": 1.0}
 #: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/benchmarks/paper-studies.md).
@@ -225,6 +235,7 @@ MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("hoefler2009", "table 2"): _tori,
     ("taffet2021", "table 2.1"): _sampling,
     ("taffet2021", "table 5.2"): _stencil,
+    ("taffet2021", "section 2.4.1"): _pf3d,
     ("taffet2021", "section 2.4.2"): _minighost,
     ("wang2018", "figure 3"): _wang_gains,
     ("wang2018", "figure 7"): _wang_loads,
@@ -234,7 +245,7 @@ MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("wang2018", "table II"): _wang_peaks,
 }
 #: Places whose figures are compared as ratios to their first: times of another scale.
-RATIOS = {("taffet2021", "section 2.4.2"), ("taffet2021", "table 5.2")}
+RATIOS = {("taffet2021", "section 2.4.1"), ("taffet2021", "section 2.4.2"), ("taffet2021", "table 5.2")}
 
 
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:
