@@ -20,6 +20,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.measured import RATIOS
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.papers_routes import formulations
 from flitwatch_research.papers_routes.seen import keep_seen, seen, use_of
@@ -63,6 +64,32 @@ def test_an_item_has_one_row_and_one_that_is_not_here_a_reason() -> None:
         assert bool(one.reason) == (one.state != "yes"), one
         assert one.state == "not" or (one.where and one.command), one
         assert not one.where or (ROOT / one.where).exists(), one
+
+
+def test_numbers_that_are_as_published_are_within_a_quarter_and_in_order() -> None:
+    """What `yes` means beside printed numbers, for those that `make papers` measures: times of another scale as ratios to the first."""
+    kept = json.loads((ROOT / "docs/papers.json").read_text())
+    held = 0
+    for one in items():
+        if one.kind != "numbers" or one.state != "yes":
+            continue
+        ours = {
+            (row["row"], row["column"]): row["ours"]
+            for row in kept
+            if (row["paper"], row["place"]) == (one.paper, one.item)
+        }
+        printed = [
+            x for x in published.figures() if (x.paper, x.place) == (one.paper, one.item) and (x.row, x.column) in ours
+        ]
+        if not printed:
+            continue
+        theirs, mine = [x.value for x in printed], [ours[x.row, x.column] for x in printed]
+        if (one.paper, one.item) in RATIOS:
+            theirs, mine = [x / theirs[0] for x in theirs], [x / mine[0] for x in mine]
+        assert all(abs(b / a - 1) <= 0.25 for a, b in zip(theirs, mine, strict=True)), one.item
+        assert np.argsort(theirs, kind="stable").tolist() == np.argsort(mine, kind="stable").tolist(), one.item
+        held += 1
+    assert held >= 3
 
 
 def commands(one: Item) -> list[list[str]]:

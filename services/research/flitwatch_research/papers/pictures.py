@@ -279,7 +279,7 @@ LOOPS = {
     "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
     "figure 5.12": ("even-ftree", "ftree", 0),
     "figure 5.13": ("even-adaptive", "adaptive", 0),
-    "figure 5.16": ("even-loop-mixed", "the loop's routes, mixed weighting", 0),
+    "figure 5.16": ("even-optimised-mixed", "optimised, mixed weighting", 0),
 }
 #: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
 PLOTS: dict[str, Callable[[], list[Plot]]] = {

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.items import CRITERIA, STATES, Item, items
 from flitwatch_research.papers.measured import RATIOS, as_ratios, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
@@ -42,9 +42,15 @@ def markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) ->
         f"| {title} | " + " | ".join(str(counted[paper, state]) for state in STATES) + " |"
         for paper, title in TITLES.items()
     ]
+    of_kind = Counter((one.kind, one.state) for one in every)
+    parts.append("\n| criterion | as published means | yes | part | not |\n|---|---|---|---|---|")
+    parts += [
+        f"| {kind} | {asks} | " + " | ".join(str(of_kind[kind, state]) for state in STATES) + " |"
+        for kind, asks in CRITERIA.items()
+    ]
     for paper, title in TITLES.items():
         parts.append(
-            f"\n## {title}\n\n| item | what | where | shown by | published; ours | as published | reason |\n|---|---|---|---|---|---|---|"
+            f"\n## {title}\n\n| item | what | where | shown by | published; ours | criterion | as published | reason |\n|---|---|---|---|---|---|---|---|"
         )
         parts += [_line(one, measured, routes, intervals) for one in every if one.paper == paper]
         parts += _combinations(measured, intervals) if paper == "wang2018" else []
@@ -89,7 +95,7 @@ def _line(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Inter
     command = f"`{one.command}`" if one.command else ""
     if (picture := place_of(one.paper, one.item)) is not None:
         command += f"; [picture]({picture})"
-    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes, intervals)} | {one.state} | {one.reason} |"
+    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes, intervals)} | {one.kind} | {one.state} | {one.reason} |"
 
 
 def _figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:

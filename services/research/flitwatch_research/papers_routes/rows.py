@@ -74,7 +74,7 @@ TABLES = {
     "5.1": "The loop: time of routes relative to the loop's (above 1 is slower)",
     "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
     "5.3": "Barrier beside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
-    "5.4": "Barrier beside a bully, fewer bully nodes a leaf than it has up links, the loop: time relative to the barrier alone",
+    "5.4": "Barrier beside a bully, fewer bully nodes a leaf than it has up links, routes for its traffic: time relative to the barrier alone",
     "5.4.2": "Barrier beside a bully on the changed allocation: error of the reconstruction, %",
     "5.5": "Gap of routes from a bad reconstruction, %",
     "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",
