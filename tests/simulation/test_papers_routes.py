@@ -12,10 +12,12 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes import report
 from flitwatch_research.papers_routes.__main__ import ROWS, main
-from flitwatch_research.papers_routes.loops import unlucky_seed
+from flitwatch_research.papers_routes.loops import SEED, carry_minus_y, unlucky_seed
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
+from flitwatch_routing.baselines import ftree_tables
 from flitwatch_simulation.loop.demand import demand_of
+from flitwatch_simulation.loop.parameters import LoopRun
 
 
 @pytest.mark.system("numeric")
@@ -70,6 +72,18 @@ def test_the_random_allocation_is_as_unlucky_as_the_texts() -> None:
         (one == 17).sum() != 2 or one.max() > 17 or not (one == 16).any() for one in crowded
     )
     assert unlucky_seed(fabric_of("xgft:2;4,4;1,4")) == 1
+
+
+def test_the_minus_y_phase_is_seen_by_its_own_packets() -> None:
+    """64 nodes on a grid of 4 x 4 x 4: a sixth of the bytes goes from each node to one with y - 1."""
+    asked = LoopRun("cyclic-stencil", "xgft:3;4,4,4;1,2,2", SEED, megabytes=6)
+    fabric = fabric_of(asked.topology)
+    carried = carry_minus_y(asked, ftree_tables(fabric))
+    into_nodes = np.asarray(fabric.links.dst) >= len(fabric.routers)
+    assert carried.conserved
+    assert carried.link_bytes[into_nodes].sum() == pytest.approx(64 * 6e6 / 6, rel=0.05)
+    # Steps of y lead from one leaf switch to the next, so that nothing stays at one.
+    assert (carried.link_bytes[fabric.router_links()].sum() > 0) and np.isfinite(carried.congested).any()
 
 
 def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> None:

@@ -273,6 +273,7 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 LOOPS = {
     "figure 5.2": ("bisection-shuffle-ftree", "ftree", 48),
     "figure 5.3": ("bisection-shuffle-loop", "the loop's routes", 0),
+    "figure 5.5": ("cyclic-stencil-minus-y", "the -y phase on the loop's routes", 48),
     "figure 5.7": ("random-ftree", "ftree", 0),
     "figure 5.8": ("random-adaptive", "adaptive", 0),
     "figure 5.9": ("random-optimised", "optimised", 0),
