@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -88,7 +89,8 @@ def test_numbers_that_are_as_published_are_within_a_quarter_and_in_order() -> No
         if (one.paper, one.item) in RATIOS:
             theirs, mine = [x / theirs[0] for x in theirs], [x / mine[0] for x in mine]
         assert all(abs(b / a - 1) <= 0.25 for a, b in zip(theirs, mine, strict=True)), one.item
-        assert np.argsort(theirs, kind="stable").tolist() == np.argsort(mine, kind="stable").tolist(), one.item
+        falling = [(a, b) for (x, a), (y, b) in itertools.permutations(zip(theirs, mine, strict=True), 2) if x > y]
+        assert all(a > b / 1.01 for a, b in falling), one.item
         held += 1
     assert held >= 3
 

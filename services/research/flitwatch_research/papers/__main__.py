@@ -58,7 +58,9 @@ def _measure(wanted: Sequence[Place], kept: Path) -> None:
     done = [tuple(one) for one in json.loads(begun.read_text())] if begun.exists() else []
     left = [place for place in wanted if place not in done]
     known_s = [last_s[place] for place in left if last_s.get(place) is not None]
-    _say(f"{len(left)} of {len(wanted)} places to measure: about {sum(known_s) / 60:.0f} min, as last time")
+    _say(
+        f"{len(left)} of {len(wanted)} places to measure; {len(known_s)} of them took {sum(known_s) / 60:.0f} min last time"
+    )
     kept.parent.mkdir(parents=True, exist_ok=True)
     for paper, place in left:
         took_s = last_s.get((paper, place))
