@@ -38,7 +38,7 @@ def run_formulations(parameters: Parameters, report: Report, cancelled: Cancelle
     wanted = _chosen(parameters, "formulations", FORMULATIONS)
 
     def compute(case: Parameters, stop: Cancelled) -> list[RoutesCurve]:
-        return [formulations.course(topology, case["formulation"], limit_s)]
+        return [] if stop() else [formulations.course(topology, case["formulation"], limit_s)]
 
     cases = [{"formulation": one} for one in wanted]
     return sweep("taffet-fig3.4", cases, compute, report, cancelled, parameters, seed=formulations.SEED)
@@ -60,7 +60,9 @@ def run_lanes(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
 
     def compute(case: Parameters, stop: Cancelled) -> list[LaneFigures]:
         way = _SCHEMES[case["lanes"]]
-        made = reconstructed(topology, application, way, "od", limit_s)
+        if stop():
+            return []
+        made = reconstructed(topology, application, way, "od", limit_s, stop=stop)
         return [
             {
                 "error_percent": 100 * made.error,
