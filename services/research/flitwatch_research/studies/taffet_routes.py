@@ -10,7 +10,8 @@ from flitwatch_research.papers_routes.formulations import RoutesCurve
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, SEED, reconstructed
 from flitwatch_research.papers_routes.routes_and_bases import APPLICATIONS
 from flitwatch_research.studies import published
-from flitwatch_research.studies.packet_common import known, number, sweep, text, texts
+from flitwatch_research.studies.packet_common import sweep
+from flitwatch_research.studies.parameters import known, number, text, texts
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_routing.milp import FORMULATIONS
 
