@@ -116,6 +116,7 @@ def study(
         advice_value.run(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return
     foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
+    foreign |= {} if name.startswith("wang-") else {"--trace": trace}
     _only(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
     chosen = registry.find(name)
     if out is not None and out.is_file():
