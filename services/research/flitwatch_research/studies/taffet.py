@@ -161,7 +161,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     return build(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
-#: Computation of pF3D's round, fitted to one published ratio, 30.4 s beside incasts over 24.6 s alone: the text does not give it.
+#: Computation of pF3D's round, fitted to one published ratio, the time beside incasts over that alone: the text does not give it.
 PF3D_COMPUTE_MS = 8.3
 
 
