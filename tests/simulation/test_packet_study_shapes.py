@@ -145,46 +145,6 @@ def test_equation_two_correlates_with_simulated_ping_pongs(seed: int, load: floa
 
 
 @pytest.mark.system("numeric")
-def test_amg_does_best_contiguous_and_varies_least_there_with_minimal_routes() -> None:
-    # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
-    machine = {
-        "topology": "dragonfly:4,4,8,16",
-        "ranks": 125,
-        "load": 0.03,
-        "seed": 1,
-        "runs": 2,
-        "applications": ["amg"],
-    }
-    points = run(wang.run_fig8, **machine)
-    time = medians(points, "time_ms", "placement", "routing", "background")
-    alone = {key: value for key, value in time.items() if key[2] == "none"}
-    assert min(alone, key=alone.__getitem__)[0] == "contiguous"
-    worse = {key[:2]: max(time[*key[:2], b] for b in ("uniform", "bursty")) / time[*key[:2], "none"] for key in alone}
-    assert min(worse, key=worse.__getitem__) == ("contiguous", "minimal")
-    assert worse["random-node", "adaptive"] > 1.4 * worse["contiguous", "minimal"]
-
-
-@pytest.mark.system("numeric")
-@pytest.mark.parametrize("seed", [1, 3])
-def test_fill_boundary_wants_balance_and_suffers_from_bursts(seed: int) -> None:
-    # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
-    machine = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.0625, "seed": seed, "runs": 2}
-    points = run(wang.run_fig8, **machine, applications=["fill-boundary"])
-    time = medians(points, "time_ms", "placement", "routing", "background")
-    alone = {key[:2]: value for key, value in time.items() if key[2] == "none"}
-    assert min(alone, key=alone.__getitem__) == ("random-node", "adaptive")
-    assert alone["random-node", "adaptive"] < (1 - 0.244) * alone["contiguous", "minimal"]  # the paper's gain, or more
-    # No obvious variation beside uniform traffic; much beside bursts, least where contiguous and minimal, more where adaptive.
-    worse = {b: {key: time[*key, b] / alone[key] for key in alone} for b in ("uniform", "bursty")}
-    assert max(worse["uniform"].values()) < 1.2
-    assert max(worse["bursty"].values()) > 1.6
-    assert min(worse["bursty"], key=worse["bursty"].__getitem__) == ("contiguous", "minimal")
-    for placement in ("contiguous", "random-cabinet", "random-node"):
-        assert worse["bursty"][placement, "adaptive"] > worse["bursty"][placement, "minimal"]
-        assert worse["bursty"][placement, "minimal"] <= worse["bursty"]["random-node", "minimal"]
-
-
-@pytest.mark.system("numeric")
 def test_application_aware_ping_pong_stays_close_to_the_better_mode() -> None:
     # De Sensi 2019, figure 8; small messages go with high bias before anything is known, so only larger ones are held to it.
     points = run(desensi.run_fig8, topology="dragonfly:4,3,8,12", repeats=3, largest_bytes=65536, seed=1)

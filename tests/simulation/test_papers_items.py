@@ -21,13 +21,14 @@ from flitwatch_domain.generators import xgft
 from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
-from flitwatch_research.papers.measured import RATIOS
+from flitwatch_research.papers.measured import RATIOS, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.papers_routes import formulations
 from flitwatch_research.papers_routes.catalogue import ROWS
 from flitwatch_research.papers_routes.seen import keep_seen, seen, use_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
+from flitwatch_research.studies.wang import PLACEMENTS, ROUTINGS
 from flitwatch_simulation.loop.machine import Carried
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,24 @@ def test_the_barriers_table_is_within_a_quarter() -> None:
     assert all(abs(ours[name] / value - 1) <= 0.25 for name, value in row.published.items()), ours
     order = sorted(row.published, key=row.published.__getitem__)
     assert [ours[name] for name in order] == pytest.approx(sorted(ours.values()), rel=1e-3)
+
+
+def test_contiguous_nodes_with_minimal_routes_vary_least_beside_bursts() -> None:
+    """Wang 2018, figures 8 to 10, as measured at the published loads."""
+    kept = json.loads((ROOT / "docs/papers.json").read_text())
+    for figure in ("figure 8", "figure 9", "figure 10"):
+        at = {one["column"]: one["ours"] for one in kept if (one["paper"], one["place"]) == ("wang2018", figure)}
+        bursty = {(p, r): at[combination_of(p, r, "bursty")] for p in PLACEMENTS for r in ROUTINGS}
+        assert min(bursty, key=bursty.__getitem__) == ("contiguous", "minimal") and max(bursty.values()) > 130
+        assert all(bursty[placement, "adaptive"] > bursty[placement, "minimal"] for placement in PLACEMENTS)
+        if figure != "figure 8":  # crystal router and fill boundary: no obvious variation beside uniform traffic
+            assert all(at[combination_of(p, r, "uniform")] < 125 for p in PLACEMENTS for r in ROUTINGS)
+    (crystal_router,) = [
+        one["ours"]
+        for one in kept
+        if (one["place"], one["column"]) == ("figure 9", "bursty background, longer by, at most")
+    ]
+    assert 60 < crystal_router < 120
 
 
 def commands(one: Item) -> list[list[str]]:
