@@ -4784,6 +4784,27 @@ export interface components {
             verdict: "carries" | "cannot tell" | "not used";
         };
         /**
+         * Formulations
+         * @description Routes from integer programs, on a tree that HiGHS can solve.
+         */
+        Formulations: {
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Topology */
+            topology?: string | null;
+            /**
+             * Limit S
+             * @description Of each formulation.
+             * @default 90
+             */
+            limit_s: number;
+            /** Formulations */
+            formulations?: ("basic" | "partitioned" | "combined")[] | null;
+        };
+        /**
          * Frames
          * @description Router counters step by step, for brushing.
          */
@@ -5971,6 +5992,37 @@ export interface components {
             simulated: boolean;
         };
         /**
+         * LaneSchemes
+         * @description Reconstructions of one application's traffic by ways to give lanes.
+         */
+        LaneSchemes: {
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Application
+             * @default partisn-168
+             * @enum {string}
+             */
+            application: "lulesh-512" | "partisn-168" | "amg-1728" | "boxlib-mg-1024" | "multigrid-1000" | "nekbone-1024" | "boxlib-cns-1024";
+            /** Lanes */
+            lanes?: ("1 VL" | "2 VL" | "4 SL 2 VL" | "2 VL random" | "2 SL 4 VL" | "5 VL" | "5 VL random" | "5 VL Galois")[] | null;
+            /**
+             * Limit S
+             * @description Of each reconstruction.
+             * @default 60
+             */
+            limit_s: number;
+        };
+        /**
          * LdmsSchema
          * @description A metric set that was seen.
          */
@@ -6435,7 +6487,7 @@ export interface components {
             /**
              * Compute
              * @description Computation over the time of a node's bytes on its link.
-             * @default 7
+             * @default 45
              */
             compute: number;
             /**
@@ -7417,6 +7469,12 @@ export interface components {
              * @default 4
              */
             mbytes: number;
+            /**
+             * Compute Ms
+             * @description Computation at the end of the round.
+             * @default 8.3
+             */
+            compute_ms: number;
             /**
              * Congested After Ns
              * @description A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.
@@ -8535,7 +8593,7 @@ export interface components {
             /**
              * Compute
              * @description Computation over the time of a node's bytes on its link.
-             * @default 7
+             * @default 45
              */
             compute: number;
             /**
@@ -9181,7 +9239,7 @@ export interface components {
              */
             name: "sim.study";
             /** Args */
-            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetTable52"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangFig2"] | components["schemas"]["WangTable2"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiFig4"] | components["schemas"]["DeSensiFig5"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiCalibration"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetFig34"] | components["schemas"]["TaffetTable43"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetTable52"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangFig2"] | components["schemas"]["WangTable2"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiFig4"] | components["schemas"]["DeSensiFig5"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiCalibration"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
         };
         /**
          * StartWhatIf
@@ -9272,6 +9330,12 @@ export interface components {
              * @default 30
              */
             optimise_s: number;
+            /**
+             * Reconstruct S
+             * @description Of the matrix that routes are optimised for.
+             * @default 60
+             */
+            reconstruct_s: number;
         };
         /**
          * StoredBlame
@@ -9338,6 +9402,21 @@ export interface components {
             /** Entries */
             entries: number | null;
         };
+        /** TaffetFig34 */
+        TaffetFig34: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-fig3.4";
+            /**
+             * @default {
+             *       "threads": 1,
+             *       "limit_s": 90
+             *     }
+             */
+            parameters: components["schemas"]["Formulations"];
+        };
         /** TaffetMiniGhost */
         TaffetMiniGhost: {
             /**
@@ -9351,7 +9430,7 @@ export interface components {
              *       "threads": 1,
              *       "kbytes": 2000,
              *       "variables": 5,
-             *       "compute": 7,
+             *       "compute": 45,
              *       "imbalance": 0.05,
              *       "congested_after_ns": 0
              *     }
@@ -9370,6 +9449,7 @@ export interface components {
              *       "seed": 1,
              *       "threads": 1,
              *       "mbytes": 4,
+             *       "compute_ms": 8.3,
              *       "congested_after_ns": 0
              *     }
              */
@@ -9388,7 +9468,7 @@ export interface components {
              *       "threads": 1,
              *       "kbytes": 10000,
              *       "variables": 5,
-             *       "compute": 7,
+             *       "compute": 45,
              *       "imbalance": 0.05,
              *       "mpackets": 4,
              *       "leaves": 16,
@@ -9398,6 +9478,23 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Sampling"];
+        };
+        /** TaffetTable43 */
+        TaffetTable43: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-table4.3";
+            /**
+             * @default {
+             *       "threads": 1,
+             *       "topology": "quartz1",
+             *       "application": "partisn-168",
+             *       "limit_s": 60
+             *     }
+             */
+            parameters: components["schemas"]["LaneSchemes"];
         };
         /** TaffetTable51 */
         TaffetTable51: {
@@ -9430,7 +9527,8 @@ export interface components {
              *       "threads": 1,
              *       "topology": "quartz1",
              *       "mbytes": 0.25,
-             *       "optimise_s": 30
+             *       "optimise_s": 30,
+             *       "reconstruct_s": 60
              *     }
              */
             parameters: components["schemas"]["Stencil"];
