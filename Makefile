@@ -294,8 +294,8 @@ real-runs: python-all ## blame on measured runs of Perlmutter into docs/real-run
 	mv docs/real-runs.md.part docs/real-runs.md
 
 papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)
-	.venv/bin/python -m flitwatch_research.papers_routes $(if $(QUICK),--quick --out .cache/papers-routes)
+	.venv/bin/python -m flitwatch_research.papers_routes $(if $(TRACES),--traces $(TRACES)) $(if $(QUICK),--quick --out .cache/papers-routes)
 
 .PHONY: papers
-papers: python-all ## every item of the five papers into docs/papers.md, measuring what takes seconds
+papers: python-all ## every item of the five papers into docs/papers.md; says how long it takes, and goes on where it was stopped
 	.venv/bin/python -m flitwatch_research.papers

@@ -722,6 +722,13 @@ class ForecastInput(TypedDict):
     verdict: Literal['carries', 'cannot tell', 'not used']
 
 
+class Formulations(TypedDict):
+    threads: NotRequired[int]
+    topology: NotRequired[str | None]
+    limit_s: NotRequired[float]
+    formulations: NotRequired[list[Literal['basic', 'partitioned', 'combined']] | None]
+
+
 class Frames(TypedDict):
     ts: list[str]
     step_s: int
@@ -988,6 +995,38 @@ class LaneFigures(TypedDict):
     stall_cycles: list[float | None]
     packets: list[float | None]
     simulated: bool
+
+
+class LaneSchemes(TypedDict):
+    threads: NotRequired[int]
+    topology: NotRequired[str]
+    application: NotRequired[
+        Literal[
+            'lulesh-512',
+            'partisn-168',
+            'amg-1728',
+            'boxlib-mg-1024',
+            'multigrid-1000',
+            'nekbone-1024',
+            'boxlib-cns-1024',
+        ]
+    ]
+    lanes: NotRequired[
+        list[
+            Literal[
+                '1 VL',
+                '2 VL',
+                '4 SL 2 VL',
+                '2 VL random',
+                '2 SL 4 VL',
+                '5 VL',
+                '5 VL random',
+                '5 VL Galois',
+            ]
+        ]
+        | None
+    ]
+    limit_s: NotRequired[float]
 
 
 class LdmsSchema(TypedDict):
@@ -1525,6 +1564,7 @@ class Pf3d(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str | None]
     mbytes: NotRequired[float]
+    compute_ms: NotRequired[float]
     congested_after_ns: NotRequired[float]
 
 
@@ -2036,6 +2076,7 @@ class Stencil(TypedDict):
     topology: NotRequired[str]
     mbytes: NotRequired[float]
     optimise_s: NotRequired[float]
+    reconstruct_s: NotRequired[float]
 
 
 class StoredBlame(TypedDict):
@@ -2065,6 +2106,11 @@ class TablesOutput(TypedDict):
     entries: int | None
 
 
+class TaffetFig34(TypedDict):
+    study: Literal['taffet-fig3.4']
+    parameters: NotRequired[Formulations]
+
+
 class TaffetMiniGhost(TypedDict):
     study: Literal['taffet-minighost']
     parameters: NotRequired[MiniGhost]
@@ -2078,6 +2124,11 @@ class TaffetPf3d(TypedDict):
 class TaffetTable21(TypedDict):
     study: Literal['taffet-table2.1']
     parameters: NotRequired[Sampling]
+
+
+class TaffetTable43(TypedDict):
+    study: Literal['taffet-table4.3']
+    parameters: NotRequired[LaneSchemes]
 
 
 class TaffetTable51(TypedDict):
@@ -3206,6 +3257,8 @@ class StartStudy(TypedDict):
         | HoeflerFig16
         | HoeflerBisection
         | TaffetTable21
+        | TaffetFig34
+        | TaffetTable43
         | TaffetTable51
         | TaffetTable52
         | TaffetPf3d

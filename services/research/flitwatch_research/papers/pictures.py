@@ -276,13 +276,14 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 LOOPS = {
     "figure 5.2": ("bisection-shuffle-ftree", "ftree", 48),
     "figure 5.3": ("bisection-shuffle-loop", "the loop's routes", 0),
+    "figure 5.5": ("cyclic-stencil-minus-y", "the -y phase on the loop's routes", 48),
     "figure 5.7": ("random-ftree", "ftree", 0),
     "figure 5.8": ("random-adaptive", "adaptive", 0),
     "figure 5.9": ("random-optimised", "optimised", 0),
     "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
     "figure 5.12": ("even-ftree", "ftree", 0),
     "figure 5.13": ("even-adaptive", "adaptive", 0),
-    "figure 5.16": ("even-loop-mixed", "the loop's routes, mixed weighting", 0),
+    "figure 5.16": ("even-optimised-mixed", "optimised, mixed weighting", 0),
 }
 #: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
 PLOTS: dict[str, Callable[[], list[Plot]]] = {
