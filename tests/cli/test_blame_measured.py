@@ -136,6 +136,37 @@ def test_another_delimiter_and_empty_files_are_named(capfd, tmp_path) -> None:
     assert "the header lacks" in capfd.readouterr().err
 
 
+def test_mutual_information_ranks_measured_runs_by_its_own_limit_and_size(capfd, tmp_path) -> None:
+    runs, exposure = tables()
+    first = write(tmp_path / "runs.csv", [RUN_COLUMNS, *runs])
+    nodes = [[run, user, 129 if user == "u0" else 128] for run, user, _ in exposure]
+    second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *nodes])
+    answers = []
+    for choice in (["--method", "mi"], ["--method", "mi", "--tau", "1.08"], ["--paper"]):
+        main(["blame", "--runs", first, "--exposure", second, *choice, "--json"])
+        answers.append(json.loads(capfd.readouterr().out))
+    assert [answer["method"] for answer in answers] == ["mi"] * 3 and answers[0]["users"][0]["user"] == "u0"
+    bits = [{user["user"]: user["mi_bits"] for user in answer["users"]} for answer in answers]
+    assert bits[0]["u0"] > 0 and bits[1]["u0"] != bits[0]["u0"]
+    assert {user for user, value in bits[2].items() if value > 0} == {"u0"} and bits[2]["u0"] == bits[0]["u0"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (["--runs", "r", "--exposure", "e", "--rule", "throughout"], "--rule needs --presence"),
+        (["--runs", "r", "--exposure", "e", "--tau", "2"], "--tau needs --method mi"),
+        (["--stress", "none", "--method", "mi"], "--method needs --scenario, --presence or --runs"),
+        (["--application", "milc", "--paper"], "--paper needs --scenario, --presence or --runs"),
+        (["--scenario", "amg-128", "--paper", "--tau", "2"], "give one of them"),
+    ],
+)
+def test_no_choice_of_a_method_is_ignored(capfd, choice, words) -> None:
+    with pytest.raises(SystemExit) as leave:
+        main(["blame", *choice])
+    assert leave.value.code == 2 and words in capfd.readouterr().err
+
+
 def test_one_source_at_a_time(capfd, tmp_path) -> None:
     with pytest.raises(SystemExit) as leave:
         main(["blame", "--runs", str(tmp_path / "runs.csv")])
