@@ -63,16 +63,27 @@ def judge(
     presence = (data.exposure > 0).astype(float)
     beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
-        blame = fitted(data.exposure, data.time_s, data.start_s, data.circumstances)
+        blame = fitted(
+            data.exposure, data.time_s, data.start_s, data.circumstances, application=data.application
+        )
     except NotEnoughData as lacking:
         raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
-    users = entries(blame, beside, data.time_s, OURS, data.nodes)
+    users = entries(blame, beside, data.relative_time, OURS, data.nodes)
     reasons = [
         [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]]
         for at in blame.ranking_.tolist()
     ]
-    calibration = calibrate(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
-    found = drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
+    calibration = calibrate(
+        data.exposure,
+        data.time_s,
+        data.start_s,
+        data.circumstances,
+        shuffles,
+        seed,
+        report,
+        data.application,
+    )
+    found = drivers(data.covariates, data.circumstances, data.relative_time, data.start_s)
     return MeasuredVerdicts(data, blame, users, reasons, calibration, found)
 
 
