@@ -136,7 +136,7 @@ def _blame(card: Card) -> str:
     )
     text = (
         f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs that they met; the rest are nulls. Average precision is over "
-        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 90 % intervals, over sets (bootstrap, from three sets on) or of a share (Wilson).\n\n"
+        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from three seeds on; of a share at least Wilson's). Worlds of one seed share its machine and users.\n\n"
     )
     pooled = ""
     if card["blame_pooled"]:
@@ -163,7 +163,7 @@ def _deviation(card: Card) -> str:
         for (inputs, split), own in _grouped(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.said(worlds.interval([row[key] for row in own]))
+                worlds.said(worlds.interval([row[key] for row in own], [row["seed"] for row in own]))
                 for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
             )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
@@ -217,19 +217,19 @@ def _forecast(card: Card) -> str:
     lines = []
     for world, rows in worlds.by_world(card["forecast"]):
         best, _ = worlds.single(rows)
-        means = [worlds.interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
+        means = [worlds.interval_over_seeds(rows, lambda row: row["mape"][name])[0] for name in FORECASTERS]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
                 world,
                 len(rows),
-                worlds.said(worlds.interval([row["served_mape"] for row in rows])),
+                worlds.said(worlds.interval_over_seeds(rows, lambda row: row["served_mape"])),
                 *means,
                 best,
                 worlds.said(worlds.forecast_gain(rows), "+.1%"),
                 chosen,
-                worlds.said(worlds.interval([row["coverage90"] for row in rows])),
-                worlds.said(worlds.interval([row["fixed_coverage90"] for row in rows])),
+                worlds.said(worlds.interval_over_seeds(rows, lambda row: row["coverage90"])),
+                worlds.said(worlds.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
             )
         )
     heads = (
