@@ -140,6 +140,19 @@ def test_options_out_of_range_are_refused_before_anything_is_made(capfd, command
     assert leave.value.code == 2 and "is not in the range" in said.err and said.err.count("\n") == 1
 
 
+def test_one_switch_makes_the_choices_of_the_paper(capfd, tmp_path) -> None:
+    of_steps(tmp_path, "deviation", steps(), "--paper", "--folds", "3")
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["inputs"], answer["learner"], answer["split"]) == ("deltas", "gbr", "row")
+    for command, words in (
+        (["deviation", "--steps", "s", "--paper", "--split", "run"], "--paper sets --split itself"),
+        (["forecast", "--application", "milc", "--paper"], "--paper needs --scenario or --steps"),
+    ):
+        with pytest.raises(SystemExit) as leave:
+            main(command)
+        assert leave.value.code == 2 and words in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("inputs", ["rates", "deltas"])
 def test_deviation_of_a_table_whatever_the_order_of_its_rows(capfd, tmp_path, inputs) -> None:
     rows = steps()

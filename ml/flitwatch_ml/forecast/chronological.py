@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from flitwatch_ml.folds import distinct_runs, too_few
 from flitwatch_ml.forecast.backtest import learned_forecasters, relative_gain
-from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.baselines import AVERAGED, NAIVE, with_averages
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
@@ -161,7 +161,7 @@ def _block(
     teach, ask = standard.training(known, m, k, stride), standard.windows(new, m, k, stride)
     ask = ask.chosen(np.isfinite(ask.future_s))
     forecasts: dict[str, Floats] = {name: forecast(ask, k) for name, forecast in NAIVE.items()}
-    forecasts |= {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()}
+    forecasts = with_averages(forecasts | {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()})
     return _Block(
         residuals={name: _of_runs(np.log(ask.future_s / made), ask) for name, made in forecasts.items()},
         errors={
@@ -178,12 +178,13 @@ def _of_runs(values: Floats, windows: Windows) -> list[Floats]:
 
 def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     names = list(blocks[0].errors)
+    single = [name for name in names if tuple(name.split(" + ")) not in AVERAGED]
     chosen, served = [], []
     inside: list[float] = []
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        serving = serve or best_together({name: _errors(blocks[:at], name) for name in names})
+        serving = serve or best_together({name: _errors(blocks[:at], name) for name in single})
         chosen.append(serving)
         first = blocks[0].averaged_residuals(serving)
         fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
@@ -194,7 +195,7 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _errors(blocks[1:], name) for name in names}
-    serves = serve or best_together({name: _errors(blocks, name) for name in names})
+    serves = serve or best_together({name: _errors(blocks, name) for name in single})
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,

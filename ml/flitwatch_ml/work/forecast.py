@@ -166,7 +166,7 @@ def _choose(
         if paper:
             return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
         mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
-        return row, Choice((row.serves,), mape, row.half_width90, _why(row))
+        return row, Choice(tuple(row.serves.split(" + ")), mape, row.half_width90, _why(row))
     found = in_order(series, start_s, m, k, sets, definition)
     if paper:
         return found, Choice(found.serves, found.served_mape, found.half_width90, PAPERS)

@@ -10,7 +10,15 @@ from typing import Any, TypedDict
 import click
 
 from flitwatch.commands.blame_measured import CAVEAT, judged, show
-from flitwatch.console import FiniteRange, emit, fail, json_option, stderr
+from flitwatch.console import (
+    FiniteRange,
+    emit,
+    fail,
+    json_option,
+    list_given_options,
+    refuse_beside_paper,
+    stderr,
+)
 from flitwatch.rest import api_options, application_options, asking, needed
 
 
@@ -159,19 +167,13 @@ def blame(
 
 def _refuse_idle_options(ranks: bool, measured: bool) -> None:
     """Fail where an option of the paper's method was given that the source would not use."""
-    context = click.get_current_context()
-    given = [
-        name
-        for name in ("method", "rule", "tau", "paper")
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]
+    given = list_given_options("method", "rule", "tau", "paper")
     if given and not (ranks or measured):
         fail(f"--{given[0]} needs --scenario, --presence or --runs", code=2)
-    if "paper" in given and len(given) > 1:
-        fail(f"--paper sets --{given[0]} itself: give one of them", code=2)
+    refuse_beside_paper("method", "rule", "tau")
     if measured and "rule" in given:
         fail("--runs has amounts, not shares of a run: --rule needs --presence", code=2)
-    if measured and "tau" in given and context.params["method"] == "exposure":
+    if measured and "tau" in given and click.get_current_context().params["method"] == "exposure":
         fail("--tau needs --method mi: the verdicts on --runs use no limit of run times", code=2)
 
 
