@@ -64,6 +64,15 @@ def test_who_slows_three_applications_a_little_is_found_and_hardly_anybody_else(
     assert named[:, 6:].sum() <= 0.05 * named.sum() + 3
 
 
+def test_nobody_is_named_on_a_single_week() -> None:
+    amounts, times, start, _, _ = planted(2, [0.4], "binary")
+    named, one_week = (
+        CalendarBlame().fit(amounts, times, EPOCH_S + (start - EPOCH_S) * share) for share in (1.0, 7 / 90)
+    )
+    assert named.verdict_[0] == NAMED and NAMED not in one_week.verdict_
+    assert "no other week" in " ".join(one_week.reasons_[0])
+
+
 def test_an_application_with_few_runs_is_said() -> None:
     from flitwatch_domain.errors import NotEnoughData
 

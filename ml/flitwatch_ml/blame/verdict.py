@@ -271,7 +271,11 @@ class CalendarBlame(BlameEstimator):
         )
         count = _permutations(len(self._times), LEAST_PERMUTATIONS, PERMUTATIONS)
         self._many_orders = block_orders(self._period, count, np.random.default_rng([self.seed, 1]))
-        short = len(np.unique(self._period)) < LEAST_PERIODS
+        short = ""
+        if len(np.unique(self._period)) < LEAST_PERIODS:
+            short = f"the runs lie in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}"
+        elif np.ptp(self._start) <= WEEK_S:
+            short = "the runs lie within a week: there is no other week to compare with"
         for user in range(users):
             q = self.q_value_[user]
             if not self.testable_[user]:
@@ -287,7 +291,7 @@ class CalendarBlame(BlameEstimator):
                 self.reasons_[user] = [f"q = {q:.2g}"]
                 continue
             if short:
-                reasons.append(f"the runs lie in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}")
+                reasons.append(short)
             if reasons:
                 self.verdict_[user] = CANNOT_TELL
             self.reasons_[user] = reasons or [f"q = {q:.2g}"]
