@@ -74,7 +74,7 @@ def of_problem(seed: int) -> dict[str, Any]:
         for most in (1, 3)
     }
     one, two = select(problem, testable, 0.5, 2), np.array([0, 3])
-    effect, interval = effects(problem, raw, exposed, days(start), np.full(len(z), spread), np.exp(times - times.mean()))
+    effect, interval = effects(problem, raw, exposed, days(start), np.full(len(z), spread), np.exp(problem.outcome))
     return {
         "unit": [unit, plain(np.unique(period, return_counts=True))],
         "z": plain(z),
@@ -116,7 +116,7 @@ def of_weeks(seed: int) -> dict[str, Any]:
     period, unit = controls.periods(start)
     return {
         "unit": unit,
-        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start, spread)) for user in range(4)],
+        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start, 1.0)) for user in range(4)],
         "one period": [
             controls.depends_on_one_period(problem, user, raw[:, user] > 0, period, 1.0) for user in range(4)
         ],
