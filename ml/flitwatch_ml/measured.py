@@ -103,10 +103,14 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     sizes = np.zeros(len(names)) if nodes is None else nodes
     # A run that was recorded twice would count twice as evidence.
     told_application = APPLICATION in ordered[0][1]
-    application = np.array([_named(row[APPLICATION], where, APPLICATION) for where, row in ordered]) if told_application else None
+    application = (
+        np.array([_named(row[APPLICATION], where, APPLICATION) for where, row in ordered]) if told_application else None
+    )
     label = np.zeros(len(names)) if application is None else np.unique(application, return_inverse=True)[1]
     first = np.sort(
-        np.unique(np.column_stack([start_s, time_s, sizes, label, circumstances, amounts]), axis=0, return_index=True)[1]
+        np.unique(np.column_stack([start_s, time_s, sizes, label, circumstances, amounts]), axis=0, return_index=True)[
+            1
+        ]
     )
     copies = sorted(set(range(len(names))) - set(first.tolist()))
     alone = len(first) - len(told - set(copies))

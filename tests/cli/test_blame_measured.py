@@ -64,7 +64,9 @@ def test_the_culprit_is_named_with_seconds_and_node_hours(capfd, tmp_path, mark)
     assert set(answer["calibration"]) == {"shuffles", "q", "sets_with_a_name", "share"}
     assert answer["rotations"]["rotations"] == 10 and answer["rotations"]["sets_with_a_name"] <= 2
     found = [row["found"] for row in answer["power"]]
-    assert [row["effect"] for row in answer["power"]] == [0.05, 0.1, 0.2, 0.4] and found[-1] >= 9 and found[0] <= found[-1]
+    assert (
+        [row["effect"] for row in answer["power"]] == [0.05, 0.1, 0.2, 0.4] and found[-1] >= 9 and found[0] <= found[-1]
+    )
     assert [driver["name"] for driver in answer["drivers"]] == ["groups"]
     assert any("name" in note for note in answer["notes"]) and any("nodes" in note for note in answer["notes"])
 

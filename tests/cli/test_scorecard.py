@@ -116,8 +116,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
     assert (
-        "more than 1 % in drift (-10.0%)" in following
-        and "Attention alone is the best single candidate in drift" in following
+        "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
     text = markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## What was asked for")
@@ -150,7 +149,7 @@ def test_each_demand_is_held_against_the_rows() -> None:
         "blame, all worlds: recall of effects of 1 and more sd": True,
         "deviation, law: place of the strongest planted counter": False,
         "deviation, law: nested error": True,
-        "forecast, law: what served against the best single candidate, known afterwards": True,
+        "forecast, law: what served against the best candidate, known afterwards": True,
         "forecast, law: 90 % intervals, later runs": False,
     }
 

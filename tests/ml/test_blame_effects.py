@@ -50,7 +50,9 @@ def test_effects_are_least_squares_of_logarithms_with_students_interval(
     sums = np.array([(fitted * left[:, None])[day == one].sum(0) for one in range(days)])
     # The small-sample factor of clustered errors (Cameron and Miller 2015).
     by_day = inverse @ sums.T @ sums @ inverse * days / (days - 1) * 39 / freedom
-    reach = student.ppf(0.975, min(freedom, days - 1)) * math.sqrt(max(mean @ by_run @ mean, mean @ by_day @ mean)) * 1.5
+    reach = (
+        student.ppf(0.975, min(freedom, days - 1)) * math.sqrt(max(mean @ by_run @ mean, mean @ by_day @ mean)) * 1.5
+    )
     effect, interval = of_one(raw, seconds, day)
     assert effect == pytest.approx([extra])
     assert interval == pytest.approx(np.array([[extra - reach, extra + reach]]))

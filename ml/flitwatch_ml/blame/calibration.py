@@ -125,9 +125,7 @@ def power(
     rng = np.random.default_rng([seed, 2])
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     testable = np.flatnonzero(
-        CalendarBlame()
-        .fit_scores(*runs[:4], below=0.0, joined=True, application=runs.application)
-        .testable_
+        CalendarBlame().fit_scores(*runs[:4], below=0.0, joined=True, application=runs.application).testable_
     )
     rows: list[Power] = []
     for effect in EFFECTS if len(testable) and draws else ():

@@ -144,9 +144,7 @@ class CalendarBlame(BlameEstimator):
             raise BadRuns("each run needs the time when it started")
         self._marks = np.asarray(marks_s, float)
         known = None if covariates is None else np.asarray(covariates, float)
-        of = (
-            np.zeros(len(times), np.int64) if application is None else np.unique(application, return_inverse=True)[1]
-        )
+        of = np.zeros(len(times), np.int64) if application is None else np.unique(application, return_inverse=True)[1]
         self._amounts, self._times, self._start, self._covariates, self._application = (
             Observations(amounts, times, start, known, of)
             if joined

@@ -67,7 +67,7 @@ class Chronological:
         return float(self.served.mean())
 
     def gain(self) -> tuple[float, float, float]:
-        """(mean, low, high): 1 - error of what served / error of the best single candidate, known afterwards only; paired by run."""
+        """(mean, low, high): 1 - error of what served / error of the best candidate, averages of baselines among them,, known afterwards only; paired by run."""
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
 
 
@@ -161,7 +161,9 @@ def _block(
     teach, ask = standard.training(known, m, k, stride), standard.windows(new, m, k, stride)
     ask = ask.chosen(np.isfinite(ask.future_s))
     forecasts: dict[str, Floats] = {name: forecast(ask, k) for name, forecast in NAIVE.items()}
-    forecasts = with_averages(forecasts | {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()})
+    forecasts = with_averages(
+        forecasts | {name: clone(one).fit(teach).predict(ask) for name, one in prototypes.items()}
+    )
     return _Block(
         residuals={name: _of_runs(np.log(ask.future_s / made), ask) for name, made in forecasts.items()},
         errors={

@@ -63,9 +63,7 @@ def judge(
     presence = (data.exposure > 0).astype(float)
     beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
-        blame = fitted(
-            data.exposure, data.time_s, data.start_s, data.circumstances, application=data.application
-        )
+        blame = fitted(data.exposure, data.time_s, data.start_s, data.circumstances, application=data.application)
     except NotEnoughData as lacking:
         raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
     users = entries(blame, beside, data.relative_time, OURS, data.nodes)

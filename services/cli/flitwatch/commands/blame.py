@@ -72,7 +72,9 @@ from flitwatch.rest import api_options, application_options, asking, needed
     help="All choices of the paper: mi, tau 1, throughout, more than 128 nodes (--runs: nodes in any part of a run).",
 )
 @click.option(
-    "--runs", type=click.Path(path_type=Path), help="CSV run,start,time_s[,nodes][,application][,circumstances...] of measured runs."
+    "--runs",
+    type=click.Path(path_type=Path),
+    help="CSV run,start,time_s[,nodes][,application][,circumstances...] of measured runs.",
 )
 @click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount beside --runs.")
 @click.option(

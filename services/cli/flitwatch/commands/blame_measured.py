@@ -133,6 +133,8 @@ def show(result: MeasuredBlame) -> None:
             highlight=False,
         )
         found = ", ".join(f"+{one['effect']:.0%}: {one['found']} of {one['draws']}" for one in result["power"])
-        stderr().print(f"Planted in these runs and found at q ≤ {FOUND_Q}: {found or 'nobody can be tested'}.", highlight=False)
+        stderr().print(
+            f"Planted in these runs and found at q ≤ {FOUND_Q}: {found or 'nobody can be tested'}.", highlight=False
+        )
     for note in result["notes"]:
         stderr().print(note, highlight=False)

@@ -41,7 +41,9 @@ from flitwatch.console import emit, fail, json_option, refuse_beside_paper
     help="'row' is the paper's; it flatters.",
 )
 @click.option(
-    "--paper", is_flag=True, help="All choices of the paper: deltas, gradient-boosted regression, rows divided at random."
+    "--paper",
+    is_flag=True,
+    help="All choices of the paper: deltas, gradient-boosted regression, rows divided at random.",
 )
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @json_option

@@ -36,8 +36,14 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 @click.option(
     "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
 )
-@click.option("--m", type=click.IntRange(1, 1000), help="Past steps (of a backtest).  [default with --scenario: the paper's]")
-@click.option("--k", type=click.IntRange(1, 1000), help="Steps to forecast (of a backtest).  [default with --scenario: the paper's]")
+@click.option(
+    "--m", type=click.IntRange(1, 1000), help="Past steps (of a backtest).  [default with --scenario: the paper's]"
+)
+@click.option(
+    "--k",
+    type=click.IntRange(1, 1000),
+    help="Steps to forecast (of a backtest).  [default with --scenario: the paper's]",
+)
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
 @click.option(
     "--folds",

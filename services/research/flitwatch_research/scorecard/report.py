@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from flitwatch_ml.forecast.baselines import AVERAGED
 from flitwatch_ml.work.deviation import FOLDS
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.verdict import Check, checks
@@ -20,7 +21,11 @@ counterfactual (the same seed without a user), is kept in files of its own, and 
 with **{seeds} {word}** of each world{fewer}; the command's default is 10.
 
 """
-FORECASTERS = ("attention alone", "attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
+FORECASTERS = (
+    *("attention alone", "attention", "ridge", "lightgbm"),
+    *(" + ".join(names) for names in AVERAGED),
+    *("ratio", "curve", "last steps"),
+)
 HOLDS = {True: "yes", False: "**no**", None: "–"}
 Card = dict[str, Any]
 Row = TypeVar("Row", bound=Mapping[str, Any])
@@ -215,9 +220,10 @@ def _forecast(card: Card) -> str:
     if not (card["forecast"] or card["long"] or card["ablation"]):
         return ""
     lines = []
+    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in card["forecast"])]
     for world, rows in worlds.by_world(card["forecast"]):
         best, _ = worlds.single(rows)
-        means = [worlds.interval_over_seeds(rows, lambda row: row["mape"][name])[0] for name in FORECASTERS]
+        means = [worlds.interval([row["mape"][name] for row in rows])[0] for name in forecasters]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
@@ -236,8 +242,8 @@ def _forecast(card: Card) -> str:
         "world",
         "sets",
         "what served, MAPE %",
-        *(f"{name} MAPE %" for name in FORECASTERS),
-        "best single one, known afterwards",
+        *(f"{name} MAPE %" for name in forecasters),
+        "best one, known afterwards",
         "gain of what served on it",
         "what served",
         "coverage of 90 %, adaptive",

@@ -145,7 +145,10 @@ def _deviation(card: Card) -> Iterator[Check]:
             f"worst {worst}; of n planted {worlds.said(found)} among the first n",
             worst <= 3,
         )
-        nested, curve = (worlds.interval([row[key] for row in rows], [row["seed"] for row in rows]) for key in ("mape", "baseline_mape"))
+        nested, curve = (
+            worlds.interval([row[key] for row in rows], [row["seed"] for row in rows])
+            for key in ("mape", "baseline_mape")
+        )
         yield Check(
             f"deviation, {world}: nested error",
             "below the mean curve's",
@@ -159,7 +162,7 @@ def _forecast(card: Card) -> Iterator[Check]:
         best, _ = worlds.single(rows)
         gain = worlds.forecast_gain(rows)
         yield Check(
-            f"forecast, {world}: what served against the best single candidate, known afterwards",
+            f"forecast, {world}: what served against the best candidate, known afterwards",
             "at most 1 % worse",
             f"{worlds.said(gain, '+.1%')} on {best}",
             gain[0] >= -0.01,

@@ -61,7 +61,11 @@ def share(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> In
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     low, high = _drawn(np.array(part, float), np.array(whole, float), seeds)
-    return p, min(max(middle - half, 0.0), p if math.isnan(low) else low), max(middle + half, 0.0 if math.isnan(high) else high)
+    return (
+        p,
+        min(max(middle - half, 0.0), p if math.isnan(low) else low),
+        max(middle + half, 0.0 if math.isnan(high) else high),
+    )
 
 
 def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequence[int]) -> tuple[float, float]:
@@ -84,7 +88,6 @@ def said(value: tuple[float, float, float], form: str = ".2f") -> str:
     return f"{mean:{form}}" if math.isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
-
 class BlameLine(TypedDict):
     """One method in one world, over seeds; `recall` and `with_effect` are by size of the effect."""
 
@@ -105,9 +108,7 @@ def blame_line(rows: Rows) -> BlameLine:
         "average_precision": interval_over_seeds(rows, lambda row: row["average_precision"]),
         "precision_at_10": interval_over_seeds(rows, lambda row: row["precision_at_10"]),
         "best_at_10": interval_over_seeds(rows, lambda row: row["best_at_10"])[0],
-        "recall": [
-            share(f.tolist(), n.tolist(), seeds) for f, n in zip(found.T, with_effect.T, strict=True)
-        ],
+        "recall": [share(f.tolist(), n.tolist(), seeds) for f, n in zip(found.T, with_effect.T, strict=True)],
         "with_effect": with_effect.sum(0).tolist(),
         "false_share": share([row["false"] for row in rows], [row["found"] for row in rows], seeds),
         "found": sum(row["found"] for row in rows) / len(rows),
@@ -169,7 +170,10 @@ def _blame_headline(rows: Rows) -> str:
     won: list[tuple[str, str]] = []
     lost: list[tuple[str, str]] = []
     for world, some in by_world(rows):
-        best = {name: interval_over_seeds(own, lambda row: row["average_precision"])[0] for name, own in methods(some).items()}
+        best = {
+            name: interval_over_seeds(own, lambda row: row["average_precision"])[0]
+            for name, own in methods(some).items()
+        }
         first = max(best, key=best.__getitem__)
         (won if best[OURS] >= best[first] - 1e-9 else lost).append((world, first))
     paired = {
@@ -197,7 +201,8 @@ def _deviation_headline(rows: Rows) -> str:
     useless = [
         world
         for world, some in by_world(rows)
-        if interval_over_seeds(some, lambda row: row["mape"])[0] >= interval_over_seeds(some, lambda row: row["baseline_mape"])[0]
+        if interval_over_seeds(some, lambda row: row["mape"])[0]
+        >= interval_over_seeds(some, lambda row: row["baseline_mape"])[0]
     ]
     found = interval_over_seeds(rows, lambda row: row["planted_found"])
     seeds = [row["seed"] for row in rows]
@@ -221,18 +226,18 @@ def _forecast_headline(rows: Rows) -> str:
         if single(some)[0] == "attention alone":
             attention.append(world)
     worst = (
-        f"What served lost to the best single candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
+        f"What served lost to the best candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
         if above
         else ""
     )
     alone = (
-        f"Attention alone is the best single candidate in {', '.join(attention)}. "
+        f"Attention alone is the best candidate in {', '.join(attention)}. "
         if attention
         else "Attention alone wins nowhere. "
     )
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}What served is better than every single candidate beyond its interval in {len(below)} of "
+        f"**Forecast**: {worst}{alone}What served is better than every candidate beyond its interval in {len(below)} of "
         f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {said(coverage)}."
     )
 
@@ -245,7 +250,7 @@ def single(rows: Rows) -> tuple[str, float]:
 
 
 def forecast_gain(rows: Rows) -> tuple[float, float, float]:
-    """1 - error of what served / error of the world's best single candidate; over runs of one or two sets, over sets from three on."""
+    """1 - error of what served / error of the world's best candidate; over runs of one or two sets, over sets from three on."""
     best, _ = single(rows)
     gains = [row["gain_on"][best] for row in rows]
     if len(gains) == 1:
