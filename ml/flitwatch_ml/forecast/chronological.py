@@ -2,7 +2,7 @@
 
 Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
 serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be told apart from it
-there: their forecasts are averaged in log. So the served error has no part in the choice. The first block is for choosing and for calibrating
+there: their forecasts are averaged in log. Where an average of baselines (`AVERAGED`) had less error than these together, it serves. So the served error has no part in the choice. The first block is for choosing and for calibrating
 only. All candidates forecast the same windows.
 """
 
@@ -186,7 +186,7 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        serving = serve or best_together({name: _errors(blocks[:at], name) for name in single})
+        serving = serve or _winner(blocks[:at], single)
         chosen.append(serving)
         first = blocks[0].averaged_residuals(serving)
         fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
@@ -197,7 +197,7 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _errors(blocks[1:], name) for name in names}
-    serves = serve or best_together({name: _errors(blocks, name) for name in single})
+    serves = serve or _winner(blocks, single)
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,
@@ -210,6 +210,17 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
         runs=len(inside),
         windows=sum(block.windows for block in blocks[1:]),
     )
+
+
+def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
+    """Those of `best_together`, or an average of baselines that had less error."""
+    together = best_together({name: _errors(blocks, name) for name in single})
+
+    def error(names: tuple[str, ...]) -> float:
+        runs = [run for block in blocks for run in block.averaged_residuals(names)]
+        return float(np.mean([np.abs(np.exp(-run) - 1).mean() for run in runs]))
+
+    return min([together, *(names for names in AVERAGED if set(names) <= set(single))], key=error)
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import click
 
@@ -136,6 +136,7 @@ def forecast(
         if start_s is None
         else _in_order(series, start_s, m, k, features, serve)  # type: ignore[arg-type]
     )
+    rests_on = {}
     if importance:
         from flitwatch_ml.work.forecast import rests_on as resting
         from flitwatch_twin.campaign import COUNTER_NAMES
@@ -149,7 +150,7 @@ def forecast(
             features,
             tuple(found["serves"].split(" + ")),
         )
-        found |= {"rests_on": rests, "rests_on_lacks": lacks}
+        rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
     emit(
         {
             **found,
@@ -158,15 +159,33 @@ def forecast(
             "features": ["app", *features],
             "notes": notes,
             "simulated": scenario is not None,
+            **rests_on,
             "wall_s": time.perf_counter() - begun,
         },
         as_json,
     )
 
 
+class _Validation(TypedDict):
+    """Errors in percent on runs that had no part in what forecast them; which forecasters serve, and served in each block of later runs."""
+
+    validation: str
+    mape: float
+    baselines: dict[str, float]
+    gain: dict[str, float | None]
+    coverage90: float | None
+    serves: str
+    runs: int
+    windows: int
+    best: NotRequired[str]
+    chosen: NotRequired[list[str]]
+    train_s: NotRequired[float]
+    infer_ms: NotRequired[float]
+
+
 def _in_order(
     series: StepSeries, start_s: Any, m: int, k: int, features: tuple[str, ...], serve: str | None
-) -> dict[str, Any]:
+) -> _Validation:
     """Learned from earlier runs, tested on later ones: the error of what served then, and of all candidates."""
     from flitwatch_ml.forecast import chronological
     from flitwatch_ml.forecast.backtest import relative_gain
@@ -190,7 +209,7 @@ def _in_order(
 
 def _in_folds(
     series: StepSeries, m: int, k: int, features: tuple[str, ...], folds: int, seed: int, serve: str | None
-) -> dict[str, Any]:
+) -> _Validation:
     """Learned from some runs, tested on others, whichever came first."""
     from flitwatch_ml.forecast import backtest
 
