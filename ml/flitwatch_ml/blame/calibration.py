@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TypedDict
 
 import numpy as np
@@ -104,11 +103,8 @@ def rotate(
 ) -> Rotations:
     """Name nobody: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
-    steps = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)) if most else []
-    found = sum(
-        _names_anybody(runs, by_application(runs.application, partial(np.roll, shift=int(by)), runs.run_time_s))
-        for by in steps
-    )
+    steps: list[int] = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)).tolist()
+    found = sum(_names_anybody(runs, _rotated(runs, by)) for by in steps)
     return {"rotations": len(steps), "q": CALIBRATION_Q, "sets_with_a_name": found}
 
 
@@ -148,8 +144,13 @@ def _observed(
 ) -> Observations:
     known = None if covariates is None else np.asarray(covariates, float)
     of = None if application is None else np.unique(np.asarray(application), return_inverse=True)[1]
-    values = (np.asarray(one, float) for one in (exposure, run_time_s, start_s))
-    return observations(*values, known, application=of)
+    return observations(
+        np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), known, application=of
+    )
+
+
+def _rotated(runs: Observations, by: int) -> Floats:
+    return by_application(runs.application, lambda times: np.roll(times, by), runs.run_time_s)
 
 
 def _scored(runs: Observations, times: Floats, below: float) -> CalendarBlame:
