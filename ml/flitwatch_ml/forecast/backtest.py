@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
-from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.baselines import NAIVE, with_averages
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
 from flitwatch_ml.forecast.intervals import half_width, share_covered
@@ -48,7 +48,7 @@ class Backtest:
     gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
     half_width90 : of that interval, in log; NaN where too few runs were held out
-    serves : name of the forecaster with the least error
+    serves : name of the forecaster with the least error; of an average, its members joined by " + "
     nested_mape : % error of the forecaster that the other folds choose, fold by fold; None for a single fold. The error of `serves` itself is the least of several
     train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
     """
@@ -97,7 +97,7 @@ class _Collected:
 
     def summary(self, serve: str | None = None) -> Backtest:
         return _summarise_backtest(
-            {name: np.concatenate(parts) for name, parts in self.forecasts.items()},
+            with_averages({name: np.concatenate(parts) for name, parts in self.forecasts.items()}),
             np.concatenate(self.observed),
             np.concatenate(self.owner),
             np.concatenate(self.fold),

@@ -168,7 +168,7 @@ def _choose_forecasters(
         if paper:
             return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
         mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
-        return row, Choice((row.serves,), mape, row.half_width90, _choice_reason(row))
+        return row, Choice(tuple(row.serves.split(" + ")), mape, row.half_width90, _choice_reason(row))
     outcome = in_order(series, start_s, m, k, sets, definition)
     if paper:
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)

@@ -253,3 +253,16 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def list_given_options(*names: str) -> list[str]:
+    """Those of the running command's parameters that its caller wrote out."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return [name for name in names if context.get_parameter_source(name) is source]
+
+
+def refuse_beside_paper(*names: str) -> None:
+    """Fail where `--paper` stands beside an option that it sets itself."""
+    if list_given_options("paper") and (given := list_given_options(*names)):
+        exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)
