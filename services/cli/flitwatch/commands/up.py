@@ -26,8 +26,10 @@ from flitwatch_ops.supervisor import Process, Server, Supervisor, running
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: a day.
 HISTORY_S = 86_400
-#: What the embedded log keeps of the demo machine, unless somebody set it: what is simulated can be simulated again.
-DEMO_LOG_BYTES = 256 << 20
+#: What the embedded database keeps of the demo machine, unless somebody set it: what is simulated can be simulated again. All of it takes at most 2 GB.
+DEMO_LOG_BYTES, DEMO_TABLES_BYTES, DEMO_JOBS_DAYS = 192 << 20, 1_050_000_000, 2
+#: By the end of a table's name: the hours that it is kept, and those of a chunk.
+DEMO_HOURS = {"_1s": (1.5, 1), "_10s": (1.5, 1), "_1m": (26, 1), "_1h": (7 * 24, 24)}
 #: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
 DEMO_SERVER = {"shared_buffers": "128MB", "max_wal_size": "192MB"}
 #: The processes that serve figures, in the order of their ports.
@@ -267,13 +269,21 @@ def serve(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded log keep less than a site's would, where nobody has set what it keeps."""
+    """Have the embedded database keep less than a site's would, where nobody has set what its log keeps."""
     from flitwatch_db import connect
-    from flitwatch_db.core import log_keep
+    from flitwatch_db.core import log_keep, maintenance
 
     with connect(database_url) as conn:
-        if not log_keep.is_set(conn):
-            log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
+        if log_keep.is_set(conn):
+            return
+        log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
+        maintenance.set_tables_kept(conn, DEMO_TABLES_BYTES)
+        maintenance.set_jobs_kept(conn, DEMO_JOBS_DAYS)
+        for table in maintenance.table_names(conn):
+            for suffix, (keep_hours, chunk_hours) in DEMO_HOURS.items():
+                if table.endswith(suffix):
+                    maintenance.set_keep(conn, table, keep_hours / 24)
+                    maintenance.shorten_chunks(conn, table, chunk_hours)
 
 
 def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:

@@ -1,0 +1,223 @@
+"""Clients that send what no client should. Each goes on until a moment of the monotonic clock and returns how many times it tried."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+
+from support.endless_head import BEGINNINGS, sent_until_closed
+
+HERE = "127.0.0.1"
+ADDRESSES, IDLE, SLOW, UPLOADERS, READERS = 20, 260, 4, 4, 8
+TIMEOUT_S = 60.0
+UPLOAD_BYTES = 16 << 20
+ODD_HOSTS = (
+    "evil.example@localhost",
+    "localhost:80:80",
+    "evil.example",
+    "localhost/..",
+    "[::1",
+    "a" * 5000,
+    "localhost\tx",
+)
+LONG_NAME = "x" * 2000
+
+
+@dataclass(frozen=True)
+class Target:
+    """The platform's ports on this machine, and the token of the collector's door."""
+
+    api: int
+    metrics: int
+    door: int
+    token: str
+
+
+def _repeat(until: float, tries: Sequence[Callable[[], object]]) -> int:
+    """Repeat each in a thread of its own until the moment; a server that refuses or hangs up is what they are there for."""
+
+    def one(attempt: Callable[[], object]) -> int:
+        for number in count():
+            if time.monotonic() > until:
+                return number
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                attempt()
+        raise AssertionError
+
+    with ThreadPoolExecutor(len(tries)) as threads:
+        return sum(threads.map(one, tries))
+
+
+def _ask(
+    port: int, method: str, path: str, body: bytes = b"", address: str = HERE, headers: dict[str, str] | None = None
+) -> int:
+    connection = http.client.HTTPConnection(HERE, port, timeout=TIMEOUT_S, source_address=(address, 0))
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+def send_endless_heads(target: Target, until: float) -> int:
+    """Every kind of head without an end, to each of three listeners."""
+    ports = (target.api, target.metrics, target.door)
+    return _repeat(
+        until, [partial(sent_until_closed, HERE, port, *each) for port in ports for each in BEGINNINGS.values()]
+    )
+
+
+def flood_log_ins(target: Target, until: float) -> int:
+    """Wrong passwords from twenty addresses, each time for another name."""
+    numbers = count()
+
+    def guess(address: str) -> None:
+        body = f'{{"name": "name {next(numbers)}", "password": "wrong"}}'.encode()
+        _ask(target.api, "POST", "/api/v1/session", body, address, {"Content-Type": "application/json"})
+
+    return _repeat(until, [partial(guess, f"127.0.1.{number + 1}") for number in range(ADDRESSES)])
+
+
+def hold_idle_connections(target: Target, until: float) -> int:
+    """Connections that say nothing, opened again when they are closed."""
+    opened = 0
+    with contextlib.ExitStack() as stack:
+        held: dict[tuple[int, int], socket.socket] = {}
+        while time.monotonic() < until:
+            for port in (target.door, target.api):
+                for number in range(IDLE):
+                    if _is_open(held.get((port, number))):
+                        continue
+                    with contextlib.suppress(OSError):
+                        held[port, number] = stack.enter_context(socket.create_connection((HERE, port), timeout=1))
+                        held[port, number].setblocking(False)
+                        opened += 1
+            time.sleep(0.2)
+    return opened
+
+
+def _is_open(one: socket.socket | None) -> bool:
+    if one is None:
+        return False
+    try:
+        return one.recv(4096, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def drip_bodies(target: Target, until: float) -> int:
+    """Bodies of a megabyte, a byte at a time, with the token where one is asked for."""
+
+    def drip(port: int, head: str) -> None:
+        with socket.create_connection((HERE, port), timeout=TIMEOUT_S) as one:
+            one.sendall(f"POST {head}\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
+            while time.monotonic() < until:
+                one.sendall(b"{")
+                time.sleep(0.1)
+
+    door = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
+    api = "/api/v1/session HTTP/1.1\r\nContent-Type: application/json"
+    return _repeat(until, [partial(drip, target.door, door), partial(drip, target.api, api)] * SLOW)
+
+
+def upload_without_a_login(target: Target, until: float) -> int:
+    """Files for tasks that are never started, from four addresses."""
+    body = os.urandom(UPLOAD_BYTES)
+    headers = {"Content-Type": "application/octet-stream"}
+    send = partial(_ask, target.api, "POST", "/api/v1/tasks/files", body, headers=headers)
+    return _repeat(until, [partial(send, address=f"127.0.2.{number + 1}") for number in range(UPLOADERS)])
+
+
+def read_a_giant_peer(target: Target, until: float) -> int:
+    """Answers of a federated peer that have no end, read at once, or slowly."""
+
+    def read(path: str, pause_s: float) -> None:
+        connection = http.client.HTTPConnection(HERE, target.api, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request("GET", f"/api/v1/remotes{path}")
+            answer = connection.getresponse()
+            while time.monotonic() < until and answer.read(1 << 16):
+                time.sleep(pause_s)
+
+    readers = [partial(read, "", 0), partial(read, "/peer/fabrics", 0), partial(read, "/peer/fabrics", 0.2)]
+    return _repeat(until, [readers[number % 3] for number in range(READERS)])
+
+
+@contextlib.contextmanager
+def giant_peer() -> Iterator[int]:
+    """Serve what looks like a platform and never ends an answer; gives the port."""
+
+    class Giant(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Set-Cookie", "peer=1")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(b'{"items": [')
+                while True:
+                    self.wfile.write(b'"x",' * (1 << 16))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer((HERE, 0), Giant) as server, ThreadPoolExecutor(1) as threads:
+        server.daemon_threads = True
+        threads.submit(server.serve_forever)
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+
+
+def send_odd_hosts(target: Target, until: float) -> int:
+    """Host headers that are none, or another's.
+
+    Raises
+    ------
+    AssertionError
+        One is not refused.
+    """
+
+    def send(host: str) -> None:
+        with socket.create_connection((HERE, target.api), timeout=TIMEOUT_S) as one:
+            one.sendall(f"GET /api/v1/fabrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            status = one.recv(12)[9:12]
+        assert status[:1] in (b"4", b""), f"Host {host[:60]!r} is answered {status.decode()}"
+
+    return _repeat(until, [partial(send, host) for host in ODD_HOSTS])
+
+
+def flood_the_audit_log(target: Target, until: float) -> int:
+    """Refused changes with long names."""
+
+    def change(number: int) -> None:
+        _ask(target.api, "PUT", f"/api/v1/alerts/rules/{LONG_NAME}{number}", b"{}", headers={"User-Agent": LONG_NAME})
+
+    return _repeat(until, [partial(change, number) for number in range(8)])
+
+
+ATTACKS = {
+    attack.__name__: attack
+    for attack in (
+        send_endless_heads,
+        flood_log_ins,
+        hold_idle_connections,
+        drip_bodies,
+        upload_without_a_login,
+        read_a_giant_peer,
+        send_odd_hosts,
+        flood_the_audit_log,
+    )
+}
