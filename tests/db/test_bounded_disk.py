@@ -26,7 +26,7 @@ def number(conn: psycopg.Connection, query: str) -> float:
 
 
 def write(conn: psycopg.Connection, step: int) -> None:
-    """An hour of counters, and a job that ended in it."""
+    """An hour of counters, and a job with a run that ended in it."""
     times = BEGIN_S + step * HOUR_S + np.arange(0, HOUR_S, 60)
     n = len(times) * ROUTERS
     where = np.zeros(n, np.int32), np.tile(np.arange(ROUTERS, dtype=np.int32), len(times)), np.repeat(times, ROUTERS)
@@ -34,7 +34,9 @@ def write(conn: psycopg.Connection, step: int) -> None:
     routers = Rows(*where, *rest, np.ones((n, len(ROUTER_COLUMNS))))
     write_batch(conn, Batch(routers=routers, endpoints=Rows(*where, *rest, np.ones((n, len(ENDPOINT_COLUMNS))))))
     conn.execute(
-        "INSERT INTO job (cluster, job_id, state, end_ts) VALUES ('demo', %s, 'COMPLETED', now())", [str(step)]
+        "WITH new AS (INSERT INTO job (cluster, job_id, state, end_ts) VALUES ('demo', %(step)s, 'COMPLETED', now()) RETURNING job_pk)"
+        " INSERT INTO run (run_key, job_pk, exe, ranks) SELECT %(step)s, job_pk, 'milc', 1 FROM new",
+        {"step": str(step)},
     )
     conn.commit()
 
@@ -64,10 +66,10 @@ def test_the_demos_tables_and_jobs_take_no_more_after_days(embedded_db: str, mon
             name: number(conn, f"SELECT extract(epoch FROM max(ts) - min(ts)) / 3600 FROM {name}")
             for name in ("router_1s", "router_1m", "router_1h")
         }
-        jobs = number(conn, "SELECT count(*) FROM job")
+        jobs, runs = (number(conn, f"SELECT count(*) FROM {table}") for table in ("job", "run"))
     assert max(sizes) <= most_bytes
     assert 0.4 < hours["router_1s"] < 1.6 < hours["router_1m"] < 24 < hours["router_1h"]
-    assert 40 < jobs <= 48
+    assert 40 < jobs == runs <= 48
 
 
 def test_the_log_holds_no_more_than_it_keeps(embedded_db: str, table_log: Log) -> None:

@@ -228,11 +228,13 @@ def _delete_jobs(conn: psycopg.Connection[Any]) -> int:
     days = _number_set(conn, "jobs_keep_days")
     if days is None:
         return 0
-    over = "end_ts < now() - make_interval(secs => %s)"
-    keep_s = days * 86400
-    with conn.transaction():
-        conn.execute(f"DELETE FROM run USING job WHERE run.job_pk = job.job_pk AND {over}".encode(), [keep_s])
-        return conn.execute(f"DELETE FROM job WHERE {over}".encode(), [keep_s]).rowcount
+    # A query of data-modifying parts sees one state: a job that ends meanwhile keeps its runs.
+    return conn.execute(
+        "WITH old AS (SELECT job_pk FROM job WHERE end_ts < now() - make_interval(secs => %s)),"
+        " runs AS (DELETE FROM run USING old WHERE run.job_pk = old.job_pk)"
+        " DELETE FROM job USING old WHERE job.job_pk = old.job_pk",
+        [days * 86400],
+    ).rowcount
 
 
 def _count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
