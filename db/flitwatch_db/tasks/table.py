@@ -15,6 +15,7 @@ from psycopg.types.json import Jsonb
 from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+from flitwatch_domain.json_logs import request_id
 from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
@@ -151,8 +152,8 @@ def start(
     queue = queue_of(name)
     with _together(conn):
         row = conn.execute(
-            "INSERT INTO task (name, args, created_by, authorised, role) VALUES (%s, %s, %s, %s, %s) RETURNING task_id",
-            [name, Jsonb(args or {}), created_by, authorised, role],
+            "INSERT INTO task (name, args, created_by, authorised, role, request_id) VALUES (%s, %s, %s, %s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by, authorised, role, request_id.get()],
         ).fetchone()
         assert row is not None
         task_id = int(row[0])

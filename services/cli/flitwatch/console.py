@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import orjson
 
+from flitwatch_domain.json_logs import JsonLines
 from flitwatch_domain.local_text import LocalText
 
 if TYPE_CHECKING:
@@ -244,8 +245,11 @@ def progress(description: str = "") -> Progress:
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send log records to standard error in one line each, without the addresses of what is asked or told."""
+    """Send log records to standard error, one line each: JSON, or text on a terminal; without the addresses of what is asked or told."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if not sys.stderr.isatty():
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonLines())
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -62,6 +62,16 @@ class DataDisk:
             return None
         return f"the database's disk has {free // MIB:,} MiB left, less than the {math.ceil(mark / MIB):,} MiB that are kept free"
 
+    def free_bytes(self) -> int | None:
+        """What is free; None where that is not known."""
+        if self.folder is None:
+            return None
+        try:
+            disk = os.statvfs(self.folder)
+        except OSError:
+            return None
+        return disk.f_bavail * disk.f_frsize
+
     def check(self, part: float = 1.0) -> None:
         """Raise DiskFull unless more than `part` of the mark is free."""
         if (why := self.lack(part)) is not None:

@@ -9,7 +9,7 @@ import os
 import click
 
 from flitwatch.console import FiniteRange, database_options, emit, fail, log_to_stderr, stderr
-from flitwatch.metrics import metrics_option
+from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
 from flitwatch_ops.watched import own_heartbeat
 
@@ -111,6 +111,7 @@ def worker(
         if as_json:
             emit({"tasks": sorted(known), "concurrency": concurrency, "pid": os.getpid()}, True)
         served = {name.partition(".")[0] for name in known}
+        add_figures(url, sorted(served))
         periodic, services = (
             {name: what for name, what in handlers(table).items() if name.partition(".")[0] in served}
             for table in ("PERIODIC", "SERVICES")
