@@ -32,6 +32,7 @@ OPERATED = {
     ("keda.sh/v1alpha1", "ScaledObject"),
     ("keda.sh/v1alpha1", "TriggerAuthentication"),
     ("monitoring.coreos.com/v1", "PodMonitor"),
+    ("monitoring.coreos.com/v1", "PrometheusRule"),
 }
 #: What operators make, by the operator's object that it is named after.
 MADE = {"kafka-cluster-ca-cert": ("Kafka", "kafka")}
@@ -248,6 +249,21 @@ def test_the_monitor_finds_every_pod_with_figures(built: list[dict]) -> None:
         assert wanted <= named(built, "Deployment", name)["spec"]["template"]["metadata"]["labels"].items()
         ports = {one["name"] for one in container(built, "Deployment", name)["ports"]}
         assert endpoint["port"] in ports and endpoint["path"] == "/metrics"
+
+
+def test_the_alerts_are_about_figures_that_are_shown_and_entries_of_the_runbook(tmp_path: Path) -> None:
+    rules = yaml.safe_load((COMPONENTS / "pod-monitor" / "rules.yaml").read_text())["spec"]
+    shown = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "metrics.md").read_text(), re.M))
+    titles = re.findall(r"^### (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.M)
+    entries = {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+    (group,) = rules["groups"]
+    for rule in group["rules"]:
+        assert set(re.findall(r"(?:flitwatch|process)_\w+(?=[{\[ ])", rule["expr"])) <= shown, rule["expr"]
+        assert rule["annotations"]["runbook"] in entries, rule["alert"]
+    if shutil.which("promtool"):
+        (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules))
+        done = subprocess.run(["promtool", "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_ingress_has_the_names_of_the_site(built: list[dict]) -> None:

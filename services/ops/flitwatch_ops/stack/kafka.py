@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_domain.data_disk import LOG_PART, DataDisk
+from flitwatch_domain.errors import DiskFull, MissingDependency, Unavailable
 from flitwatch_ops.home import cache
 from flitwatch_ops.stack.daemon import Daemon, exclusive, free_port, listens
 
@@ -185,8 +186,15 @@ class Kafka:
         MissingDependency
             Java or Maven is not installed.
         Unavailable
-            The broker did not start; the message quotes its log.
+            The broker did not start; the message quotes its log. Or its data lack the file that says whose they are.
+        DiskFull
+            The disk is nearly full. A broker that runs is stopped: one that finds no byte left ends in the middle of what it writes.
         """
+        try:
+            DataDisk(self.folder).check(LOG_PART, "Kafka's")
+        except DiskFull:
+            self.stop()
+            raise
         with contextlib.suppress(OSError, ValueError):
             # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
             if self.pid() is not None and listens(self._ports()[0]):
@@ -256,7 +264,13 @@ class Kafka:
                 [*command, "kafka.tools.StorageTool", "random-uuid"], capture_output=True, text=True, check=False
             )
             cluster_file.write_text(cluster.stdout.strip().splitlines()[-1] if cluster.stdout.strip() else "")
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        data = self.folder / "data"
+        if (data / "__cluster_metadata-0").exists():
+            raise Unavailable(
+                f"Kafka's data in {data} lack meta.properties, so that the broker would begin anew without topics",
+                advice=f"Write the file again: version=1, cluster.id={cluster_file.read_text()} and node.id=1, a line each. To give up the records, remove {data}.",
+            )
+        shutil.rmtree(data, ignore_errors=True)
         done = subprocess.run(
             [*command, "kafka.tools.StorageTool", "format", "-t", cluster_file.read_text(), "-c", str(self.properties)],
             capture_output=True,

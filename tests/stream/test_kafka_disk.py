@@ -1,0 +1,88 @@
+"""The broker on this machine keeps its topics through a full disk and damaged files, or says what to do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+from support.databases import PLACE
+from support.disks import fill, small_disk
+from support.waiting import eventually
+
+from flitwatch_domain.data_disk import LEAST_FREE
+from flitwatch_domain.errors import DiskFull, MissingDependency, Unavailable
+from flitwatch_ops.stack.kafka import Kafka, jars, java
+from flitwatch_stream.backends import open_log
+
+pytestmark = [pytest.mark.integration, pytest.mark.system("faults")]
+
+
+@pytest.fixture
+def broker() -> Iterator[Kafka]:
+    try:
+        java()
+        jars()
+    except MissingDependency as absent:
+        pytest.skip(str(absent))
+    one = Kafka(tempfile.mkdtemp(prefix="flitwatch-kafka-disk-", dir=PLACE), quick=True)
+    try:
+        yield one
+    finally:
+        one.destroy()
+
+
+def append(broker: Kafka, value: bytes) -> None:
+    with open_log(broker.url) as log, log.producer() as producer:
+        producer.append("kept", value, partition=0)
+
+
+def kept(broker: Kafka) -> int:
+    with open_log(broker.url) as log:
+        return log.end_offsets("kept")[0]
+
+
+def test_a_broker_is_stopped_before_its_disk_is_full(broker: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker.start()
+    append(broker, b"before")
+    monkeypatch.setenv(LEAST_FREE, "1e9")
+    with pytest.raises(DiskFull, match="Kafka's disk has"):
+        broker.start()
+    assert broker.pid() is None
+    monkeypatch.delenv(LEAST_FREE)
+    broker.start()
+    append(broker, b"after")
+    assert kept(broker) == 2
+
+
+def test_data_without_their_name_are_not_thrown_away(broker: Kafka) -> None:
+    broker.start()
+    append(broker, b"kept")
+    broker.stop()
+    name = broker.folder / "data" / "meta.properties"
+    lost = name.read_text()
+    name.unlink()
+    with pytest.raises(Unavailable, match=r"lack meta.properties(.|\n)*cluster.id="):
+        broker.start()
+    cluster = (broker.folder / "cluster").read_text()
+    name.write_text(f"version=1\ncluster.id={cluster}\nnode.id=1\n")
+    assert f"cluster.id={cluster}" in lost
+    broker.start()
+    assert kept(broker) == 1
+
+
+def test_topics_outlive_a_disk_without_a_byte(tmp_path_factory: pytest.TempPathFactory, broker: Kafka) -> None:
+    with small_disk(tmp_path_factory.mktemp("kafka") / "disk", "200m") as disk:
+        full = Kafka(disk / "kafka", quick=True)
+        try:
+            full.start()
+            append(full, b"before")
+            fill(disk, 0)
+            full.kill()
+            with pytest.raises(DiskFull):
+                full.start()
+            (disk / "ballast").unlink()
+            full.start()
+            eventually(lambda: kept(full) == 1, what="the record")
+        finally:
+            full.destroy()
