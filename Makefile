@@ -134,6 +134,15 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=: without simulation's and estimators' libraries)
 	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim$(comma)ml,$(EXTRAS))" deb,rpm
 
+.PHONY: pin-images check-security
+pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
+	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+
+# Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
+check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
+	@mkdir -p build && $(UV) export --frozen --all-extras --format cyclonedx1.5 -q > build/sbom-python.json && (cd web && npm sbom --package-lock-only --sbom-format cyclonedx) > build/sbom-page.json
+	@$(if $(OSV),$(PY) services/packages/audit.py $(OSV),$(UV) audit --frozen -q && cd web && npm audit --package-lock-only)
+
 .PHONY: images
 images: docs ## a container image of each service and of the agent, with the documentation, by docker compose
 	@COMMIT=$$(git describe --always --exclude='*' --abbrev=12 --dirty=+changes) docker compose --profile agent build

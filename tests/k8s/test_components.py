@@ -241,6 +241,27 @@ def test_what_is_scaled_and_by_what(built: list[dict]) -> None:
     assert states and states <= set(re.findall(r"'(\w+)'", state))
 
 
+def test_nothing_goes_out_but_by_a_component(built: list[dict]) -> None:
+    def ways_out(policies: list[dict], pod: str) -> set[int]:
+        found: set[int] = set()
+        for spec in (one["spec"] for one in policies if one["kind"] == "NetworkPolicy"):
+            selector = spec["podSelector"]
+            chosen = selector.get("matchLabels", {}).get("app.kubernetes.io/name") == pod or any(
+                pod in one["values"] for one in selector.get("matchExpressions", [])
+            )
+            if chosen and "Egress" in spec["policyTypes"]:
+                found |= {port["port"] for rule in spec.get("egress", []) for port in rule.get("ports", [])}
+        return found
+
+    base = list(yaml.safe_load_all((ROOT / "k8s" / "base" / "network.yaml").read_text()))
+    always = {5432, 9092, 53}
+    assert {pod: ways_out(base, pod) - always for pod in ("api", "writer", "worker", "alerting", "twin")} == {
+        "api": set(), "writer": set(), "worker": set(), "alerting": {443, 9093}, "twin": set(),
+    }  # fmt: skip
+    assert ways_out(built, "writer") - always == {8081, 9093} and ways_out(built, "worker") == always
+    assert ways_out(built, "api") - always == {443, 636, 389, 9093}
+
+
 def test_the_monitor_finds_every_pod_with_figures(built: list[dict]) -> None:
     monitor = named(built, "PodMonitor", "flitwatch")["spec"]
     (endpoint,) = monitor["podMetricsEndpoints"]

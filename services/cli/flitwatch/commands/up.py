@@ -33,7 +33,7 @@ DEMO_HOURS = {"_1s": (1.5, 1), "_10s": (1.5, 1), "_1m": (26, 1), "_1h": (7 * 24,
 #: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
 DEMO_SERVER = {"shared_buffers": "128MB", "max_wal_size": "192MB"}
 #: The processes that serve figures, in the order of their ports.
-METRICS = ("writer", "worker", "estimates", "alerting", "api")
+METRICS = ("writer", "worker", "estimates", "alerting", "api", "twin")
 LAST_PORT = 65535
 
 
@@ -71,7 +71,7 @@ LAST_PORT = 65535
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api.",
+    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api, twin.",
 )
 @click.option(
     "--metrics-host",
