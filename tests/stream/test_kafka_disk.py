@@ -71,6 +71,17 @@ def test_data_without_their_name_are_not_thrown_away(broker: Kafka) -> None:
     assert kept(broker) == 1
 
 
+def test_partitions_that_lost_their_topic_are_named(broker: Kafka, caplog: pytest.LogCaptureFixture) -> None:
+    broker.start()
+    append(broker, b"kept")
+    broker.stop()
+    # As Kafka renames what its metadata do not name after a full disk has cut them.
+    lost = broker.folder / "data" / "kept-0"
+    lost.rename(lost.with_name("kept-0.0123456789abcdef0123456789abcdef-stray"))
+    broker.start()
+    assert "no longer name: kept-0. Their records stay in" in caplog.text
+
+
 def test_topics_outlive_a_disk_without_a_byte(tmp_path_factory: pytest.TempPathFactory, broker: Kafka) -> None:
     with small_disk(tmp_path_factory.mktemp("kafka") / "disk", "200m") as disk:
         full = Kafka(disk / "kafka", quick=True)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import shutil
 import signal
@@ -19,6 +20,8 @@ from flitwatch_domain.data_disk import LOG_PART, DataDisk
 from flitwatch_domain.errors import DiskFull, MissingDependency, Unavailable
 from flitwatch_ops.home import cache
 from flitwatch_ops.stack.daemon import Daemon, exclusive, free_port, listens
+
+log = logging.getLogger(__name__)
 
 POM = Path(__file__).with_name("kafka-pom.xml")
 START_TIMEOUT_S = 60.0
@@ -208,7 +211,17 @@ class Kafka:
                 dump = [f"-XX:ArchiveClassesAtExit={self.dump}"] if self.dump else []
                 self.daemon.spawn([command[0], *dump, *command[1:], "kafka.Kafka", str(self.properties)])
             self.daemon.wait_ready(self._answers, START_TIMEOUT_S, "Kafka")
+        if aside := self.set_aside():
+            log.warning(
+                "Kafka has set partitions aside that its damaged metadata no longer name: %s. Their records stay in %s until you remove them",
+                ", ".join(aside),
+                self.folder / "data",
+            )
         return self.url
+
+    def set_aside(self) -> list[str]:
+        """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is left."""
+        return sorted(path.name.partition(".")[0] for path in (self.folder / "data").glob("*-stray"))
 
     def stop(self) -> None:
         """Stop the broker; its data stays."""
