@@ -27,7 +27,7 @@ def families() -> dict[str, list[Metric]]:
     from flitwatch.own_figures import delivery_families, place_families, queue_families
     from flitwatch_api.health.metrics import Metrics
     from flitwatch_db.alerts.store import ReceiverFigures
-    from flitwatch_db.tasks.figures import QueueFigures
+    from flitwatch_db.tasks.table import QueueFigures
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.exporters import Intake, MetricTable
