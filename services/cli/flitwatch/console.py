@@ -244,6 +244,11 @@ def progress(description: str = "") -> Progress:
     )
 
 
+def logs_json() -> bool:
+    """Whether this process logs JSON: it is a service, and no person reads along."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
     """Send log records to standard error, one line each: JSON, or text on a terminal; without the addresses of what is asked or told."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")

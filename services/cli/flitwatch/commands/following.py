@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 import signal
 import sys
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
-from flitwatch.console import SOME_REFUSED, FiniteRange, emit, json_option, stderr
+from flitwatch.console import SOME_REFUSED, FiniteRange, emit, json_option, log_to_stderr, logs_json, stderr
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.exporters import Intake
+
+log = logging.getLogger(__name__)
 
 #: Refused metrics in a report, and those of them that a person is told.
 _MOST_LISTED, _MOST_TOLD = 1000, 8
@@ -57,6 +60,8 @@ def publishing(function: F) -> F:
         common = CollectorOptions(
             **{field.name: options.pop(field.name) for field in fields(CollectorOptions) if field.name in options}
         )
+        if not common.once:
+            log_to_stderr()
         return function(common=common, **options)
 
     asked = log_options(cast(F, command))
@@ -210,8 +215,11 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 
 
 def say(text: str) -> None:
-    """Tell a person on standard error."""
-    stderr().print(text, markup=False, highlight=False)
+    """Tell a person on standard error, or the log of a collector that goes on."""
+    if logs_json():
+        log.info("%s", text)
+    else:
+        stderr().print(text, markup=False, highlight=False)
 
 
 class RefusedMetric(TypedDict):
