@@ -69,7 +69,7 @@ def test_the_demos_tables_and_jobs_take_no_more_after_days(embedded_db: str, mon
         jobs, runs = (number(conn, f"SELECT count(*) FROM {table}") for table in ("job", "run"))
     assert max(sizes) <= most_bytes
     assert 0.4 < hours["router_1s"] < 1.6 < hours["router_1m"] < 24 < hours["router_1h"]
-    assert 40 < jobs == runs <= 48
+    assert 18 < jobs == runs <= 24
 
 
 def test_the_log_holds_no_more_than_it_keeps(embedded_db: str, table_log: Log) -> None:
