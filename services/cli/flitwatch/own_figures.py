@@ -19,7 +19,7 @@ from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ops import backup_files, kept_log
 
 #: How often the database is asked, and how long it has for an answer.
-EVERY_S, STATEMENT_MS = 15.0, 5000
+EVERY_S, STATEMENT_S = 15.0, 5.0
 
 
 class OwnFigures(Collector):
@@ -44,8 +44,9 @@ class OwnFigures(Collector):
         pause = threading.Event()
         while True:
             try:
-                with connect(self._url, role="writer", application="flitwatch figures", autocommit=True) as conn:
-                    conn.execute(f"SET statement_timeout = {STATEMENT_MS}".encode())
+                with connect(
+                    self._url, "writer", application="flitwatch figures", autocommit=True, statement_s=STATEMENT_S
+                ) as conn:
                     while True:
                         self._families = self._read(conn)
                         pause.wait(EVERY_S)
