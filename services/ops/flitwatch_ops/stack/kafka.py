@@ -206,11 +206,15 @@ class Kafka:
         with exclusive(self.folder / "start.lock"):
             if self.pid() is None:
                 self._configure()
-                if not (self.folder / "data" / "meta.properties").exists():
+                if not self._has_its_name():
                     self._format(command)
                 dump = [f"-XX:ArchiveClassesAtExit={self.dump}"] if self.dump else []
                 self.daemon.spawn([command[0], *dump, *command[1:], "kafka.Kafka", str(self.properties)])
             self.daemon.wait_ready(self._answers, START_TIMEOUT_S, "Kafka")
+        if not self._name_copy.exists():
+            fresh = self._name_copy.with_suffix(".new")
+            shutil.copyfile(self.folder / "data" / "meta.properties", fresh)
+            fresh.replace(self._name_copy)
         if aside := self.set_aside():
             log.warning(
                 "Kafka has set partitions aside that its damaged metadata no longer name: %s. Their records stay in %s until you remove them",
@@ -218,6 +222,18 @@ class Kafka:
                 self.folder / "data",
             )
         return self.url
+
+    @property
+    def _name_copy(self) -> Path:
+        return self.folder / "meta.properties"
+
+    def _has_its_name(self) -> bool:
+        """Whether the data say whose they are; a file that was lost is restored from its copy."""
+        data = self.folder / "data"
+        if not (data / "meta.properties").exists() and (data / "__cluster_metadata-0").exists():
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(self._name_copy, data / "meta.properties")
+        return (data / "meta.properties").exists()
 
     def set_aside(self) -> list[str]:
         """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is left."""
@@ -281,7 +297,7 @@ class Kafka:
         if (data / "__cluster_metadata-0").exists():
             raise Unavailable(
                 f"Kafka's data in {data} lack meta.properties, so that the broker would begin anew without topics",
-                advice=f"Write the file again: version=1, cluster.id={cluster_file.read_text()} and node.id=1, a line each. To give up the records, remove {data}.",
+                advice=f"Restore the file from a backup. To give up the records, remove {data}.",
             )
         shutil.rmtree(data, ignore_errors=True)
         done = subprocess.run(
