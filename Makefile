@@ -134,6 +134,15 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=: without simulation's and estimators' libraries)
 	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim$(comma)ml,$(EXTRAS))" deb,rpm
 
+.PHONY: pin-images check-security
+pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
+	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+
+# Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
+check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
+	@mkdir -p build && $(UV) export --frozen --all-extras --format cyclonedx1.5 -q > build/sbom-python.json && (cd web && npm sbom --package-lock-only --sbom-format cyclonedx) > build/sbom-page.json
+	@$(if $(OSV),$(PY) services/packages/audit.py $(OSV),$(UV) audit --frozen -q && cd web && npm audit --package-lock-only)
+
 .PHONY: images
 images: docs ## a container image of each service and of the agent, with the documentation, by docker compose
 	@COMMIT=$$(git describe --always --exclude='*' --abbrev=12 --dirty=+changes) docker compose --profile agent build
@@ -240,7 +249,10 @@ fuzz-importers:
 	@.venv/bin/python -c 'import atheris' 2>/dev/null || { echo "fuzz: needs the test tools: make python-all" >&2; exit 1; }
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
-.PHONY: chaos failover soak
+.PHONY: chaos failover soak hostile
+hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
+	@cd tests && ../.venv/bin/python -m hostile
+
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))

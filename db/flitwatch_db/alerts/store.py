@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -267,6 +268,26 @@ def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
         "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
         [receivers],
     )
+
+
+@dataclass(frozen=True)
+class ReceiverFigures:
+    """One receiver: notices that were not delivered yet, those that were tried in vain, and for how long the oldest is due."""
+
+    receiver: str
+    waiting: int
+    failing: int
+    overdue_s: float
+
+
+def receiver_figures(conn: Connection) -> list[ReceiverFigures]:
+    """Figures of receivers that have notices to get."""
+    rows = conn.execute(
+        "SELECT receiver, count(*), count(*) FILTER (WHERE attempts > 0),"
+        " greatest(0, extract(epoch FROM clock_timestamp() - min(created_at)))::float8"
+        " FROM alert_notice WHERE delivered_at IS NULL GROUP BY receiver ORDER BY receiver"
+    ).fetchall()
+    return [ReceiverFigures(*row) for row in rows]
 
 
 def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:

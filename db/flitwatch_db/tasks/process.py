@@ -23,6 +23,7 @@ import orjson
 from flitwatch_db.tasks.context import BEAT_S, Handler, TaskContext
 from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_domain.errors import Cancelled, FlitwatchError
+from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class TaskProcess:
                 (record.dsn, record.task_id, theirs, self._executor),
                 self._limits,
                 self._prepare,
+                request_id.get(),
             ),
             name=f"task {record.task_id}",
         )
@@ -210,6 +212,7 @@ def _run_task(
     outside: tuple[str, int, Connection, str],
     limits: Limits,
     prepare: Callable[[], None] | None,
+    request: str | None,
 ) -> None:
     """The life of a task's process: its group is its own, so that signals reach its children too and the terminal's do not."""
     os.setsid()
@@ -218,6 +221,7 @@ def _run_task(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if prepare is not None:
         prepare()
+    request_id.set(request)
     context = TaskContext(*outside)
     handler: Handler = importlib.import_module(module).HANDLERS[name]
     context.end(_run_handler(handler, args, context, limits))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -15,6 +16,7 @@ from psycopg.types.json import Jsonb
 from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+from flitwatch_domain.json_logs import request_id
 from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
@@ -151,8 +153,8 @@ def start_task(
     queue = queue_of(name)
     with _join_transaction(conn):
         row = conn.execute(
-            "INSERT INTO task (name, args, created_by, authorised, role) VALUES (%s, %s, %s, %s, %s) RETURNING task_id",
-            [name, Jsonb(args or {}), created_by, authorised, role],
+            "INSERT INTO task (name, args, created_by, authorised, role, request_id) VALUES (%s, %s, %s, %s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by, authorised, role, request_id.get()],
         ).fetchone()
         assert row is not None
         task_id = int(row[0])
@@ -197,6 +199,33 @@ def list_tasks(
             " AND (%(name)s::text IS NULL OR name = %(name)s) AND (%(before)s::bigint IS NULL OR task_id < %(before)s)"
             " ORDER BY task_id DESC LIMIT %(limit)s",
             {"state": state, "name": name, "before": before, "limit": limit},
+        ).fetchall()
+
+
+@dataclass(frozen=True)
+class QueueFigures:
+    """One queue: tasks that wait and run, for how long the oldest of each does (None: there is none), and tasks that failed in the last hour."""
+
+    queue: str
+    queued: int
+    running: int
+    waiting_s: float | None
+    running_s: float | None
+    failed: int
+
+
+def queue_figures(conn: psycopg.Connection[Any], queues: Sequence[str]) -> list[QueueFigures]:
+    """Figures of these queues, in their order, also of empty ones."""
+    with conn.cursor(row_factory=class_row(QueueFigures)) as cursor:
+        return cursor.execute(
+            "SELECT queue, count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'running') AS running,"
+            " extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE state = 'queued'))::float8 AS waiting_s,"
+            " extract(epoch FROM clock_timestamp() - min(started_at) FILTER (WHERE state = 'running'))::float8 AS running_s,"
+            " count(*) FILTER (WHERE state = 'failed') AS failed"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS q (queue, place) LEFT JOIN task ON starts_with(name, queue || '.')"
+            " AND (state IN ('queued', 'running') OR state = 'failed' AND finished_at > now() - interval '1 hour')"
+            " GROUP BY queue, place ORDER BY place",
+            [list(queues)],
         ).fetchall()
 
 

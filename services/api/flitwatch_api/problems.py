@@ -15,9 +15,9 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from flitwatch_api.answers import dump_json
-from flitwatch_api.logs import request_id
 from flitwatch_api.pages import problem_page
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.json_logs import request_id
 from flitwatch_domain.task_models.base import words_of
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,10 @@ from typing import Any
 import click
 
 from flitwatch.console import FiniteRange, Group, json_option, make_progress, print_result
+from flitwatch.metrics import metrics_option
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
+from flitwatch_ops.watched import own_heartbeat
 
 #: Seconds of a history with runs: of the demo machine about 34 of AMG and 20 of MILC.
 FINE_S = 14_400
@@ -75,6 +77,7 @@ def twin() -> None:
     show_default=True,
     help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated beside it.",
 )
+@metrics_option
 @json_option
 def run(
     spec: str, seconds: int, speed: float, seed: int, day: int, history: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
@@ -116,7 +119,13 @@ def run(
         bar = stack.enter_context(make_progress(f"twin {loaded.name}"))
         task = bar.add_task("seconds", total=seconds or None)
         running = TwinRun(cluster, sinks, epoch_s, out / "truth.json" if out else None, sets)
-        totals = running.run(seconds, speed, stop, lambda done: bar.update(task, completed=done))
+        heartbeat = own_heartbeat()
+
+        def note(done: int) -> None:
+            heartbeat.beat()
+            bar.update(task, completed=done)
+
+        totals = running.run(seconds, speed, stop, note)
     result: dict[str, Any] = {
         "scenario": loaded.name,
         "seed": seed,
