@@ -43,6 +43,8 @@ _RENUMBERED = """
     WHERE (new.submit_ts, new.start_ts) IS DISTINCT FROM (old.submit_ts, old.start_ts)
 """
 
+_TOLD_APART_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
+
 _STEPS = """
     INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
     SELECT job_pk, step, name, state, to_timestamp(start_s), to_timestamp(end_s), nodes, node_list
@@ -143,7 +145,7 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
         }
         for job in last.values()
     ]  # fmt: skip
-    _renumber(conn, _json(rows))
+    _renumber(conn, _json([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
     found = conn.execute(_UPSERT, [_json(rows)]).fetchall()
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
     _store_steps(conn, keys, last)
@@ -177,6 +179,9 @@ def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
 
 
 def _json(rows: list[dict[str, Any]]) -> str:
+    text = orjson.dumps(rows).decode()
+    if "\\u0000" not in text:
+        return text
     # PostgreSQL's text has no NUL; the name of a job is the user's.
     shown = [
         {k: v.replace("\0", "\N{SYMBOL FOR NULL}") if isinstance(v, str) else v for k, v in row.items()} for row in rows
@@ -234,10 +239,15 @@ def _write_places(
     for name, on, alike in found:
         if (node := find_host(name, alike)) is not None:
             known[name][on] = node
-    wanted = [(job_pk, node, one) for job_pk, node in pairs for one in sorted(set(known[node].values()))]
+    wanted = [
+        (job_pk, node, one) for job_pk, node in pairs if node in known for one in sorted(set(known[node].values()))
+    ]
     lies = {job_pk: set(fabrics) for job_pk, fabrics in conn.execute(_LIES, {**_columns(wanted), "fabric": fabric_id})}
     rows: list[tuple[int, str, str | None, str]] = []
     for job_pk, node in pairs:
+        if node not in known:
+            rows.append((job_pk, node, None, "{}"))
+            continue
         places: defaultdict[str | None, list[int]] = defaultdict(list)
         for on in lies.get(job_pk, set()) & known[node].keys():
             places[known[node][on]].append(on)
@@ -246,12 +256,19 @@ def _write_places(
     conn.execute(_PLACE, _columns(rows))
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
+    columns = list(zip(*rows, strict=True)) or [()] * 4
     return {
-        name: [row[at] for row in rows]
-        for at, name in enumerate(("jobs", "nodes", "spelled", "fabrics"))
-        if not rows or at < len(rows[0])
+        name: _array(column) for name, column in zip(("jobs", "nodes", "spelled", "fabrics"), columns, strict=False)
     }
+
+
+def _array(values: Sequence[Any]) -> str:
+    """Write PostgreSQL's text of an array; the driver writes value by value, and a day's jobs have a million nodes."""
+    texts = [None if value is None else str(value) for value in values]
+    if any("\\" in text or '"' in text for text in texts if text):
+        texts = [text and text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return "{" + ",".join("NULL" if text is None else f'"{text}"' for text in texts) + "}"
 
 
 def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:

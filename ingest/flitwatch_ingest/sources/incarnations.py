@@ -50,7 +50,8 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
         order = sorted(places, key=lambda one: (*_when(one), min(places[one])))
         for one, restart in _numbers(order, (held or {}).get(key, ()), known[key]).items():
             for at in places[one]:
-                out[at] = replace(out[at], restart=restart)
+                if out[at].restart != restart:
+                    out[at] = replace(out[at], restart=restart)
     return out
 
 

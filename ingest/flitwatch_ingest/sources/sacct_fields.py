@@ -71,6 +71,15 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
     return tuple(dict.fromkeys(found)) if found[-1] > found[0] else (found[0],)
 
 
+def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
+    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None where a clock is set within it, and where it is none."""
+    try:
+        first, last = times_s(f"{text}00:00", zone), times_s(f"{text}59:59", zone)
+    except BadInput:
+        return None
+    return first[0] if len(first) == len(last) == 1 and last[0] - first[0] == 3599 else None
+
+
 def elapsed_s(text: str) -> float | None:
     """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
     text = text.strip()

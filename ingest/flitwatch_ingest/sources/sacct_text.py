@@ -196,10 +196,13 @@ class _Reader:
             "elapsed": fields.elapsed_s,
             "_end": _empty,
         }
+        self._zone, self._hour = zone, lru_cache(_KEPT_CELLS)(lambda text: fields.hour_s(text, zone))
+        self._moments = lru_cache(_KEPT_CELLS)(self._read_times)
         for name in ("submit", "start", "end", "eligible"):
-            self._checks[name] = lambda text: fields.time_s(text, zone)
-        self._checks = {name: _kept(check) for name, check in self._checks.items()}
-        self._zone = zone
+            self._checks[name] = lambda text: next(iter(self._moments(text)), None)
+        self._readers = [(name, self._checks.get(name, fields.optional)) for name in columns]
+        self._kept = [(name, lru_cache(_KEPT_CELLS)(check)) for name, check in self._readers]
+        self._start, self._end = (columns.index(name) if name in columns else None for name in ("start", "end"))
         self._number = 0
         # In the order they were read, each with whether its restart is known and with its steps.
         self._open: OrderedDict[int, tuple[Job, bool, list[JobStep]]] = OrderedDict()
@@ -297,33 +300,44 @@ class _Reader:
 
     def _checked(self, cells: list[str]) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        for name, text in zip(self._columns, cells, strict=True):
-            check = self._checks.get(name)
+        readers = self._kept if max(map(len, cells)) <= _KEPT_CELL_LENGTH else self._readers
+        for (name, check), text in zip(readers, cells, strict=True):
             try:
-                values[name] = check(text) if check else fields.optional(text)
+                values[name] = check(text)
             except BadInput as bad:
                 raise BadInput(f"{name}: {bad.reason}") from bad
-        if "start" in values and (took := values.get("elapsedraw") or values.get("elapsed")):
-            self._resolve(values, dict(zip(self._columns, cells, strict=True)), took)
+        if self._start is not None and (took := values.get("elapsedraw") or values.get("elapsed")):
+            starts = self._moments(cells[self._start])
+            ends = () if self._end is None else self._moments(cells[self._end])
+            if len(starts) > 1 or len(ends) > 1:
+                self._resolve(values, dict(zip(self._columns, cells, strict=True)), took, starts, ends)
         return values
 
-    def _resolve(self, values: dict[str, Any], cells: dict[str, str], took_s: float) -> None:
+    def _read_times(self, text: str) -> tuple[float, ...]:
+        """Read a time as `fields.times_s` does, of each hour's first one by its calendar."""
+        if len(text) == 19 and text[13] == text[16] == ":" and text.isascii():
+            minute, second = text[14:16], text[17:]
+            if minute.isdigit() and second.isdigit() and minute < "60" > second:
+                hour_s = self._hour(text[:14])
+                if hour_s is not None:
+                    return (hour_s + 60 * int(minute) + int(second),)
+        return fields.times_s(text, self._zone)
+
+    def _resolve(
+        self,
+        values: dict[str, Any],
+        cells: dict[str, str],
+        took_s: float,
+        starts: Sequence[float],
+        ends: Sequence[float],
+    ) -> None:
         """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
-        starts, ends = (fields.times_s(cells.get(name, ""), self._zone) for name in ("start", "end"))
-        if len(starts) < 2 and len(ends) < 2:
-            return
         ways = [(start, end) for start in starts for end in ends if end - start == took_s]
-        submits = fields.times_s(cells.get("submit", ""), self._zone)
+        submits = self._moments(cells.get("submit", ""))
         # A job that began and ended within the hour is placed by its submission, where that lies outside of it.
         possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
         if possible:
             values["start"], values["end"] = possible[0]
-
-
-def _kept(check: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The same check, which keeps what it found of short cells."""
-    found = lru_cache(_KEPT_CELLS)(check)
-    return lambda text: found(text) if len(text) <= _KEPT_CELL_LENGTH else check(text)
 
 
 def _with(job: Job, steps: Sequence[JobStep]) -> Job:
