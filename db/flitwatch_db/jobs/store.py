@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,22 +15,22 @@ from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, Job, mark_runaway
 
 _UPSERT = """
     INSERT INTO job (cluster, job_id, array_task, het_offset, restart, user_name, account, name, partition, state, exit_code,
-                     submit_ts, start_ts, end_ts, nodes, node_list, simulated)
+                     submit_ts, start_ts, end_ts, nodes, node_list, simulated, limit_s)
     SELECT cluster, job_id, array_task, het_offset, restart, "user", account, name, partition, state, exit_code,
-           to_timestamp(submit_s), to_timestamp(start_s), to_timestamp(end_s), nodes, node_list, simulated
+           to_timestamp(submit_s), to_timestamp(start_s), to_timestamp(end_s), nodes, node_list, simulated, limit_s
     FROM jsonb_to_recordset(%s::jsonb) AS j (cluster text, job_id text, array_task int, het_offset int, restart int, "user" text,
          account text, name text, partition text, state text, exit_code text, submit_s float8, start_s float8, end_s float8, nodes int,
-         node_list text, simulated boolean)
+         node_list text, simulated boolean, limit_s float8)
     ORDER BY cluster, job_id, restart
     ON CONFLICT (cluster, job_id, restart) DO UPDATE SET
         array_task = excluded.array_task, het_offset = excluded.het_offset, user_name = excluded.user_name, account = excluded.account,
         name = excluded.name, partition = excluded.partition, state = excluded.state, exit_code = excluded.exit_code,
         submit_ts = excluded.submit_ts, start_ts = excluded.start_ts, end_ts = excluded.end_ts, nodes = excluded.nodes,
-        node_list = excluded.node_list, simulated = excluded.simulated, updated_at = clock_timestamp()
+        node_list = excluded.node_list, simulated = excluded.simulated, limit_s = excluded.limit_s, updated_at = clock_timestamp()
     RETURNING job_pk, cluster, job_id, restart
 """
 
@@ -132,7 +133,8 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
     """
     if not jobs:
         return []
-    last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
+    now_s = time.time()
+    last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): mark_runaway(job, now_s) for job in jobs})
     if not last:
         return []
     nodes = {key: _expand(job) for key, job in last.items()}
@@ -141,7 +143,7 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
             "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
             "restart": job.restart, "user": job.user, "account": job.account, "name": job.name, "partition": job.partition,
             "state": job.state, "exit_code": job.exit_code, "submit_s": job.submit_s, "start_s": job.start_s, "end_s": job.end_s,
-            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated,
+            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
         }
         for job in last.values()
     ]  # fmt: skip
@@ -153,6 +155,15 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
     late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
     place_ranks(conn, [run_id for (run_id,) in late])
     return [(keys[key], job) for key, job in last.items()]
+
+
+def mark_runaways(conn: psycopg.Connection[Any]) -> int:
+    """Mark the stored jobs that run, according to their last records, and are past their limit by far, as `flitwatch_domain.jobs.mark_runaway` does; return how many."""
+    return conn.execute(
+        "UPDATE job SET state = %s, updated_at = clock_timestamp() WHERE state = 'RUNNING' AND end_ts IS NULL"
+        " AND start_ts + make_interval(secs => 2 * limit_s + %s) < now()",
+        [RUNAWAY, RUNAWAY_AFTER_S],
+    ).rowcount
 
 
 def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:

@@ -93,6 +93,11 @@ def elapsed_s(text: str) -> float | None:
     return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
 
 
+def limit_s(text: str) -> float | None:
+    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None where there is no limit (UNLIMITED) or the partition has it."""
+    return elapsed_s(text) if ":" in text else None
+
+
 def _plausible(seconds: float, text: str) -> float:
     if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadInput(f"time {text[:40]!r} lies outside 2000 to 2100")

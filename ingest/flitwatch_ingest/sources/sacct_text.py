@@ -193,6 +193,8 @@ class _Reader:
             "uid": _whole,
             "ncpus": _whole,
             "elapsedraw": _seconds,
+            "timelimit": fields.limit_s,
+            "timelimitraw": lambda text: None if (limit := fields.elapsed_s(text)) is None else 60 * limit,
             "elapsed": fields.elapsed_s,
             "_end": _empty,
         }
@@ -361,6 +363,7 @@ def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
         end_s=values.get("end"),
         nodes=nodes if nodes is not None else values.get("allocnodes"),
         node_list=values.get("nodelist"),
+        limit_s=values.get("timelimit") or values.get("timelimitraw"),
     )
     raw_s = values.get("elapsedraw")
     return infer_end(job, values.get("elapsed") if raw_s is None else raw_s)

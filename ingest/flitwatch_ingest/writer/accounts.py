@@ -74,7 +74,7 @@ def job_of(value: shapes.JobValue) -> Job:
     steps = tuple(JobStep(s.step, s.name, s.state, s.start, s.end, s.nodes, s.node_list) for s in value.steps)
     return Job(
         value.cluster, value.job_id, value.state, value.restart, value.user, value.account, value.name, value.partition, value.exit_code,
-        value.submit, value.start, value.end, value.nodes, value.node_list, steps, value.simulated,
+        value.submit, value.start, value.end, value.nodes, value.node_list, steps, value.simulated, value.limit,
     )  # fmt: skip
 
 
