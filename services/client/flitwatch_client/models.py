@@ -2117,6 +2117,17 @@ class TaskList(TypedDict):
     next_cursor: str | None
 
 
+class TaskVerdict(TypedDict):
+    job_id: str
+    state: str
+    start: str | None
+    end: str | None
+    nodes: int | None
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow'] | None
+    title: str | None
+    named: str | None
+
+
 Tile = TypedDict(
     'Tile',
     {
@@ -2333,6 +2344,21 @@ class WhatIf(TypedDict):
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
+
+
+class WholeJob(TypedDict):
+    job_id: str
+    cluster: str
+    kind: Literal['array', 'heterogeneous']
+    user: str | None
+    account: str | None
+    name: str | None
+    simulated: bool
+    total: int
+    states: dict[str, int]
+    verdicts: dict[str, int]
+    named: dict[str, int]
+    tasks: list[TaskVerdict]
 
 
 class FlitwatchApiAlertsSchemasSilence(TypedDict):

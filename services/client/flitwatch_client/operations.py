@@ -269,6 +269,10 @@ class Operations:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
+    def tasks_of_job(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.WholeJob:
+        """GET /api/v1/jobs/{job_id}/tasks: Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/tasks", {"cluster": cluster, "at": at})
+
     def compare_network_noise(self, body: Any) -> models.NoiseComparison:
         """POST /api/v1/network-noise/compare: Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
         return self._call("POST", "/api/v1/network-noise/compare", {}, body)
