@@ -1248,6 +1248,7 @@ NewRule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1672,6 +1673,7 @@ Rule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1912,6 +1914,21 @@ class Sizes(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     largest_bytes: NotRequired[int]
+
+
+class SlowCable(TypedDict):
+    link: int
+    link_class: str
+    src_name: str
+    src_port: int | None
+    dst_name: str
+    dst_port: int | None
+    bandwidth_bps: float
+    usual_bps: float
+
+
+class SlowCables(TypedDict):
+    items: list[SlowCable]
 
 
 class SlowJob(TypedDict):

@@ -145,6 +145,10 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with how much."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
+    def slow_cables(self, fabric: str) -> models.SlowCables:
+        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/slow", {})
+
     def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.Matrix:
         """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})

@@ -56,6 +56,25 @@ class HotLinks(BaseModel):
     simulated: bool
 
 
+class SlowCable(BaseModel):
+    """A cable, by the link of one direction, that runs slower than others of its kind."""
+
+    link: int
+    link_class: str
+    src_name: str
+    src_port: int | None
+    dst_name: str
+    dst_port: int | None
+    bandwidth_bps: float = Field(description="What it runs at, bits per second.")
+    usual_bps: float = Field(description="What most cables of its kind run at.")
+
+
+class SlowCables(BaseModel):
+    """The slow cables of a fabric."""
+
+    items: list[SlowCable] = Field(description="The slowest for its kind first; at most 1,000.")
+
+
 class JobPaths(BaseModel):
     """Links between routers that a job's traffic is expected to use, by column; the most loaded first."""
 

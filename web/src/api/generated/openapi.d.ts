@@ -322,6 +322,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/links/slow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slow Cables
+         * @description Cables that run at half the speed of most others of their kind or less, the slowest first.
+         */
+        get: operations["slow_cables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/links/paths": {
         parameters: {
             query?: never;
@@ -6641,7 +6661,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence" | "slow_cable";
             /** Above */
             above: number;
             /** Clear */
@@ -8066,7 +8086,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence" | "slow_cable";
             /**
              * Above
              * @description Fires at or above this value.
@@ -8849,6 +8869,45 @@ export interface components {
              * @default 1048576
              */
             largest_bytes: number;
+        };
+        /**
+         * SlowCable
+         * @description A cable, by the link of one direction, that runs slower than others of its kind.
+         */
+        SlowCable: {
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
+            /** Src Name */
+            src_name: string;
+            /** Src Port */
+            src_port: number | null;
+            /** Dst Name */
+            dst_name: string;
+            /** Dst Port */
+            dst_port: number | null;
+            /**
+             * Bandwidth Bps
+             * @description What it runs at, bits per second.
+             */
+            bandwidth_bps: number;
+            /**
+             * Usual Bps
+             * @description What most cables of its kind run at.
+             */
+            usual_bps: number;
+        };
+        /**
+         * SlowCables
+         * @description The slow cables of a fabric.
+         */
+        SlowCables: {
+            /**
+             * Items
+             * @description The slowest for its kind first; at most 1,000.
+             */
+            items: components["schemas"]["SlowCable"][];
         };
         /**
          * SlowJob
@@ -11869,6 +11928,106 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HotLinks"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    slow_cables: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlowCables"];
                 };
             };
             /** @description The request cannot be understood */
