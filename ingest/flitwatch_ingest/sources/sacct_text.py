@@ -37,6 +37,15 @@ _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 #: The first column of a header, with its width, and what stands between it and the next.
 _FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
 
+#: Known outputs that are not read: the words with which they begin, what they are, and what to use instead.
+_NOT_READ = (
+    (b"JobId=", "scontrol show job", "Use scontrol show jobs --json, or sacct --parsable2."),
+    (b"JOBID PARTITION NAME", "squeue", "Use squeue --json, or sacct --allusers --parsable2."),
+    (b"Job Id:", "qstat -f", "Give PBS's accounting logs: flitwatch import pbs."),
+    (b"Job id Name", "qstat", "Give PBS's accounting logs: flitwatch import pbs."),
+    (b"JOBID QUEUE USER", "flux jobs", "Use flux jobs -A -a --json, and flitwatch import flux."),
+)
+
 _Checks = dict[str, Callable[[str], Any]]
 
 #: Cells repeat: a step has the times and nodes of its job. So many values of each column are kept, of cells up to this length.
@@ -76,12 +85,11 @@ def read(
     first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
     if first is None:
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
-    if first[1].lstrip().startswith(b"JobId="):
-        raise BadInput(
-            "is the text of scontrol show job",
-            where=where,
-            advice="Use scontrol show jobs --json, or sacct --parsable2.",
-        )
+    for beginning, what, advice in _NOT_READ:
+        if first[1].split()[: len(beginning.split())] == beginning.split() or (
+            beginning.endswith(b"=") and first[1].lstrip().startswith(beginning)
+        ):
+            raise BadInput(f"is the text of {what}", where=where, advice=advice)
     delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
@@ -202,8 +210,12 @@ class _Reader:
         self._moments = lru_cache(_KEPT_CELLS)(self._read_times)
         for name in ("submit", "start", "end", "eligible"):
             self._checks[name] = lambda text: next(iter(self._moments(text)), None)
-        self._readers = [(name, self._checks.get(name, fields.optional)) for name in columns]
-        self._kept = [(name, lru_cache(_KEPT_CELLS)(check)) for name, check in self._readers]
+        self._readers: list[tuple[str, Callable[[str], Any]]] = [
+            (name, self._checks.get(name, fields.optional)) for name in columns
+        ]
+        self._kept: list[tuple[str, Callable[[str], Any]]] = [
+            (name, lru_cache(_KEPT_CELLS)(check)) for name, check in self._readers
+        ]
         self._start, self._end = (columns.index(name) if name in columns else None for name in ("start", "end"))
         self._number = 0
         # In the order they were read, each with whether its restart is known and with its steps.

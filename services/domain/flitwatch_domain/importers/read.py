@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,19 @@ def _of_folder(folder: Path, name: str) -> Fabric:
     return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
 
 
+_BEGINNING = 1 << 16
+_IBNETDISCOVER = "Give what `ibnetdiscover` prints on a host of the fabric."
+#: Known outputs that are not read: how they begin, what they are, and what to use instead.
+_NOT_READ = (
+    (re.compile(r"^\s*NodeDesc;SystemImageGUID;PortNum;"), "the counters of opaextractperf", "Collect them with LDMS's sampler opa2: flitwatch collect ldms-csv."),
+    (re.compile(r"^(?:NodeGUID;|.*;PortGUID;|Rate;|\s*Rate;NodeGUID)", re.MULTILINE), "a table of an opaextract program", _IBNETDISCOVER),
+    (re.compile(r"<Report\b|^\s*(?:Link|Node|Fabric|Route) (?:Summary|Information)\b|\bNodeGUID\s+Port\s+Type\s+Name", re.MULTILINE), "a report of opareport", _IBNETDISCOVER),
+    (re.compile(r"\A\s*(?:#.*\s+)*0x[0-9a-fA-F]{1,16}\s+\"[^\"]*\"\s*$", re.MULTILINE), "a node-name map", "Give what `ibnetdiscover --node-name-map FILE` prints: the names are in it."),
+    (re.compile(r"^(?:CA|Switch): .*:$|==\(\s*[0-9]+X\s", re.MULTILINE), "the output of iblinkinfo", _IBNETDISCOVER),
+    (re.compile(r"^(?:Ca|Switch)\s+: 0x[0-9a-fA-F]+ ports", re.MULTILINE), "the list of `ibnetdiscover --list`, which leaves the links out", "Give what `ibnetdiscover` prints without options."),
+)  # fmt: skip
+
+
 def detect(text: str, where: str) -> str:
     """The format of a topology's text: one of `FORMATS`."""
     if slingshot.DOCUMENTS.match(text) or slingshot_template.looks_like(text):
@@ -90,6 +104,9 @@ def detect(text: str, where: str) -> str:
             return "slingshot"
         if seen > 10_000:
             break
+    for pattern, what, advice in _NOT_READ:
+        if pattern.search(text[:_BEGINNING]):
+            raise BadInput(f"is {what}, which is not read", where=where, advice=advice)
     raise BadInput(
         "is neither a Cray interconnect file nor ibnetdiscover output nor Slingshot's template nor a list of its or UFM's links, nor LLDP neighbours",
         where=where,
