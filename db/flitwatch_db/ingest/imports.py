@@ -82,6 +82,11 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
     )
 
 
+def has_jobs(conn: psycopg.Connection[Any]) -> bool:
+    """Check whether any job is stored."""
+    return conn.execute("SELECT FROM job LIMIT 1").fetchone() is not None
+
+
 def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
     """What was counted since `count_jobs_from_here`."""
     row = conn.execute(

@@ -226,7 +226,13 @@ def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[
         for row in found["groups"]
     ]
     links = [
-        [f"{text(row['src_name'])} > {text(row['dst_name'])}", row["link_class"], *_figures(row), _users(row)]
+        [
+            f"{text(row['src_name'])} > {text(row['dst_name'])}",
+            row["link_class"],
+            *_figures(row),
+            _lost(row["lost_bps"]),
+            _users(row),
+        ]
         for row in found["links"]
     ]
     jobs = [
@@ -265,9 +271,13 @@ def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[
     return [
         *slow,
         ("Groups", ["group", *figures, "routers counted", *past], groups, past),
-        (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "jobs"], links, ["link", "class", "jobs"]),
+        (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "lost", "jobs"], links, ["link", "class", "jobs"]),
         (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "incident", "nodes", *figures, "routers counted"], jobs, ["job", "user", "name", "incident"]),
     ]  # fmt: skip
+
+
+def _lost(bits_per_s: float | None) -> str:
+    return UNKNOWN if bits_per_s is None else f"{bits_per_s / 1e9:.3g} Gb/s"
 
 
 def _speed(bits_per_s: float) -> str:

@@ -2762,6 +2762,7 @@ class HotLink(TypedDict):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None
+    lost_bps: float | None
     jobs: list[LinkUser]
     jobs_more: int
     explained: float | None

@@ -34,6 +34,9 @@ class HotLink(BaseModel):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None = Field(description="Stalls over flits: the time stalled over the time of sending.")
+    lost_bps: float | None = Field(
+        description="Bits a second that it could have sent while it was stalled, in the mean of the window; null where the length of a stall's unit is unknown."
+    )
     jobs: list[LinkUser] = Field(description="The largest share first; shares of at least 1 %.")
     jobs_more: int = Field(description="Further jobs with such a share.")
     explained: float | None = Field(

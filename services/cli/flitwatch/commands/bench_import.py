@@ -94,6 +94,8 @@ def _time(seconds: int) -> str:
 
 def _import(url: str, file: Path, lines: int, conn: psycopg.Connection[Any]) -> tuple[ImportFigures, dict[str, Any]]:
     command = [sys.executable, "-m", "flitwatch.main", "import", "sacct", str(file), "--timezone", "UTC", "--db", url]
+    from flitwatch_db.ingest import imports
+
     cores = os.sched_getaffinity(0)
     began, first_row_s = time.monotonic(), None
     with tempfile.TemporaryFile() as out:
@@ -102,7 +104,7 @@ def _import(url: str, file: Path, lines: int, conn: psycopg.Connection[Any]) -> 
         while True:
             pid, status, used = os.wait4(process.pid, os.WNOHANG)
             now = time.monotonic()
-            if first_row_s is None and conn.execute("SELECT FROM job LIMIT 1").fetchone() is not None:
+            if first_row_s is None and imports.has_jobs(conn):
                 first_row_s = time.monotonic() - began
             if pid:
                 break

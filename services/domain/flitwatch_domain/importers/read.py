@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from flitwatch_domain.counters.units import tick_of
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.fabric import Fabric, cables
+from flitwatch_domain.fabric import Fabric, Technology, cables
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
@@ -56,7 +57,22 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
         text = read_text(path)
         chosen = detect(text, str(path)) if format == "auto" else format
         found = _PARSERS[chosen](text, str(path), name or default_name(path))
-    return replace(found, warnings=(*found.warnings, *cables.describe_slow_cables(found)))
+    return replace(found, warnings=(*found.warnings, *cables.describe_slow_cables(found), *_unknown_ticks(found)))
+
+
+def _unknown_ticks(fabric: Fabric) -> list[str]:
+    """Name the InfiniBand switches whose device no document names."""
+    if fabric.technology is not Technology.INFINIBAND:
+        return []
+    count, texts = len(fabric.routers), fabric.attributes.get("descriptions") or []
+    ids = fabric.attributes.get("device_ids") or [None] * count
+    unknown = [at for at, one in enumerate(ids) if tick_of(one, texts[at] if texts else "") is None]
+    if not unknown:
+        return []
+    devices = ", ".join(sorted({f"{ids[at]:#x}" for at in unknown})[:5])
+    return [
+        f"{len(unknown)} of {count} switches have a device id ({devices}) that no document names: their stalls and lost bandwidth are unknown"
+    ]
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:

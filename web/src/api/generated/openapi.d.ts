@@ -5136,6 +5136,11 @@ export interface components {
              */
             ratio: number | null;
             /**
+             * Lost Bps
+             * @description Bits a second that it could have sent while it was stalled, in the mean of the window; null where the length of a stall's unit is unknown.
+             */
+            lost_bps: number | null;
+            /**
              * Jobs
              * @description The largest share first; shares of at least 1 %.
              */
