@@ -60,12 +60,16 @@ def job(
         digest = _filed(page, evidence)
         emit({"file": str(evidence), "sha256": digest}, True) if as_json else click.echo(f"{evidence}: sha256 {digest}")
         return
+    made: Explanation | models.Explanation | None
+    whole: WholeJob | models.WholeJob | None
     if at_api is None:
         made, whole = _read(db_url, ephemeral, job_id, cluster, at_s)
     else:
         made, whole = _asked(at_api, job_id, cluster, at_s)
+    found = made or whole
+    assert found is not None, "an answer is of one or the other"
     if as_json:
-        emit(made or whole, True)
+        emit(found, True)
         return
     for line in [*(lines(made) if made else ()), *(list_tasks(whole) if whole else ())]:
         click.echo(line)
