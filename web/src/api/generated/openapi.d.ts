@@ -322,6 +322,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/links/slow": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Slow Cables
+         * @description Cables that run at half the speed of most others of their kind or less, the slowest first.
+         */
+        get: operations["slow_cables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/links/paths": {
         parameters: {
             query?: never;
@@ -514,6 +534,26 @@ export interface paths {
          * @description Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help.
          */
         get: operations["explanation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tasks Of Job
+         * @description Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up.
+         */
+        get: operations["tasks_of_job"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5096,6 +5136,11 @@ export interface components {
              */
             ratio: number | null;
             /**
+             * Lost Bps
+             * @description Bits a second that it could have sent while it was stalled, in the mean of the window; null where the length of a stall's unit is unknown.
+             */
+            lost_bps: number | null;
+            /**
              * Jobs
              * @description The largest share first; shares of at least 1 %.
              */
@@ -6621,7 +6666,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence" | "slow_cable";
             /** Above */
             above: number;
             /** Clear */
@@ -8046,7 +8091,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence" | "slow_cable";
             /**
              * Above
              * @description Fires at or above this value.
@@ -8831,6 +8876,45 @@ export interface components {
             largest_bytes: number;
         };
         /**
+         * SlowCable
+         * @description A cable, by the link of one direction, that runs slower than others of its kind.
+         */
+        SlowCable: {
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
+            /** Src Name */
+            src_name: string;
+            /** Src Port */
+            src_port: number | null;
+            /** Dst Name */
+            dst_name: string;
+            /** Dst Port */
+            dst_port: number | null;
+            /**
+             * Bandwidth Bps
+             * @description What it runs at, bits per second.
+             */
+            bandwidth_bps: number;
+            /**
+             * Usual Bps
+             * @description What most cables of its kind run at.
+             */
+            usual_bps: number;
+        };
+        /**
+         * SlowCables
+         * @description The slow cables of a fabric.
+         */
+        SlowCables: {
+            /**
+             * Items
+             * @description The slowest for its kind first; at most 1,000.
+             */
+            items: components["schemas"]["SlowCable"][];
+        };
+        /**
          * SlowJob
          * @description A job that an incident slows, or that is slow beside it.
          */
@@ -9504,6 +9588,34 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * TaskVerdict
+         * @description A task of an array, or a component of a heterogeneous job.
+         */
+        TaskVerdict: {
+            /** Job Id */
+            job_id: string;
+            /** State */
+            state: string;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /**
+             * Verdict
+             * @description Null: it has not begun.
+             */
+            verdict: ("named" | "slows itself" | "cannot tell" | "not slow") | null;
+            /** Title */
+            title: string | null;
+            /**
+             * Named
+             * @description The job that slows it.
+             */
+            named: string | null;
+        };
+        /**
          * Tile
          * @description A port of a router.
          */
@@ -10003,6 +10115,60 @@ export interface components {
              * @default 2048
              */
             packet_bytes: number;
+        };
+        /**
+         * WholeJob
+         * @description An array or a heterogeneous job.
+         */
+        WholeJob: {
+            /** Job Id */
+            job_id: string;
+            /** Cluster */
+            cluster: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "array" | "heterogeneous";
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Total
+             * @description Tasks in all, those that wait in one row included.
+             */
+            total: number;
+            /**
+             * States
+             * @description Tasks by state.
+             */
+            states: {
+                [key: string]: number;
+            };
+            /**
+             * Verdicts
+             * @description Judged tasks by verdict.
+             */
+            verdicts: {
+                [key: string]: number;
+            };
+            /**
+             * Named
+             * @description Tasks that a job slows, by that job's id.
+             */
+            named: {
+                [key: string]: number;
+            };
+            /**
+             * Tasks
+             * @description At most 100: those that run first, then the latest.
+             */
+            tasks: components["schemas"]["TaskVerdict"][];
         };
         /**
          * Silence
@@ -11848,6 +12014,106 @@ export interface operations {
             };
         };
     };
+    slow_cables: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SlowCables"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     job_paths: {
         parameters: {
             query: {
@@ -12847,6 +13113,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Explanation"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tasks_of_job: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+                /** @description The answer of this moment; without it, of now. */
+                at?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeJob"];
                 };
             };
             /** @description The request cannot be understood */
