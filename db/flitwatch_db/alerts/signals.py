@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from flitwatch_db.diagnosis import roots
+from flitwatch_db.fabrics.slow_cables import read_slow_cables
 from flitwatch_db.incidents import shown
 from flitwatch_domain.alerts import Rule, Sample
 from flitwatch_domain.blame import NAMED
@@ -321,6 +322,16 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
                 yield Sample(at, _build_labels(fabric=row["fabric"]), at - newest, None, evidence)
 
 
+def watch_slow_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Watch cables that run at half the speed of most others of their kind or less: how many times slower each runs."""
+    for row in read_slow_cables(conn):
+        cable = f"{row['src_name']} - {row['dst_name']}"
+        evidence = {"page": f"/fabric/{row['fabric']}", "link": row["link"], "simulated": row["simulated"]}
+        for at in _iterate_step_ends(rule, max(from_s, row["since_s"]), to_s):
+            times = row["usual_bps"] / row["bandwidth_bps"]
+            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), times, None, evidence)
+
+
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
     "incident": sample_incidents,
     "slowdown": sample_slowdowns,
@@ -331,6 +342,7 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
     "forecast_drift": forecast_drift,
     "ingest_gap": ingest_gap,
     "counter_silence": counter_silence,
+    "slow_cable": watch_slow_cables,
 }
 
 

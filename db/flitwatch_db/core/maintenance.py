@@ -18,6 +18,7 @@ from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.editions import detect_edition
 from flitwatch_db.counters import rollups
+from flitwatch_db.jobs.store import mark_runaways
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
 
@@ -106,12 +107,13 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """Result of maintenance: rows or chunks dropped by table, hours rolled up, tables skipped until the next round, failures by table."""
+    """What maintenance did: rows or chunks dropped by table, hours rolled up, jobs marked as runaway, tables left to the next round, and reasons by table that refused."""
 
     edition: str
     archive: RetentionArchive | None
     dropped: dict[str, int]
     rolled_up: int
+    runaways: int
     skipped: list[str]
     failed: dict[str, str]
 
@@ -136,6 +138,7 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
         steps |= {"task_file of visitors": partial(delete_visitors_files, conn)}
         steps |= {"audit": partial(_fetch_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
+        steps |= {"runaway": partial(mark_runaways, conn)}
         # Last, because it may take minutes: rows that retention needs gone do not wait for it.
         steps |= {"rollup_due": partial(rollups.roll_up_hours, conn)}
         dropped: dict[str, int] = {}
@@ -154,11 +157,13 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
                 log.error("maintenance of %s failed: %s", name, failed[name])
         on_step(len(steps), len(steps), "")
     rolled_up = dropped.pop("rollup_due", 0)
+    runaways = dropped.pop("runaway", 0)
     return {
         "edition": kind,
         "archive": archived,
         "dropped": dropped,
         "rolled_up": rolled_up,
+        "runaways": runaways,
         "skipped": skipped,
         "failed": failed,
     }

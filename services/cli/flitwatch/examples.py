@@ -82,6 +82,7 @@ EXAMPLES = {
     "twin worlds": "flitwatch twin worlds",
     "bench api": "flitwatch bench api --json",
     "bench advice": "flitwatch bench advice --json",
+    "bench import": "flitwatch bench import --lines 100000 --json",
     "bench ingest": "flitwatch bench ingest --routers 960 --seconds 10 --json",
     "topology endpoints": "flitwatch topology endpoints file:fabric.txt",
     "topology export": "flitwatch topology export theta --format slurm-tree",

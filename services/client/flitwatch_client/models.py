@@ -1287,6 +1287,7 @@ NewRule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1712,6 +1713,7 @@ Rule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1954,6 +1956,21 @@ class Sizes(TypedDict):
     largest_bytes: NotRequired[int]
 
 
+class SlowCable(TypedDict):
+    link: int
+    link_class: str
+    src_name: str
+    src_port: int | None
+    dst_name: str
+    dst_port: int | None
+    bandwidth_bps: float
+    usual_bps: float
+
+
+class SlowCables(TypedDict):
+    items: list[SlowCable]
+
+
 class SlowJob(TypedDict):
     job_pk: int
     job_id: str
@@ -2166,6 +2183,17 @@ class TaskFile(TypedDict):
 class TaskList(TypedDict):
     items: list[Task]
     next_cursor: str | None
+
+
+class TaskVerdict(TypedDict):
+    job_id: str
+    state: str
+    start: str | None
+    end: str | None
+    nodes: int | None
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow'] | None
+    title: str | None
+    named: str | None
 
 
 Tile = TypedDict(
@@ -2384,6 +2412,21 @@ class WhatIf(TypedDict):
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
+
+
+class WholeJob(TypedDict):
+    job_id: str
+    cluster: str
+    kind: Literal['array', 'heterogeneous']
+    user: str | None
+    account: str | None
+    name: str | None
+    simulated: bool
+    total: int
+    states: dict[str, int]
+    verdicts: dict[str, int]
+    named: dict[str, int]
+    tasks: list[TaskVerdict]
 
 
 class FlitwatchApiAlertsSchemasSilence(TypedDict):
@@ -2770,6 +2813,7 @@ class HotLink(TypedDict):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None
+    lost_bps: float | None
     jobs: list[LinkUser]
     jobs_more: int
     explained: float | None

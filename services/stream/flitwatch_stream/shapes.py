@@ -69,6 +69,7 @@ class JobValue(_Shape):
     node_list: str | None = None
     steps: list[JobStepValue] = []
     simulated: bool = False
+    limit: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class RankPlace(_Shape):
