@@ -102,6 +102,10 @@ def test_a_token_that_is_none_is_said(api: Served, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("FLITWATCH_TOKEN_FILE", str(tmp_path / "token"))
     with pytest.raises(ValueError, match=r"FLITWATCH_TOKEN_FILE names .*/token, which cannot be read"):
         flitwatch_client.connect(api.url)
+    (tmp_path / "token").write_text("fwt_some")
+    (tmp_path / "token").chmod(0o640)
+    with pytest.raises(ValueError, match="chmod 600"):
+        flitwatch_client.connect(api.url)
     for wrong in ("ümlaut", "two\nlines"):
         with pytest.raises(ValueError, match="flitwatch tokens create"):
             flitwatch_client.connect(api.url, wrong)

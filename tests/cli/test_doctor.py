@@ -110,3 +110,16 @@ def test_without_a_log_nothing_is_said_of_its_disk(tmp_path: Path, monkeypatch: 
     told = json.loads(done.stdout)
     assert told["disk"] is None and any(check["name"] == "disk" for check in told["checks"])
     assert CliRunner().invoke(cli, ["doctor", "--listen", "nan"]).exit_code == 2
+
+
+def test_an_estimator_that_cannot_run_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path))
+    code, told = doctor()
+    (check,) = (check for check in told["checks"] if check["name"] == "estimators")
+    assert code == 0 and check["state"] == "ok"
+    # As it ends where the system lacks libgomp.
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open shared object file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    code, told = doctor()
+    (check,) = (check for check in told["checks"] if check["name"] == "estimators")
+    assert code == 1 and check["state"] == "failed" and "libgomp" in check["detail"]

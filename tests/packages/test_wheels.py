@@ -111,6 +111,11 @@ def test_every_file_of_the_packages_is_in_a_wheel(wheels: dict[str, Path]) -> No
     assert sorted(wanted - packed) == []
 
 
+def test_the_documentation_is_in_the_servers_wheel(wheels: dict[str, Path]) -> None:
+    packed = zipfile.ZipFile(wheels["flitwatch"]).namelist()
+    assert "flitwatch_api/docs/index.html" in packed and "flitwatch_api/docs/tutorials/edison.html" in packed
+
+
 def test_the_core_is_tagged_for_other_machines_than_this_one(wheels: dict[str, Path]) -> None:
     assert re.search(r"-manylinux_2_\d+_x86_64\.whl$", wheels["flitwatch-core"].name)
 

@@ -18,7 +18,7 @@ What is served, and why:
 Start at `backtest`.
 """
 
-from flitwatch_ml.forecast.backtest import Backtest, backtest, backtest_unseen
+from flitwatch_ml.forecast.backtest import Backtest, backtest, backtest_unseen, has_pytorch
 from flitwatch_ml.forecast.chronological import Chronological, chronological
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import FEATURE_SETS, StepSeries, Windows
@@ -35,4 +35,5 @@ __all__ = [
     "backtest",
     "backtest_unseen",
     "chronological",
+    "has_pytorch",
 ]

@@ -350,7 +350,7 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read.
+        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read, or others may read it.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
@@ -360,9 +360,11 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     file = os.environ.get("FLITWATCH_TOKEN_FILE")
     if token is None and file:
         try:
-            token = Path(file).read_text(encoding="utf-8")
+            token, mode = Path(file).read_text(encoding="utf-8"), Path(file).stat().st_mode
         except (OSError, UnicodeDecodeError) as problem:
             raise ValueError(f"FLITWATCH_TOKEN_FILE names {file}, which cannot be read: {problem}") from None
+        if mode & 0o077:
+            raise ValueError(f"others may read {file}, which FLITWATCH_TOKEN_FILE names: chmod 600 {file}")
     token = (token or "").strip()
     if any(not "!" <= char <= "~" for char in token):
         raise ValueError("the token holds a character that no token has: give what `flitwatch tokens create` printed")

@@ -12,6 +12,7 @@ import click
 
 from flitwatch.console import FiniteRange, Group, emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
+from flitwatch_domain.secret_file import check_private
 from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_heartbeat
 
@@ -168,6 +169,7 @@ def unit(as_json: bool) -> None:
 
 def _token(file: Path) -> str:
     """What the file holds: printable ASCII, as a header can carry it."""
+    check_private(file)
     token = file.read_bytes().strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         fail(f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2)
