@@ -52,13 +52,31 @@ class PlacementQuestion:
 class Expected:
     """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason.
 
-    `blamed`: the user whose jobs it rests on.
+    `usual_s`: the mean time of these runs; `nodes`: how many nodes they had; `blamed`: the user whose jobs it rests on.
     """
 
     slowdown: schemas.Slowdown | None
     usual_s: float | None
     reason: schemas.Reason
     blamed: str | None = None
+    nodes: int | None = None
+
+    def range_s(self, nodes: int) -> schemas.UsualRange | None:
+        """Return the usual time on another number of nodes: from work divided among the nodes to work that grows with them."""
+        if self.usual_s is None or self.nodes in (None, nodes):
+            return None
+        divided_s = self.usual_s * self.nodes / nodes
+        low_s, high_s = sorted((self.usual_s, divided_s))
+        return shape(schemas.UsualRange, low_s=low_s, high_s=high_s, nodes=self.nodes)
+
+    def known_s(self, nodes: int) -> float | None:
+        """Return the usual time where these runs had as many nodes; None: unknown."""
+        return self.usual_s if self.nodes in (None, nodes) else None
+
+    def longest_s(self, nodes: int) -> float:
+        """Return the longest usual time that the runs allow; 0 where it is unknown."""
+        scaled = self.range_s(nodes)
+        return scaled.high_s if scaled is not None else self.usual_s or 0.0
 
 
 def comparable(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
@@ -98,10 +116,13 @@ class ComparableRuns:
     Attributes
     ----------
     times_s, congestion : float64[n]
+    nodes : int, optional
+        How many nodes all of them had.
     """
 
     times_s: np.ndarray
     congestion: np.ndarray
+    nodes: int | None = None
 
 
 def past(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
@@ -113,7 +134,9 @@ def past(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRu
         column = "driven" if kind else "congestion"
         rows = [row for row in comparable(basis, asked) if row[column] is not None]
         held = ComparableRuns(
-            np.array([row["time_s"] for row in rows], float), np.array([row[column] for row in rows], float)
+            np.array([row["time_s"] for row in rows], float),
+            np.array([row[column] for row in rows], float),
+            rows[0]["nodes"] if rows else None,
         )
         _keep(basis, key, held)
     return held
@@ -253,13 +276,14 @@ def from_congestion(
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
         text = f"{now:.2f} {unit} near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
-        return Expected(None, usual_s, _reason("unknown", text))
+        return Expected(None, usual_s, _reason("unknown", text), nodes=runs.nodes)
     fabric = next(iter(places))[0]
     text = (
         f"{now:.2f} {unit} in the groups of these nodes; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
-        " at the most alike congestion"
+        f" on {runs.nodes} nodes at the most alike congestion"
     )
-    return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
+    evidence = f"/api/v1/fabrics/{fabric}/stalls?window=10m"
+    return Expected(slowdown, usual_s, _reason("congestion", text, evidence), nodes=runs.nodes)
 
 
 def _near(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
@@ -375,7 +399,8 @@ def advise(
         preferred=best if action == "prefer" else None,
         retry_after_s=WAIT_S if action == "delay" else None,
         expected_slowdown=found[best].slowdown,
-        usual_s=found[best].usual_s,
+        usual_s=found[best].known_s(asked.nodes),
+        usual_range_s=found[best].range_s(asked.nodes),
         routing_mode=mode,
         candidates=candidates,
         reasons=reasons,
@@ -466,10 +491,11 @@ def _candidate_action(action: Action, at: int, best: int, one: Expected) -> Acti
 def _delay(
     basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[schemas.Reason], otherwise: Action
 ) -> Action:
-    needs_s = WAIT_S + (best.usual_s or 0.0)
+    usual_s = best.longest_s(asked.nodes)
+    needs_s = WAIT_S + usual_s
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(
-            _reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {best.usual_s:.0f} s would pass the deadline")
+            _reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {usual_s:.0f} s would pass the deadline")
         )
         return otherwise
     return "delay"
