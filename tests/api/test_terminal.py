@@ -376,6 +376,23 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
         assert f"chmod 600 {token}" in failed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token))
 
 
+def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(world: World, capfd, tmp_path) -> None:
+    with connect(world.url, role="gate") as conn:
+        people.add(conn, "lin", "user", "a long enough password")
+        number, secret, _ = people.add_token(conn, "lin", "laptop", ["read"])
+    (tmp_path / "token").write_text(secret)
+    (tmp_path / "token").chmod(0o600)
+    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+        there = ("--url", closed.url, "--token-file", str(tmp_path / "token"))
+        assert answered(capfd, "alerts", "list", *there) == {"firing": []}
+        (own,) = answered(capfd, "tokens", "list", *there)["items"]
+        assert (own["token_id"], own["account"], own["scopes"]) == (number, "lin", ["read"])
+        assert "laptop" in printed(capfd, "tokens", "list", *there)
+        assert "answers 403" in failed(capfd, "tokens", "create", "ada", *there)
+        assert answered(capfd, "tokens", "revoke", str(number), *there) == {"token_id": number, "revoked": True}
+        assert "answers 401" in failed(capfd, "alerts", "list", *there)
+
+
 def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World, site: Path, capfd) -> None:
     with serving(Settings(db=world.url, web=site, api_rate_per_s=0.01, api_rate_burst=1)) as slow:
         for _ in range(3):

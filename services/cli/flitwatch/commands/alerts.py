@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from flitwatch.console import Group, Moment, database_options, emit, fail, json_option
+from flitwatch.rest import api_options, asking, place
+
+MOST_LISTED = 1000
 
 
 @click.group(cls=Group)
@@ -16,16 +20,33 @@ def alerts() -> None:
 
 
 @alerts.command("list")
+@api_options
 @database_options
 @json_option
-def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Alerts that fire now."""
-    from flitwatch_db import connect
-    from flitwatch_db.alerts.store import firing
-    from flitwatch_ops.platform import database
+def list_(
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Alerts that fire now.
 
-    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        rows = firing(conn)
+    With --url or a profile it asks the API; else it reads the database.
+    """
+    at_api = place(api_url, token_file, profile)
+    rows: Sequence[Mapping[str, Any]]
+    if at_api is not None:
+        with asking(at_api) as fw:
+            rows = fw.api.alerts(phase="firing", limit=MOST_LISTED)["items"]
+    else:
+        from flitwatch_db import connect
+        from flitwatch_db.alerts.store import firing
+        from flitwatch_ops.platform import database
+
+        with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+            rows = firing(conn)
     emit(
         {
             "firing": [
