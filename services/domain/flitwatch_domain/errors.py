@@ -121,7 +121,9 @@ def name_extra(absent: ModuleNotFoundError) -> MissingDependency | None:
     library, extra = EXTRAS.get((absent.name or "").partition(".")[0].lstrip("_"), ("", ""))
     if not extra:
         return None
-    return MissingDependency(f"this needs {library}, which is not installed", advice=f"pip install 'flitwatch[{extra}]'")
+    return MissingDependency(
+        f"this needs {library}, which is not installed", advice=f"pip install 'flitwatch[{extra}]'"
+    )
 
 
 class Cancelled(FlitwatchError):
