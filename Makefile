@@ -100,8 +100,15 @@ DIST ?= dist
 DIST_ARCH ?= x86-64
 
 .PHONY: dist wheels
-dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/
-	@$(MAKE) --no-print-directory wheels
+dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/, a bill of materials (CycloneDX) and checksums
+	@$(MAKE) --no-print-directory wheels bill sums
+
+.PHONY: bill sums
+bill: # of dist
+	@$(UV) export -q --frozen --no-dev --all-extras --format cyclonedx1.5 -o $(DIST)/flitwatch.cdx.json
+
+sums: # of dist and packages
+	@cd $(DIST) && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
 # The tag of the core is what auditwheel finds in the file.
 wheels: build/docs/index.html # of dist
@@ -136,6 +143,7 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 .PHONY: packages
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=sim,ml: with PyTorch)
 	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim,$(EXTRAS))" deb,rpm
+	@$(MAKE) --no-print-directory sums
 
 .PHONY: images
 images: docs ## a container image of each service and of the agent, with the documentation, by docker compose

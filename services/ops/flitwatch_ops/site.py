@@ -67,7 +67,7 @@ def check_estimators() -> Check:
             "Install flitwatch with its dependencies: pip install flitwatch; libgomp.so.1 is in the system's package libgomp1 (RPM: libgomp)",
         )
     lacking = [
-        f"{library} (flitwatch[{extra}])"
+        f"{library} (extra {extra})"
         for module, (library, extra) in EXTRAS.items()
         if importlib.util.find_spec(module) is None
     ]
