@@ -201,7 +201,7 @@ def _summary(
     ]
     return Backtest(
         mape=mape,
-        gain=attention_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
+        gain=attention_gain(errors) if "attention" in errors else (math.nan, math.nan, math.nan),
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,

@@ -314,10 +314,10 @@ def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -
 def _why(row: Backtest) -> str:
     mean, low, high = row.gain
     text = f"least error over {row.runs} held-out runs; the error is that of what the other folds choose"
-    if math.isnan(mean):
-        return f"{text}: none"
     if "attention" not in row.mape:
         return text
+    if math.isnan(mean):
+        return f"{text}: none"
     if row.serves != "attention":
         return f"{text}; attention loses by {-mean:.1%}"
     if low <= 0:

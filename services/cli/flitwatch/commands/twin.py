@@ -17,8 +17,8 @@ from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 #: Seconds of a history with runs: of the demo machine about 34 of AMG and 20 of MILC.
 FINE_S = 14_400
-#: Blame compares days: so many before the history have runs too, each for two hours, at another hour each day.
-EARLIER_DAYS, SESSION_S, HOURS_APART, DAY_S = 13, 7200, 7, 86_400
+#: Blame counts runs of one day beside the same users once: so many days before the history have runs too, each for 40 minutes, at another hour each day.
+EARLIER_DAYS, SESSION_S, HOURS_APART, DAY_S = 60, 2400, 7, 86_400
 
 
 @click.group(cls=Group)
@@ -150,10 +150,10 @@ def run(
 )
 @click.option(
     "--days",
-    type=click.IntRange(0, 60),
+    type=click.IntRange(0, 120),
     default=0,
     show_default=True,
-    help="So many days before them have two hours of jobs and runs each, without counters.",
+    help="So many days before them have 40 minutes of jobs and runs each, without counters.",
 )
 @click.option(
     "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
@@ -188,7 +188,7 @@ def history_(
     begin_s = (until_s - seconds) // MINUTE_S * MINUTE_S
     for day in range(1, days + 1):
         if not stop.is_set():
-            session_s = begin_s - day * DAY_S + HOURS_APART * 3600 * day % (DAY_S - SESSION_S)
+            session_s = (begin_s // DAY_S - day) * DAY_S + HOURS_APART * 3600 * day % (DAY_S - SESSION_S)
             _lived(loaded, seed, session_s, session_s + SESSION_S, False, log_url, None, stop)
     if begin_s < fine_s and not stop.is_set():
         _, before = _lived(loaded, seed, begin_s, fine_s, True, log_url, db_url, stop)
