@@ -126,6 +126,17 @@ def test_the_program_names_its_build(server: Installed) -> None:
     assert re.fullmatch(rf"flitwatch, version 0\.1\.0 \({head.stdout.strip()}(\+changes)?\)\n", said)
 
 
+def test_the_server_has_what_estimators_need_and_no_pytorch(server: Installed) -> None:
+    checks = {
+        one["name"]: one for one in json.loads(server.flitwatch("doctor", "--json", check=False).stdout)["checks"]
+    }
+    assert checks["estimators"]["state"] == "ok" and "PyTorch (extra ml)" in checks["estimators"]["detail"]
+    assert {"scipy", "scikit-learn", "lightgbm"} <= server.modules() and "torch" not in server.modules()
+    asked = ("traffic", "reconstruct", "--topology", "quartz1", "--traffic", "alltoall")
+    done = server.flitwatch(*asked, check=False)
+    assert done.returncode == 1 and "needs PyTorch" in done.stderr and "flitwatch[ml]" in done.stderr
+
+
 def test_the_platform_starts_imports_and_shows_its_page(
     server: Installed,
     shared: Path,
