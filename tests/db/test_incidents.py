@@ -129,6 +129,22 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         assert (after["last"]["incident_id"], after["last"]["title"]) == (found["incident_id"], found["title"])
 
 
+def test_as_of_a_moment_a_job_has_lost_what_it_had_lost_by_then(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, DAY_S)
+        found, middle_s = only(conn), BEGIN_S + (CULPRIT_S + SLOW_END_S) / 2
+        half = shown.heads(conn, shown.IncidentFilter(), 10, at_s=middle_s)[0]
+        begun_s = found["victims"][0]["since"].timestamp()
+        part = (middle_s - begun_s) / (BEGIN_S + SLOW_END_S - begun_s)
+        assert 0.3 < part < 0.7 and half["lost_s"] == pytest.approx(found["lost_s"] * part)
+        assert half["node_hours"] == pytest.approx(found["node_hours"] * part)
+        culprit = conn.execute("SELECT job_pk FROM job WHERE job_id = '2'").fetchone()
+        assert culprit is not None
+        cost, later = (shown.slowed_by(conn, culprit[0], at_s) for at_s in (middle_s, BEGIN_S + DAY_S))
+        assert cost is not None and later is not None and cost["lost_s"] == pytest.approx(later["lost_s"] * part)
+
+
 def test_jobs_are_looked_at_again_once_their_counters_come(embedded_db: str) -> None:
     """An import brings the jobs first: nobody can be named, until it says that it has written counters of that time."""
     day(embedded_db)

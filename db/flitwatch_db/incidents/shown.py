@@ -193,9 +193,9 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     rows = _rows(
         conn,
         SQL("""
-            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s,
+            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s, v.since_at, v.until_at, j.end_ts AS "end",
                    CASE WHEN p.part IS NULL THEN 1.0 / count(*) OVER named ELSE p.part / nullif(sum(p.part) OVER named, 0) END AS share, p.cause_pk
-            FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk)
+            FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk) JOIN job j USING (job_pk)
             WHERE (p.incident_id, p.job_pk) IN (SELECT incident_id, job_pk FROM incident_part WHERE cause_pk = %(job)s) AND v.since_at <= to_timestamp(%(at)s)
             WINDOW named AS (PARTITION BY p.incident_id, p.job_pk)
         """),
@@ -204,7 +204,7 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     own = [row for row in rows if row["cause_pk"] == job_pk]
     if not own:
         return None
-    lost = [_lost(row, row["share"] or 0.0, 1) for row in own]
+    lost = [_lost({**row, **_lost_until(row, at_s)}, row["share"] or 0.0, 1) for row in own]
     total, low, high = (3600 * figure for figure in domain.node_hours(lost))
     return {
         "jobs": len({row["job_pk"] for row in own}),
@@ -260,6 +260,15 @@ def _as_of(row: Row, at_s: float) -> Row:
     return {**row, **later}
 
 
+def _lost_until(row: Row, at_s: float) -> Row:
+    """Scale the time that a job lost to the part of its slow stretch before a moment; the stretch is taken as evenly slow."""
+    since_s, until = row["since_at"].timestamp(), row["until_at"] or row["end"]
+    if until is None or until.timestamp() <= max(at_s, since_s):
+        return {}
+    share = (at_s - since_s) / (until.timestamp() - since_s)
+    return {name: row[name] * share for name in ("lost_s", "lost_low_s", "lost_high_s")}
+
+
 def _victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
     """Slowed jobs of some incidents as of a moment, those that waste most nodes first."""
     rows = _rows(
@@ -274,7 +283,8 @@ def _victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[i
     held: dict[int, list[Victim]] = {}
     for row in rows:
         if row["since_at"].timestamp() <= at_s:
-            held.setdefault(row["incident_id"], []).append(Victim(_as_of(row, at_s), as_read(row["finding"])))
+            victim = {**_as_of(row, at_s), **_lost_until(row, at_s)}
+            held.setdefault(row["incident_id"], []).append(Victim(victim, as_read(row["finding"])))
     return {number: sorted(some, key=lambda one: (-one.weight, one.row["job_id"])) for number, some in held.items()}
 
 
