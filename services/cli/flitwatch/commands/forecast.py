@@ -88,11 +88,12 @@ def forecast(
         exit_with_error("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
     if importance and scenario is None:
         exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
-    import torch
+    from flitwatch_ml.forecast import StepSeries, has_pytorch, run_backtest
 
-    from flitwatch_ml.forecast import StepSeries, run_backtest
+    if has_pytorch():
+        import torch
 
-    torch.set_num_threads(1)  # so small a net gains nothing from more
+        torch.set_num_threads(1)  # so small a net gains nothing from more
     notes: list[str] = []
     if scenario is not None:
         from flitwatch_twin.campaign import generate_campaign
@@ -119,7 +120,7 @@ def forecast(
         rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
     print_result(
         {
-            "mape": result.mape["attention"],
+            "mape": result.mape.get("attention"),
             "baselines": {name: value for name, value in result.mape.items() if name != "attention"},
             "gain": {name: _none_if_nan(value) for name, value in (("mean", gain), ("low", low), ("high", high))},
             "coverage90": result.coverage90,

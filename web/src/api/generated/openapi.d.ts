@@ -2034,9 +2034,11 @@ export interface components {
             expected_slowdown: components["schemas"]["Slowdown"] | null;
             /**
              * Usual S
-             * @description Mean time of comparable runs.
+             * @description Mean time of comparable runs on as many nodes; null: unknown.
              */
             usual_s: number | null;
+            /** @description Where comparable runs had another number of nodes: the range of the usual time. */
+            usual_range_s: components["schemas"]["UsualRange"] | null;
             /**
              * Routing Mode
              * @description MPICH_GNI_ROUTING_MODE on the preferred candidate, else on every one, from the application's NIC counters; null: unknown, see reasons.
@@ -9672,6 +9674,21 @@ export interface components {
             reconstructed: (number | null)[][] | null;
             /** Difference */
             difference: (number | null)[][] | null;
+        };
+        /**
+         * UsualRange
+         * @description The usual time of runs on another number of nodes: `low_s` and `high_s` for work that the nodes divide and for work that grows with them.
+         */
+        UsualRange: {
+            /** Low S */
+            low_s: number;
+            /** High S */
+            high_s: number;
+            /**
+             * Nodes
+             * @description How many nodes the comparable runs had.
+             */
+            nodes: number;
         };
         /**
          * VictimLink
