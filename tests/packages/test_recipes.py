@@ -118,3 +118,13 @@ def test_the_readme_is_a_page_and_a_half() -> None:
     for fabric in ("Slingshot", "InfiniBand", "Omni-Path", "Ethernet", "Aries", "Slurm", "PBS", "Flux"):
         assert fabric in text
     assert "oracle" not in text.lower()
+
+
+def test_a_release_has_a_bill_of_materials_and_checksums(tmp_path: Path) -> None:
+    (tmp_path / "some.whl").write_text("wheel")
+    subprocess.run(["make", "-s", "-C", ROOT, "bill", "sums", f"DIST={tmp_path}"], check=True)
+    bill = json.loads((tmp_path / "flitwatch.cdx.json").read_text())
+    named = {one["name"]: one["version"] for one in bill["components"]}
+    assert bill["bomFormat"] == "CycloneDX" and {"psycopg", "scipy", "torch"} <= named.keys()
+    done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.splitlines() == ["flitwatch.cdx.json: OK", "some.whl: OK"]

@@ -22,7 +22,7 @@ import orjson
 
 from flitwatch_db.tasks.context import BEAT_S, Handler, TaskContext
 from flitwatch_db.tasks.record import TaskRecord
-from flitwatch_domain.errors import Cancelled, FlitwatchError
+from flitwatch_domain.errors import Cancelled, FlitwatchError, name_extra
 from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
@@ -241,6 +241,8 @@ def _run_handler(handler: Handler, args: dict[str, Any], context: TaskContext, l
         if isinstance(unknown, OSError) and unknown.errno == errno.EFBIG:
             limit = f"{limits.file_gib:g} GiB"
             return _encode_failure("too-costly", f"ended: it wrote a file larger than {limit}; your limit is {limit}.")
+        if isinstance(unknown, ModuleNotFoundError) and (lacking := name_extra(unknown)):
+            return _encode_failure(lacking.kind, str(lacking))
         log.exception("task %d failed", context.task_id)
         return _encode_failure("internal", f"{type(unknown).__name__}: {unknown}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import time
 from collections.abc import Mapping
@@ -29,13 +30,20 @@ BOOTSTRAPS = 2000
 
 
 def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
-    """The forecasters that learn, as unfitted prototypes."""
-    return {
+    """Return the forecasters that learn, as unfitted prototypes; those with attention only where PyTorch can train them."""
+    learned: dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster] = {
         "ridge": RidgeForecaster(),
         "lightgbm": LightGBMForecaster(),
-        ALONE: AttentionForecaster(on_ridge=False, with_boosting=False),
-        "attention": AttentionForecaster(),
     }
+    if has_pytorch():
+        learned[ALONE] = AttentionForecaster(on_ridge=False, with_boosting=False)
+        learned["attention"] = AttentionForecaster()
+    return learned
+
+
+def has_pytorch() -> bool:
+    """Return true where PyTorch is installed, without loading it."""
+    return importlib.util.find_spec("torch") is not None
 
 
 @dataclass
@@ -193,7 +201,7 @@ def _summarise_backtest(
     ]
     return Backtest(
         mape=mape,
-        gain=attention_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
+        gain=attention_gain(errors) if "attention" in errors else (math.nan, math.nan, math.nan),
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,

@@ -67,7 +67,7 @@ EXAMPLES = {
     "open": "flitwatch open 1234 --cluster perlis",
     "alerting": "flitwatch alerting --config alerts.yaml --check",
     "alerts list": "flitwatch alerts list",
-    "alerts test": "flitwatch alerts test slow-run --from -7d --to now",
+    "alerts test": "flitwatch alerts test black-stalls --from -7d --to now",
     "agent slurm": "flitwatch agent slurm --once --file advice --token-file token",
     "agent unit": "flitwatch agent unit",
     "trial report": "flitwatch trial report",

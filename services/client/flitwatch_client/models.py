@@ -2264,6 +2264,12 @@ class TrafficMatrix(TypedDict):
     difference: list[list[float | None]] | None
 
 
+class UsualRange(TypedDict):
+    low_s: float
+    high_s: float
+    nodes: int
+
+
 class VictimLink(TypedDict):
     link: int
     link_class: str
@@ -3239,6 +3245,7 @@ class AdviceOutput(TypedDict):
     retry_after_s: float | None
     expected_slowdown: Slowdown | None
     usual_s: float | None
+    usual_range_s: UsualRange | None
     routing_mode: str | None
     candidates: list[Candidate]
     reasons: list[Reason]

@@ -108,12 +108,13 @@ def forecast(
         exit_with_error("a backtest of --steps needs --m and --k: so many past steps, so many to forecast", code=2)
     if importance and scenario is None:
         exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
-    import torch
-
-    from flitwatch_ml.forecast import StepSeries
+    from flitwatch_ml.forecast import StepSeries, has_pytorch
     from flitwatch_ml.forecast.backtest import ALONE
 
-    torch.set_num_threads(1)  # so small a net gains nothing from more
+    if has_pytorch():
+        import torch
+
+        torch.set_num_threads(1)  # so small a net gains nothing from more
     notes: list[str] = []
     start_s = None
     if scenario is not None:
@@ -172,7 +173,7 @@ class _Validation(TypedDict):
     """Errors in percent on runs that had no part in what forecast them; which forecasters serve, and served in each block of later runs."""
 
     validation: str
-    mape: float
+    mape: float | None
     baselines: dict[str, float]
     gain: dict[str, float | None]
     coverage90: float | None
@@ -218,7 +219,7 @@ def _in_folds(
     result = run_backtest(series, m, k, features, folds, seed, serve=serve)
     return {
         "validation": f"{folds} folds over runs",
-        "mape": result.mape["attention"],
+        "mape": result.mape.get("attention"),
         "baselines": {name: value for name, value in result.mape.items() if name != "attention"},
         "gain": _interval(result.gain),
         "coverage90": result.coverage90,
