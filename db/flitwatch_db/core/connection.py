@@ -6,7 +6,7 @@ import math
 from typing import Any, Literal
 
 import psycopg
-from psycopg.abc import Params, Query
+from psycopg.abc import Params, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
@@ -220,7 +220,9 @@ def clock_s(conn: psycopg.Connection[Any]) -> float:
     return float(row[0])
 
 
-def fetch_rows(conn: psycopg.Connection[Any], query: Query, parameters: Params | None = None) -> list[dict[str, Any]]:
+def fetch_rows(
+    conn: psycopg.Connection[Any], query: QueryNoTemplate, parameters: Params | None = None
+) -> list[dict[str, Any]]:
     """Return all rows of a query as dictionaries by column."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
