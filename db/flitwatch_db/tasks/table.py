@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +16,8 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
-from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+from flitwatch_domain.errors import BadInput, BadRequest, Conflict, NotFound
 from flitwatch_domain.json_logs import request_id
-from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
@@ -261,3 +261,37 @@ def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
         events.emit_event(
             conn, "task", {"task_id": task_id, "state": state, "done": done, "total": total, "message": message}
         )
+
+
+#: Whole numbers from here on are not those of 64 bits.
+BEYOND = 2**63
+
+
+def check_numbers(value: Any, where: str = "") -> None:
+    """Refuse numbers that JSON or its readers do not hold.
+
+    A column of type jsonb keeps 1e308 as a whole number of 309 digits, which readers that have integers of 64 bits refuse.
+
+    Parameters
+    ----------
+    value : dict, list, str, number, bool or None
+    where : str
+        What the value is, for the message.
+
+    Raises
+    ------
+    BadInput
+        A number is not finite, or lies beyond 64 bits.
+    """
+    # No recursion: how deep it is was chosen outside.
+    pending = [(where, value)]
+    while pending:
+        place, item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend((f"{place}.{name}" if place else str(name), inner) for name, inner in item.items())
+        elif isinstance(item, list | tuple):
+            pending.extend((f"{place}[{number}]", inner) for number, inner in enumerate(item))
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise BadInput("the number is not finite", where=place[:200], advice="JSON has no NaN and no infinity.")
+        elif isinstance(item, int | float) and not -BEYOND <= item < BEYOND:
+            raise BadInput("the number lies beyond 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")

@@ -20,9 +20,8 @@ from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_domain.secret_file import check_private
 from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters import otlp, remote_write
-from flitwatch_ingest.exporters.held_body import HeldBody
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
-from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
+from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
 
 WRITE, METRICS = "/api/v1/write", "/v1/metrics"
 #: Bodies that are decoded and published at a time; others wait in memory.
