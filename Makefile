@@ -18,7 +18,6 @@ export CCACHE_NOHASHDIR := 1
 export CXX ?= g++
 endif
 STACK ?= embedded
-comma := ,
 PORT ?= 8765
 CXX_BUILD := build/tests
 SANITIZE_BUILD := build/sanitize
@@ -48,7 +47,7 @@ SYNC_TORCH = $(SYNC_TORCH.$(TORCH)) && echo $(TORCH) > .venv/.torch
 python: ## the Python environment with the noise core, without the test tools (TORCH=cpu: PyTorch's CPU build; TORCH=cuda: all of CUDA; TORCH=locked: back)
 	@$(SETUP) uv compiler
 	@echo "building the Python environment and the C++ core" >&2
-	@if [ -e .venv/.all-extras ]; then $(SYNC) --all-extras; else $(SYNC) --no-dev --extra sim --extra ml; fi
+	@if [ -e .venv/.all-extras ]; then $(SYNC) --all-extras; else $(SYNC) --no-dev --group docs --extra sim --extra ml; fi
 	@$(SYNC_TORCH)
 
 python-all: ## the same with the test tools and every extra
@@ -86,22 +85,33 @@ reference: ## docs/commands.md, docs/settings.md, docs/metrics.md and docs/sizin
 man: ## the manual pages into build/man, from the commands themselves; read one with: man -l build/man/flitwatch.1
 	@$(PY) -m flitwatch.manuals build/man
 
-.PHONY: docs
-docs: ## the documentation's site into build/docs, with search and every link checked; the platform serves it at /docs
-	@[ -x .venv/bin/mkdocs ] || $(MAKE) --no-print-directory python-all
+DOCS_SOURCES := mkdocs.yml docs/site.py $(shell find docs -name '*.md' -o -name openapi.json)
+
+build/docs/index.html: $(DOCS_SOURCES)
+	@[ -x .venv/bin/mkdocs ] || $(MAKE) --no-print-directory python
 	@echo "building the documentation" >&2
 	@mkdir -p build; NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict 2>build/docs.log || { cat build/docs.log >&2; exit 1; }
+
+.PHONY: docs
+docs: build/docs/index.html ## the documentation's site into build/docs, with search and every link checked; the platform serves it at /docs
 
 # The core for every x86-64 processor, as its tag says (DIST_ARCH=native: this one's instructions); the other packages are pure Python.
 DIST ?= dist
 DIST_ARCH ?= x86-64
 
 .PHONY: dist wheels
-dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/
-	@$(MAKE) --no-print-directory wheels
+dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/, a bill of materials (CycloneDX) and checksums
+	@$(MAKE) --no-print-directory wheels bill sums
+
+.PHONY: bill sums
+bill: # of dist
+	@$(UV) export -q --frozen --no-dev --all-extras --format cyclonedx1.5 -o $(DIST)/flitwatch.cdx.json
+
+sums: # of dist and packages
+	@cd $(DIST) && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS
 
 # The tag of the core is what auditwheel finds in the file.
-wheels: # of dist
+wheels: build/docs/index.html # of dist
 	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && rm -f $(DIST)/*.whl
 	@echo "building the wheels" >&2
 	@for package in . services/agent services/client; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
@@ -131,8 +141,18 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 	  echo $(DIST)/$$name.tar.gz
 
 .PHONY: packages
-packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=: without simulation's and estimators' libraries)
-	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim$(comma)ml,$(EXTRAS))" deb,rpm
+packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=sim,ml: with PyTorch)
+	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim,$(EXTRAS))" deb,rpm
+	@$(MAKE) --no-print-directory sums
+
+.PHONY: pin-images check-security
+pin-images: ## the digests of docker-compose.yml's images into docker-compose.digests.yml (needs Docker and the registries)
+	@docker compose --profile grafana config --lock-image-digests > docker-compose.digests.new && mv docker-compose.digests.new docker-compose.digests.yml
+
+# Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
+check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
+	@mkdir -p build && $(UV) export --frozen --all-extras --format cyclonedx1.5 -q > build/sbom-python.json && (cd web && npm sbom --package-lock-only --sbom-format cyclonedx) > build/sbom-page.json
+	@$(if $(OSV),$(PY) services/packages/audit.py $(OSV),$(UV) audit --frozen -q && cd web && npm audit --package-lock-only)
 
 .PHONY: images
 images: docs ## a container image of each service and of the agent, with the documentation, by docker compose
@@ -148,7 +168,7 @@ AGAIN = $(MAKE) --no-print-directory
 up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765; TORCH=cpu or cuda: see python)
 	@$(STAGES) up \
 		python 150 "The Python environment and the C++ core" "$(AGAIN) python" "read the message above; a build that broke off is mended by: rm -rf .venv, then make up" \
-		page 40 "The page" "$(AGAIN) web" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
+		page 50 "The page and the documentation" "$(AGAIN) web docs" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
 		$(if $(filter full,$(STACK)),tools 60 "Java and what unpacks TimescaleDB" "$(SETUP) java timescale" "install what is named above: then make up STACK=full") \
 		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT)" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
 
@@ -240,7 +260,10 @@ fuzz-importers:
 	@.venv/bin/python -c 'import atheris' 2>/dev/null || { echo "fuzz: needs the test tools: make python-all" >&2; exit 1; }
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
-.PHONY: chaos failover soak
+.PHONY: chaos failover soak hostile
+hostile: ## hostile clients (endless heads, floods, slow bodies, a giant peer) against a platform of their own; prints as JSON what they cost in memory and how long others waited
+	@cd tests && ../.venv/bin/python -m hostile
+
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
@@ -294,8 +317,8 @@ real-runs: python-all ## blame on measured runs of Perlmutter into docs/real-run
 	mv docs/real-runs.md.part docs/real-runs.md
 
 papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)
-	.venv/bin/python -m flitwatch_research.papers_routes $(if $(QUICK),--quick --out .cache/papers-routes)
+	.venv/bin/python -m flitwatch_research.papers_routes $(if $(TRACES),--traces $(TRACES)) $(if $(QUICK),--quick --out .cache/papers-routes)
 
 .PHONY: papers
-papers: python-all ## every item of the five papers into docs/papers.md, measuring what takes seconds
+papers: python-all ## every item of the five papers into docs/papers.md; says how long it takes, and goes on where it was stopped
 	.venv/bin/python -m flitwatch_research.papers

@@ -19,6 +19,8 @@ from flitwatch_ml.tables import _check_name, _parse_amount, _parse_number, _pars
 Floats = NDArray[np.float64]
 #: What the file of runs must have.
 NEEDED = ("run", "start", "time_s")
+#: What ran, where the file has runs of several applications.
+APPLICATION = "application"
 #: Starts lie from 1970 to 9999; milliseconds since 1970 do not.
 LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 #: Runs times users: beyond, a verdict would take hours and gigabytes.
@@ -38,6 +40,7 @@ class MeasuredRuns:
     nodes : float64 (runs,) or None      of each run
     circumstances : float64 (runs, covariates)
     exposure : float64 (runs, users)     0 where the file says nothing
+    application : (runs,) or None        names, from a column of that name
     notes : what a reader should know
     """
 
@@ -50,12 +53,22 @@ class MeasuredRuns:
     circumstances: Floats
     exposure: Floats
     notes: list[str]
+    application: NDArray[np.str_] | None = None
+
+    @property
+    def relative_time(self) -> Floats:
+        """Run times by the mean of their application (runs,)."""
+        if self.application is None:
+            return self.time_s / self.time_s.mean()
+        label = np.unique(self.application, return_inverse=True)[1]
+        return self.time_s / (np.bincount(label, self.time_s) / np.bincount(label))[label]
 
 
 def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = None) -> MeasuredRuns:
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
-    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. Further columns of numbers are circumstances of a run; columns of text are left out.
+    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are circumstances of
+    a run; columns of text are left out.
     `called`: how errors call the two files; without it, by their paths.
 
     Raises
@@ -75,7 +88,9 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     start_of = {run: _parse_start_s(row["start"], where) for run, (where, row) in rows.items()}
     names = sorted(rows, key=lambda run: (start_of[run], run))
     ordered = [rows[run] for run in names]
-    columns = {name: _parse_column(ordered, name) for name in ordered[0][1] if name not in NEEDED and name != "end"}
+    columns = {
+        name: _parse_column(ordered, name) for name in ordered[0][1] if name not in (*NEEDED, "end", APPLICATION)
+    }
     numbers = {name: values for name, values in columns.items() if values is not None}
     nodes = numbers.get("nodes")
     if nodes is not None and (nodes <= 0).any():
@@ -95,8 +110,17 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     )
     sizes = np.zeros(len(names)) if nodes is None else nodes
     # A run that was recorded twice would count twice as evidence.
+    told_application = APPLICATION in ordered[0][1]
+    application = (
+        np.array([_check_name(row[APPLICATION], where, APPLICATION) for where, row in ordered])
+        if told_application
+        else None
+    )
+    label = np.zeros(len(names)) if application is None else np.unique(application, return_inverse=True)[1]
     first = np.sort(
-        np.unique(np.column_stack([start_s, time_s, sizes, circumstances, amounts]), axis=0, return_index=True)[1]
+        np.unique(np.column_stack([start_s, time_s, sizes, label, circumstances, amounts]), axis=0, return_index=True)[
+            1
+        ]
     )
     copies = sorted(set(range(len(names))) - set(first.tolist()))
     alone = len(first) - len(runs_with_rows - set(copies))
@@ -115,6 +139,7 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
         circumstances[first],
         amounts[first],
         notes,
+        None if application is None else application[first],
     )
 
 

@@ -123,7 +123,11 @@ def _name_parameter(parameter: dict[str, Any]) -> str:
 
 
 def _annotate_parameter(parameter: dict[str, Any]) -> str:
-    return TYPES.get(parameter.get("schema", {}).get("type", ""), "Any")
+    schema = parameter.get("schema", {})
+    (schema,) = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    if "epoch seconds" in schema.get("description", ""):
+        return "str | float"
+    return TYPES.get(schema.get("type", ""), "Any")
 
 
 if __name__ == "__main__":

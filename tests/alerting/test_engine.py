@@ -5,7 +5,7 @@ from __future__ import annotations
 import socketserver
 import threading
 import time
-from email import message_from_string
+from email import message_from_string, policy
 from typing import Any
 
 import httpx
@@ -193,7 +193,11 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
         with running(embedded_db, config(mail, {"name": "s", "kind": "slack", "url": hook.url}, rules=(slow,))):
             eventually(lambda: mails and hook.got)
         server.shutdown()
-    assert "1 firing" in mails[0] and "probability 1.00" in mails[0] and "[simulated]" in mails[0]
+    mail = message_from_string(mails[0], policy=policy.default)
+    text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    assert "1 firing" in mail["Subject"] and "probability 1.00" in text and "[simulated]" in text
+    assert abs(mail["Date"].datetime.timestamp() - time.time()) < 3600
+    assert "&lt;!channel&gt; milc &amp; co" in html and "<!channel>" not in html and html.count("<a href=") == 1
     assert "&lt;!channel&gt; milc &amp; co take 1.5" in hook.got[0]["text"]
     # Two steps of a job without earlier runs show nothing, and the messages say so in the explanation's words.
     with connect(embedded_db, role="reader") as conn:
@@ -201,7 +205,7 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
     ((_, _, _, evidence),) = alerts_of(embedded_db)
     assert evidence["explanation"]["verdict"] == said["verdict"] == "cannot tell"
     assert evidence["explanation"]["title"] == said["title"]
-    assert said["title"] in message_from_string(mails[0]).get_payload(decode=True).decode()
+    assert said["title"] in text
     assert said["title"] in hook.got[0]["text"]
 
 

@@ -118,7 +118,19 @@ def test_labels_of_each_signals_series() -> None:
             assert rule(signal=signal, by=by).series_labels == ("fabric", *label)
     # `by` is about counters alone.
     assert rule(signal="ingest_gap", by="class").series_labels == ("fabric",)
-    assert set(SERIES_LABELS) == {"run", "job", "exe", "user", "fabric", "nodes", "group", "class", "root", "incident"}
+    assert set(SERIES_LABELS) == {
+        "run",
+        "job",
+        "exe",
+        "user",
+        "fabric",
+        "nodes",
+        "group",
+        "class",
+        "root",
+        "incident",
+        "cable",
+    }
     for taken_label in ("rule", "severity", "signal", "alertname", "group"):
         assert not taken(labels={taken_label: "x"})
 

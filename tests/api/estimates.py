@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.counted import count_routers
 from support.databases import Server
+from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.world import T0
@@ -91,6 +92,7 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
     with connect(url, role="writer") as conn:
         fabric = build_dragonfly(2, 2, 4, name="toy")
         fabric_id = fabrics.save_fabric(conn, fabric)
+        add_measured_machine(conn)
         known = {"cluster": "c", "nodes": 128, "simulated": True, "account": None, "partition": None}
         made = [
             Job(

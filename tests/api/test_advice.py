@@ -70,6 +70,19 @@ def test_the_calm_candidate_is_preferred_and_the_figures_are_those_of_past_runs(
     assert got["routing_mode"] is None and any(r["kind"] == "routing_mode" for r in got["reasons"])
 
 
+def test_runs_on_another_number_of_nodes_give_a_range_and_not_their_time() -> None:
+    known_s = ask(basis())["usual_s"]
+    assert ask(basis())["usual_range_s"] is None
+    for nodes, low_s, high_s in ((32, known_s, 2 * known_s), (128, known_s / 2, known_s)):
+        got = ask(basis(), replace(ASKED, nodes=nodes))
+        assert got["usual_s"] is None and got["usual_range_s"]["nodes"] == 64
+        assert got["usual_range_s"]["low_s"] == pytest.approx(low_s)
+        assert got["usual_range_s"]["high_s"] == pytest.approx(high_s)
+        assert any("on 64 nodes" in reason["text"] for reason in got["reasons"])
+    unknown = ask(basis(), replace(ASKED, nodes=256))
+    assert unknown["usual_s"] is None and unknown["usual_range_s"] is None
+
+
 def test_where_all_is_busy_the_job_waits_unless_its_deadline_forbids_it() -> None:
     made = basis(calm=5.0)
     assert (ask(made)["action"], ask(made)["retry_after_s"]) == ("delay", 600)

@@ -95,6 +95,7 @@ async def test_the_rights_are_the_tokens(world: World, tmp_path: Path) -> None:
         }
     for name, secret in secrets.items():
         (tmp_path / name).write_text(secret)
+        (tmp_path / name).chmod(0o600)
     moment = {"fabric": "small", "job_id": "101", "at": str(T0 + 100)}
     with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
         async with assistant("--url", closed.url, "--allow-tasks") as client:

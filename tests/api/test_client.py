@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import venv
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -101,6 +102,10 @@ def test_an_address_comes_from_the_environment(api: Served, monkeypatch: pytest.
 def test_a_token_that_is_none_is_said(api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLITWATCH_TOKEN_FILE", str(tmp_path / "token"))
     with pytest.raises(ValueError, match=r"FLITWATCH_TOKEN_FILE names .*/token, which cannot be read"):
+        flitwatch_client.connect(api.url)
+    (tmp_path / "token").write_text("fwt_some")
+    (tmp_path / "token").chmod(0o640)
+    with pytest.raises(ValueError, match="chmod 600"):
         flitwatch_client.connect(api.url)
     for wrong in ("ümlaut", "two\nlines"):
         with pytest.raises(ValueError, match="flitwatch tokens create"):
@@ -282,3 +287,25 @@ def test_the_package_alone_is_enough(api: Served, tmp_path: Path) -> None:
         "typing-extensions",
         "sniffio",
     }
+
+
+def test_times_may_be_a_while_ago(api: Served) -> None:
+    with flitwatch_client.connect(api.url) as fw:
+        assert len(fw.jobs(end="-1h")) == len(fw.jobs(end=time.time() - 3600))
+        assert len(fw.jobs(start="now")) <= len(fw.jobs(start="-520w"))
+        with pytest.raises(flitwatch_client.Refused):
+            fw.jobs(start="-1 fortnight")
+
+
+def test_without_pyarrow_rows_are_dictionaries_and_series_name_the_extra(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with flitwatch_client.connect(api.url) as fw:
+        known = fw.fabrics().arrow.to_pylist()
+        monkeypatch.setattr("flitwatch_client.table.find_spec", lambda name: None if name == "pyarrow" else True)
+        table = fw.fabrics()
+        assert table.to_pylist() == known and len(table) == len(known) and "small" in repr(table)
+        assert table.to_pandas()["name"].tolist() == [row["name"] for row in known]
+        for asked in (lambda: table.arrow, lambda: fw.series("small")):
+            with pytest.raises(ImportError, match=r"flitwatch-client\[arrow\]"):
+                asked()

@@ -28,11 +28,11 @@ FABRIC = build_dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_c
 def test_bytes_of_a_count(technology: Technology, bytes_each: float) -> None:
     topology = SimpleNamespace(fabric=replace(FABRIC, technology=technology))
     counted = SimpleNamespace(link=np.array([1, 4]), flits=np.array([30.0, 3.0]))
-    carried = service._carrier_counts(topology, counted)  # type: ignore[arg-type]
+    carried = service._carried_bytes(topology, counted)  # type: ignore[arg-type]
     assert carried is not None and carried[[1, 4]] == pytest.approx([30 * bytes_each, 3 * bytes_each])
     assert np.isnan(np.delete(carried, [1, 4])).all()
 
 
 def test_where_nobody_says_what_a_count_is_worth() -> None:
     topology = SimpleNamespace(fabric=replace(FABRIC, technology=Technology.GENERIC))
-    assert service._carrier_counts(topology, SimpleNamespace(link=np.array([0]), flits=np.array([1.0]))) is None  # type: ignore[arg-type]
+    assert service._carried_bytes(topology, SimpleNamespace(link=np.array([0]), flits=np.array([1.0]))) is None  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from support.databases import Server
+from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.world import T0, World
@@ -17,8 +18,9 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
+from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.cray import BYTES_PER_FLIT
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
@@ -52,6 +54,7 @@ def linked(_embedded_template: Server) -> Iterator[Linked]:
         load[job][links] = routes.loads([traffic], links, 0.0)[:, 0]
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, fabric)
+        add_measured_machine(conn)
         jobs.upsert_jobs(
             conn,
             [
@@ -126,6 +129,14 @@ def test_the_hottest_links_come_first_with_the_jobs_that_use_them(linked: Linked
         assert shares == pytest.approx({job: share for job, share in want.items() if share >= 0.01}, abs=0.02)
         assert item["cannot_tell"] is None and item["explained"] == pytest.approx(1, abs=0.05)
         assert item["jobs"][0]["user"].startswith("user-")
+
+
+def test_a_link_says_how_much_it_could_have_sent_while_it_stalled(linked: Linked) -> None:
+    got = linked.served.get("/fabrics/linked/links/hot", at=START + LENGTH_S, window="60s", limit=20)
+    technology = next(one["technology"] for one in linked.served.get("/fabrics")["items"] if one["name"] == "linked")
+    bits = 8 * COUNT_BYTES[Technology(technology)]
+    for item in got["items"]:
+        assert item["lost_bps"] == pytest.approx(item["stall_cycles"] * bits / 60, rel=1e-5)
 
 
 def test_before_the_jobs_nobody_is_given_a_share(linked: Linked) -> None:

@@ -150,7 +150,7 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
         ] == "files"
         for entry in answer["entries"]:
             user = by_name[entry["name"]]
-            for key in ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "runs_needed", "lost_node_hours"):
+            for key in ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "lost_node_hours"):
                 assert entry[key] == user[key], (name, entry["name"], key)
             assert [entry["effect_low_s"], entry["effect_high_s"]] == (user["effect_interval_s"] or [None, None])
         assert answer["calibration"] == said["calibration"] and answer["drivers"] == said["drivers"]
@@ -420,7 +420,7 @@ def test_a_worker_judges_the_measured_runs_as_the_command_does(site: Site, share
     while answers[-1]["next_cursor"]:
         answers.append(blame(site, "otto", exe="milc, measured", cursor=answers[-1]["next_cursor"]))
     kept = {entry["name"]: entry for answer in answers for entry in answer["entries"]}
-    keys = ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "runs_needed", "lost_node_hours")
+    keys = ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "lost_node_hours")
     assert {name: [entry[key] for key in keys] for name, entry in kept.items()} == {
         user["user"]: [user[key] for key in keys] for user in said["users"]
     }

@@ -103,7 +103,7 @@ def test_reported_runs_get_the_verdicts_of_their_file(capfd, tmp_path: Path, emb
             user["exposed_runs"],
         )
         told = {"q": user["q"], "p": user["p"], "score": user["score"], "effect_s": user["effect_s"], "effect_low_s": low, "effect_high_s": high,
-                "lost_node_hours": user["lost_node_hours"], "runs_needed": user["runs_needed"]}  # fmt: skip
+                "lost_node_hours": user["lost_node_hours"]}  # fmt: skip
         assert {key: entry[key] for key in told} == {
             key: None if value is None else pytest.approx(value, rel=1e-3, abs=1e-6) for key, value in told.items()
         }

@@ -15,7 +15,6 @@ from support.waiting import eventually
 
 from api.bodies import DOCUMENT
 from api.conftest import Served, bearer, guess_passwords, serving
-from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
 from flitwatch_api.people import callers, login_limiter, trail
 from flitwatch_api.people.access import RANK, SAFE, Requirement, check_access
@@ -30,6 +29,7 @@ from flitwatch_db.people import audit
 from flitwatch_domain.access import SCOPES, SCOPES_OF, Caller
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden
 from flitwatch_domain.jobs import Job
+from flitwatch_domain.json_logs import JsonLines, request_id
 
 PASSWORD = "correct horse battery"
 ROLES = ("viewer", "user", "operator", "admin")

@@ -78,6 +78,7 @@ def site(embedded_db: str, tmp_path: Path) -> Iterator[Site]:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add_account(conn, "scripts", "service")
         (tmp_path / "token").write_text(people.add_token(conn, "scripts", "runs", ["runs"])[1])
+        (tmp_path / "token").chmod(0o600)
     with serving(Settings(db=embedded_db, web=None, api_anonymous="operator")) as served:
         yield Site(served, embedded_db, tmp_path)
 

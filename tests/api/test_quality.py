@@ -105,6 +105,8 @@ def test_search_finds_every_kind_exact_first(api: Served, world: World) -> None:
     assert api.get("/search", q="%_%")["items"] == []
     hostile = api.get("/search", q="onerror=alert")["items"][0]
     assert hostile["href"] == "/jobs/100"
+    for words in ("10 0", "onerror=alert 00"):
+        assert any(hit["href"] == "/jobs/100" for hit in api.get("/search", q=words)["items"]), words
 
 
 def test_tasks_are_started_followed_and_cancelled(api: Served) -> None:

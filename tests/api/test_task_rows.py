@@ -28,3 +28,12 @@ def test_a_row_that_cannot_be_shown_is_listed_as_such_beside_the_others(_embedde
         alone = api.get(f"/tasks/{bad}")
         assert alone == listed[bad] and "alice" not in str(alone)
     _embedded_template.drop(url)
+
+
+def test_a_task_keeps_the_id_of_its_request(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        asked = {"name": "demo.count", "args": {}}
+        started = api.http.post("/api/v1/tasks", json=asked, headers={"X-Request-Id": "from-the-page"})
+        assert started.headers["x-request-id"] == "from-the-page"
+    with connect(embedded_db, role="reader") as conn:
+        assert conn.execute("SELECT request_id FROM task").fetchall() == [("from-the-page",)]

@@ -336,6 +336,7 @@ def test_a_profiles_token_goes_to_its_own_address_alone(no_settings_of_this_user
         threading.Thread(target=one.serve_forever, daemon=True).start()
     own, other = (one.server_port for one in servers)
     (no_settings_of_this_user.parent / "token").write_text("fwt_secret\n")
+    (no_settings_of_this_user.parent / "token").chmod(0o600)
     no_settings_of_this_user.write_text(f'[profile.default]\nurl = "http://127.0.0.1:{own}"\ntoken_file = "token"\n')
     failed(capfd, "open", "1")
     failed(capfd, "open", "1", "--url", f"http://127.0.0.1:{other}")
@@ -357,6 +358,8 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
     wrong.write_text("fwt_wrong")
     few.write_text(narrow)
     empty.write_text("\n")
+    for file in (token, wrong, few, empty):
+        file.chmod(0o600)
     with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
         assert closed.http.get("/api/v1/fabrics", headers=bearer(secret)).status_code == 200
         said = failed(capfd, "top", "--url", closed.url)
@@ -369,6 +372,25 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
         assert "it holds no API token" in failed(capfd, "top", "--url", closed.url, "--token-file", str(empty))
         assert printed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token)).endswith("/jobs/101\n")
         assert secret not in failed(capfd, "open", "gone", "--url", closed.url, "--token-file", str(token))
+        token.chmod(0o644)
+        assert f"chmod 600 {token}" in failed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token))
+
+
+def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(world: World, capfd, tmp_path) -> None:
+    with connect(world.url, role="gate") as conn:
+        people.add_account(conn, "lin", "user", "a long enough password")
+        number, secret, _ = people.add_token(conn, "lin", "laptop", ["read"])
+    (tmp_path / "token").write_text(secret)
+    (tmp_path / "token").chmod(0o600)
+    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+        there = ("--url", closed.url, "--token-file", str(tmp_path / "token"))
+        assert answered(capfd, "alerts", "list", *there) == {"firing": []}
+        (own,) = answered(capfd, "tokens", "list", *there)["items"]
+        assert (own["token_id"], own["account"], own["scopes"]) == (number, "lin", ["read"])
+        assert "laptop" in printed(capfd, "tokens", "list", *there)
+        assert "answers 403" in failed(capfd, "tokens", "create", "ada", *there)
+        assert answered(capfd, "tokens", "revoke", str(number), *there) == {"token_id": number, "revoked": True}
+        assert "answers 401" in failed(capfd, "alerts", "list", *there)
 
 
 def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World, site: Path, capfd) -> None:

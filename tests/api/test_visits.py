@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from support.databases import Server
+from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.people.cookie_signer import CookieSigner
@@ -19,8 +20,12 @@ from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.estimates import recommendations
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.generators import build_xgft
+from flitwatch_domain.jobs import Job
 
 COUNT = {"name": "demo.count", "args": {"to": 1, "delay_s": 0}}
 COOKIE = "flitwatch-visit"
@@ -69,6 +74,33 @@ def test_two_visits_neither_see_nor_cancel_one_anothers_tasks(site: tuple[Served
     seen = api.http.get("/api/v1/tasks", headers=oversees).json()["items"]
     assert {one["task_id"] for one in seen} == {anns, bens}
     assert api.http.post(f"/api/v1/tasks/{bens}/cancel", headers=oversees).status_code == 202
+
+
+def test_the_address_of_a_simulation_can_be_shared_with_another_visit(site: tuple[Served, str]) -> None:
+    api, _ = site
+    study = {"name": "sim.study", "args": {"study": "hoefler-table1"}}
+    with visitor(api) as ann, visitor(api) as ben:
+        answer = ann.post("/api/v1/tasks", json=study)
+        assert answer.status_code == 202, answer.text
+        task = answer.json()["task_id"]
+        read = ben.get(f"/api/v1/tasks/{task}")
+        assert read.status_code == 200 and read.json()["args"]["study"] == "hoefler-table1"
+        assert listed(ben) == [] and ben.post(f"/api/v1/tasks/{task}/cancel").status_code == 403
+
+
+def test_names_of_a_simulated_machine_are_plain_and_a_visits_mark_is_not(site: tuple[Served, str]) -> None:
+    api, url = site
+    with connect(url, role="writer") as conn:
+        fabric_id = fabrics.save_fabric(conn, build_xgft(2, [2, 2], [1, 1]))
+        job = Job(job_id="1", cluster="c", user="ann", name="amg", state="RUNNING", start_s=1e9, simulated=True)
+        jobs.upsert_jobs(conn, [job], fabric_id)
+    with visitor(api) as ann:
+        task = started(ann)
+        assert ann.get(f"/api/v1/tasks/{task}").json()["created_by"] == "anonymous"
+        assert ann.get("/api/v1/jobs/1").json()["user"] == "ann"
+        with connect(url, role="writer") as conn:
+            add_measured_machine(conn)
+        assert ann.get("/api/v1/jobs/1").json()["user"] != "ann", "people of a real machine have pseudonyms"
 
 
 def test_what_a_visits_tasks_leave_is_its_own(site: tuple[Served, str]) -> None:

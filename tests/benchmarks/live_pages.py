@@ -129,7 +129,7 @@ def main() -> None:
     # All pages come from one address here.
     os.environ["FLITWATCH_API_STREAMS_EACH"] = os.environ["FLITWATCH_API_STREAMS_MAX"] = str(options.pages)
     with open_database(None, True) as url:
-        start, _ = bench_api._store_write(url, fabric, options.history)
+        start, _ = bench_api._store_history(url, fabric, options.history)
         with bench_api._run_api(url) as (base, pid), bench_api._run_feed(url, fabric, start + options.history, True):
             found = asyncio.run(measure(base, pid, options.pages, options.seconds))
     print(json.dumps({"pages": options.pages, "routers": len(fabric.routers), **found}))

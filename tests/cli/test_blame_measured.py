@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binom
-from support.run_tables import EXPOSURE_COLUMNS, RUN_COLUMNS, RUNS, USERS, Rows, tables
+from support.run_tables import EXPOSURE_COLUMNS, MONDAY_S, RUN_COLUMNS, RUNS, USERS, Rows, tables
 
 from flitwatch.main import main
 
@@ -61,6 +62,11 @@ def test_the_culprit_is_named_with_seconds_and_node_hours(capfd, tmp_path, mark)
     assert first["lost_node_hours"] == pytest.approx(first["effect_s"] * first["exposed_runs"] * 64 / 3600)
     assert answer["named"] == 1 and len(answer["users"]) == USERS
     assert set(answer["calibration"]) == {"shuffles", "q", "sets_with_a_name", "share"}
+    assert answer["rotations"]["rotations"] == 10 and answer["rotations"]["sets_with_a_name"] <= 2
+    found = [row["found"] for row in answer["power"]]
+    assert (
+        [row["effect"] for row in answer["power"]] == [0.05, 0.1, 0.2, 0.4] and found[-1] >= 9 and found[0] <= found[-1]
+    )
     assert [driver["name"] for driver in answer["drivers"]] == ["groups"]
     assert any("name" in note for note in answer["notes"]) and any("nodes" in note for note in answer["notes"])
 
@@ -134,6 +140,55 @@ def test_another_delimiter_and_empty_files_are_named(capfd, tmp_path) -> None:
     with pytest.raises(SystemExit):
         main(["blame", "--runs", str(tmp_path / "runs.csv"), "--exposure", str(tmp_path / "exposure.csv")])
     assert "the header lacks" in capfd.readouterr().err
+
+
+def test_a_little_in_three_applications_is_found_by_all_of_them_together(capfd, tmp_path) -> None:
+    rng = np.random.default_rng(5)
+    runs, exposure = [], []
+    for name, alone_s in (("amg", 50), ("milc", 500), ("umt", 5000)):
+        start = MONDAY_S + np.sort(rng.uniform(0, 13 * 604_800, 80))
+        there = rng.random((80, 8)) < 0.4
+        time_s = alone_s * rng.lognormal(0, 0.15, 80) * (1 + 0.1 * there[:, 0])
+        runs += [[f"{name}{at}", start[at], time_s[at], 64, name] for at in range(80)]
+        exposure += [[f"{name}{run}", f"u{user}", 20] for run, user in np.argwhere(there)]
+    second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *exposure])
+    verdicts = []
+    for columns in (["run", "start", "time_s", "nodes", "application"], ["run", "start", "time_s", "nodes", "what"]):
+        first = write(tmp_path / "runs.csv", [columns, *runs])
+        main(["blame", "--runs", first, "--exposure", second, "--shuffles", "0", "--json"])
+        verdicts.append([user for user in json.loads(capfd.readouterr().out)["users"] if user["verdict"] == "named"])
+    assert [user["user"] for user in verdicts[0]] == ["u0"] and verdicts[1] == []
+
+
+def test_mutual_information_ranks_measured_runs_by_its_own_limit_and_size(capfd, tmp_path) -> None:
+    runs, exposure = tables()
+    first = write(tmp_path / "runs.csv", [RUN_COLUMNS, *runs])
+    nodes = [[run, user, 129 if user == "u0" else 128] for run, user, _ in exposure]
+    second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *nodes])
+    answers = []
+    for choice in (["--method", "mi"], ["--method", "mi", "--tau", "1.08"], ["--paper"]):
+        main(["blame", "--runs", first, "--exposure", second, *choice, "--json"])
+        answers.append(json.loads(capfd.readouterr().out))
+    assert [answer["method"] for answer in answers] == ["mi"] * 3 and answers[0]["users"][0]["user"] == "u0"
+    bits = [{user["user"]: user["mi_bits"] for user in answer["users"]} for answer in answers]
+    assert bits[0]["u0"] > 0 and bits[1]["u0"] != bits[0]["u0"]
+    assert {user for user, value in bits[2].items() if value > 0} == {"u0"} and bits[2]["u0"] == bits[0]["u0"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (["--runs", "r", "--exposure", "e", "--rule", "throughout"], "--rule needs --presence"),
+        (["--runs", "r", "--exposure", "e", "--tau", "2"], "--tau needs --method mi"),
+        (["--stress", "none", "--method", "mi"], "--method needs --scenario, --presence or --runs"),
+        (["--application", "milc", "--paper"], "--paper needs --scenario, --presence or --runs"),
+        (["--scenario", "amg-128", "--paper", "--tau", "2"], "give one of them"),
+    ],
+)
+def test_no_choice_of_a_method_is_ignored(capfd, choice, words) -> None:
+    with pytest.raises(SystemExit) as leave:
+        main(["blame", *choice])
+    assert leave.value.code == 2 and words in capfd.readouterr().err
 
 
 def test_one_source_at_a_time(capfd, tmp_path) -> None:

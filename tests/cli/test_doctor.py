@@ -110,3 +110,18 @@ def test_without_a_log_nothing_is_said_of_its_disk(tmp_path: Path, monkeypatch: 
     told = json.loads(done.stdout)
     assert told["disk"] is None and any(check["name"] == "disk" for check in told["checks"])
     assert CliRunner().invoke(cli, ["doctor", "--listen", "nan"]).exit_code == 2
+
+
+def test_an_estimator_that_cannot_run_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path))
+
+    def checked() -> tuple[int, dict[str, str]]:
+        said = CliRunner().invoke(cli, ["doctor", "--json"])
+        (check,) = (check for check in json.loads(said.stdout)["checks"] if check["name"] == "estimators")
+        return said.exit_code, check
+
+    code, check = checked()
+    assert code == 0 and check["state"] == "ok"
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    code, check = checked()
+    assert code == 1 and check["state"] == "failed" and "lightgbm" in check["detail"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,6 +140,46 @@ def test_options_out_of_range_are_refused_before_anything_is_made(capfd, command
         main([command, "--scenario", "amg-128", *(("--m", "8", "--k", "10") if command == "forecast" else ()), *wrong])
     said = capfd.readouterr()
     assert leave.value.code == 2 and "is not in the range" in said.err and said.err.count("\n") == 1
+
+
+def test_one_switch_makes_the_choices_of_the_paper(capfd, tmp_path) -> None:
+    of_steps(tmp_path, "deviation", steps(), "--paper", "--folds", "3")
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["inputs"], answer["learner"], answer["split"]) == ("deltas", "gbr", "row")
+    for command, words in (
+        (["deviation", "--steps", "s", "--paper", "--split", "run"], "--paper sets --split itself"),
+        (["forecast", "--application", "milc", "--paper"], "--paper needs --scenario or --steps"),
+    ):
+        with pytest.raises(SystemExit) as leave:
+            main(command)
+        assert leave.value.code == 2 and words in capfd.readouterr().err
+
+
+def test_a_scenarios_forecasts_are_validated_in_order_of_time(capfd, monkeypatch) -> None:
+    """A small campaign whose runs become twice as long at the end, without the nets, which take seconds a fit."""
+    from flitwatch_ml.forecast import RidgeForecaster
+    from flitwatch_twin import campaign
+
+    rng = np.random.default_rng(0)
+    slow = (1 + rng.exponential(0.3, 80)[:, None] * rng.uniform(0.8, 1.2, (80, 20))) * np.linspace(1, 2, 80)[:, None]
+    rates = np.stack([slow * 100, rng.uniform(90, 110, slow.shape)], axis=2)
+    made = SimpleNamespace(
+        times_s=10 * slow, rates=rates, placement=None, io_rates=None, sys_rates=None, run_start_s=np.arange(80)
+    )
+    monkeypatch.setattr(campaign, "generate_campaign", lambda scenario, seed, users: made)
+    monkeypatch.setattr(
+        importlib.import_module("flitwatch_ml.forecast.chronological"),
+        "learned_forecasters",
+        lambda: {"ridge": RidgeForecaster()},
+    )
+    main(["forecast", "--scenario", "amg-128", "--json"])
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["m"], answer["k"], answer["runs"]) == (8, 10, 32)
+    assert answer["validation"] == "earlier runs, then later ones" and len(answer["chosen"]) == 2
+    assert (
+        answer["best"] == min(answer["baselines"], key=answer["baselines"].get) and answer["gain"]["mean"] is not None
+    )
+    assert answer["baselines"]["curve"] > 10, "a curve learned from earlier runs is short of later ones"
 
 
 @pytest.mark.parametrize("inputs", ["rates", "deltas"])

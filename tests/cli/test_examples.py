@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from flitwatch.examples import EXAMPLES
 from flitwatch.manuals import render_pages
@@ -43,3 +45,10 @@ def test_manual_pages_show_them() -> None:
     made = render_pages()
     assert all(".SH EXAMPLES\n" in page for name, page in made.items() if name != "flitwatch.1")
     assert ".nf\nflitwatch status \\-\\-json\n.fi\n" in made["flitwatch-status.1"]
+
+
+def test_the_example_of_a_rule_names_one_that_a_site_begins_with() -> None:
+    from flitwatch_alerting import config
+
+    rules = yaml.safe_load(Path(config.__file__).with_name("default.yaml").read_text())["rules"]
+    assert shlex.split(EXAMPLES["alerts test"])[3] in [rule["name"] for rule in rules]

@@ -33,7 +33,7 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "A share of {mean} (90 % CI {low} to {high}) of the users named were false positives.",
+        "A share of {mean} (95 % CI {low} to {high}) of the users named were false positives.",
         "docs/scorecard.md",
         "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every world.",
     ),
@@ -63,9 +63,9 @@ QUOTED = [
     ),
     (
         "docs/results.md",
-        "90 % intervals cover {mean} ({low} to {high}) of .. beats every single forecaster beyond its interval in {better} of {worlds} scenarios",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
-        "every single candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

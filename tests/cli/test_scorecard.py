@@ -116,8 +116,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
     assert (
-        "more than 1 % in drift (-10.0%)" in following
-        and "Attention alone is the best single candidate in drift" in following
+        "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
     text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## What was asked for")
@@ -146,9 +145,11 @@ def test_each_demand_is_held_against_the_rows() -> None:
     assert found == {
         "blame, law: false share of those named": False,
         "blame, law: average precision over all users": False,
+        "blame, all worlds: recall of effects of 0.3 to 1 sd": True,
+        "blame, all worlds: recall of effects of 1 and more sd": True,
         "deviation, law: place of the strongest planted counter": False,
         "deviation, law: nested error": True,
-        "forecast, law: what served against the best single candidate, known afterwards": True,
+        "forecast, law: what served against the best candidate, known afterwards": True,
         "forecast, law: 90 % intervals, later runs": False,
     }
 
@@ -203,7 +204,36 @@ def test_intervals_are_not_made_of_too_few_sets() -> None:
     assert mean == 1.5 and np.isnan(low) and np.isnan(high)
     mean, low, high = bootstrap_interval([1.0, 2.0, 3.0, 2.0])
     assert low < mean < high
-    assert wilson_interval(0, 10)[2] > 0.1 and np.isnan(wilson_interval(0, 0)[0])
+    assert wilson_interval([0], [10], [1])[2] > 0.1 and np.isnan(wilson_interval([0], [0], [1])[0])
+
+
+def test_worlds_of_a_seed_are_one_draw_and_intervals_are_of_95_percent() -> None:
+    values, seeds = [0.0, 1.0, 0.2, 0.8, 0.4, 0.5], [1, 2, 3, 4, 5, 6]
+    once, again = bootstrap_interval(values, seeds), bootstrap_interval(values * 8, seeds * 8)
+    assert again == pytest.approx(once), "eight worlds that say the same say no more than one"
+    alone = bootstrap_interval(values * 8)
+    assert alone[2] - alone[1] < 0.5 * (once[2] - once[1])
+    apart = bootstrap_interval(np.random.default_rng(0).normal(size=400).tolist())
+    assert apart[2] - apart[1] == pytest.approx(2 * 1.96 / 20, rel=0.1)
+    by_seed = wilson_interval([10, 0, 9, 1, 10, 0], [10] * 6, seeds)
+    assert by_seed[0] == 0.5 and by_seed[1] < 0.2 and by_seed[2] > 0.8, "Wilson's would be 0.38 to 0.62"
+
+
+def test_recall_is_demanded_of_those_who_matter() -> None:
+    rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7)]
+    other = blamed("exposure, conditional", "amg-128", 0.8)
+    what = "blame, all worlds: recall of effects of 0.3 to 1 sd"
+
+    def holds(*more: dict[str, Any]) -> bool | None:
+        return next(one.holds for one in list_checks(card(blame=[*rows, *more])) if one.what == what)
+
+    assert holds(other)
+    for row in rows:
+        row["found_by_size"] = [0, 1, 3, 1]
+    assert not holds(other) and holds(other | {"false": 8, "false_share": 1.0}), "a careless method is no measure"
+    for row in rows:
+        row["found_by_size"] = [0, 1, 1, 1]
+    assert not holds()
 
 
 def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,9 +282,9 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
 def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
     rows = [blamed(method, scenario, 0.9) for method in (OURS, PAPER) for scenario in ("amg-128", "amg-128@law")]
     rows[1] |= {"found": 0, "false": 0}
-    assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True]
+    assert [one.holds for one in list_checks(card(blame=rows))] == [True, True, None, True, True, True]
     assert (
-        "3 of 4 criteria pass, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (no user was named).\n"
+        "5 of 6 criteria pass, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (no user was named).\n"
         in to_markdown(card(blame=rows))
     )
 
@@ -276,7 +306,8 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     made = [(part, scenario, seed) for part, scenario, seed, _ in cards[0]["lacking"]]
     assert len(set(made)) == len(made) and {part for part, *_ in made} == {*PARTS}
     blame = [(scenario.partition("@")[2], seed) for part, scenario, seed in made if part == "blame"]
-    assert {world for world, _ in blame} == {"", *WORLDS} - {"plain"} and len(blame) == 10 * len(WORLDS)
+    assert {world for world, _ in blame} == {"", *WORLDS} - {"plain", "missing"}
+    assert len(blame) == 10 * (len(WORLDS) - 1)
     assert {seed for part, _, seed in made if part == "forecast"} == set(range(1, 11))
     with pytest.raises(SystemExit):
         main(["scorecard", "--kept", "--world", "mars"])

@@ -73,6 +73,7 @@ def test_a_password_is_not_told(url: str, told: str) -> None:
 def test_a_token_file_without_a_token_is_refused_in_one_line(tmp_path: Path, held: bytes) -> None:
     file = tmp_path / "token"
     file.write_bytes(held)
+    file.chmod(0o600)
     said = CliRunner().invoke(
         cli, ["agent", "slurm", "--once", "--token-file", str(file), "--file", str(tmp_path / "advice")]
     )

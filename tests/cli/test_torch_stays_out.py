@@ -66,3 +66,21 @@ def test_a_start_does_not_load_torch(role: str) -> None:
 def test_an_import_inside_a_function_is_seen() -> None:
     done = start("run_imports('flitwatch.commands.forecast')")
     assert done.returncode == 1 and done.stderr.endswith("ImportError: torch is imported\n"), done.stderr
+
+
+def test_a_command_without_an_extra_says_which_one_it_needs() -> None:
+    code = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "matplotlib", "otf2", "_otf2"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+from flitwatch.main import main
+main(["traffic", "reconstruct", "--topology", "dragonfly:1", "--counters", "x"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "flitwatch: this needs PyTorch, which is not installed. pip install 'flitwatch[ml]'\n",
+    )

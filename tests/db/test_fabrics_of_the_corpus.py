@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fuzz.inputs import unpack
+from fuzz.inputs import read_inputs, unpack_inputs
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 @pytest.mark.parametrize(("target", "kind"), [("ibnetdiscover", "ibnetdiscover"), ("cray_interconnect", "cray")])
 def test_fabrics_of_odd_files_can_be_stored(embedded_db: str, target: str, kind: str, tmp_path: Path) -> None:
     stored, refused = 0, {}
-    for file in sorted(unpack(target, tmp_path).iterdir()):
+    for file in sorted(unpack_inputs(read_inputs(target), tmp_path).iterdir()):
         try:
             fabric = read_fabric(file, kind)
         except FlitwatchError:

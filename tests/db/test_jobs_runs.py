@@ -268,3 +268,11 @@ async def test_a_step_that_comes_while_steps_are_read_moves_no_sum(
             found = await reads.load_steps(reading, run_id, 2)
     assert found.step.tolist() == [3, 7]
     assert found.counters is not None and found.counters.tolist() == [[6, 6], [14, 14]]
+
+
+def test_hosts_of_any_text_come_back_as_they_went(embedded_db: str) -> None:
+    nodes = ['a"b', "c\\d", "null", "e{}f", "g h", "\N{GREEK SMALL LETTER PI}"]
+    with connect(embedded_db, role="writer") as conn:
+        (job_pk,) = jobs.upsert_jobs(conn, [Job("c", "1", "RUNNING", node_list=",".join(nodes))])
+        stored = conn.execute("SELECT node FROM job_node WHERE job_pk = %s", [job_pk]).fetchall()
+    assert {node for (node,) in stored} == set(nodes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import psycopg
 import pytest
@@ -19,6 +21,7 @@ from flitwatch_db.core import events
 from flitwatch_db.estimates.advice import load_basis
 from flitwatch_db.tasks import cancel_task, get_task, list_tasks, start_task
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
+from flitwatch_domain.json_logs import request_id
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +29,7 @@ PATIENCE_S = 90.0
 
 
 @contextlib.contextmanager
-def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(url: str, *options: str, log: int | IO[bytes] = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
     argv = [
         sys.executable,
         "-m",
@@ -40,7 +43,7 @@ def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         "2",
         *options,
     ]
-    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=log)
     try:
         yield child
     finally:
@@ -216,3 +219,26 @@ def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Conn
 def test_names_are_checked(conn: psycopg.Connection[Any], name: str) -> None:
     with pytest.raises(BadRequest):
         start_task(conn, name)
+
+
+@pytest.mark.system("processes")
+def test_the_lines_of_a_task_carry_the_request_that_asked_for_it(
+    embedded_db: str, conn: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    held = request_id.set("asked-for-it")
+    try:
+        asked = start_task(conn, "demo.count", {"to": 1})
+    finally:
+        request_id.reset(held)
+    alone = start_task(conn, "demo.count", {"to": 1})
+    with (tmp_path / "log").open("wb") as log, worker(embedded_db, log=log):
+        for task_id in (asked, alone):
+            wait_for(conn, task_id, lambda t: not t.is_open)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines() if line.startswith("{")]
+    said = {line["message"]: line.get("request_id") for line in lines if line["message"].startswith("task ")}
+    assert said == {
+        f"task {asked} (demo.count) begins": "asked-for-it",
+        f"task {asked} succeeded": "asked-for-it",
+        f"task {alone} (demo.count) begins": None,
+        f"task {alone} succeeded": None,
+    }

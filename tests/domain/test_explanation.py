@@ -342,7 +342,7 @@ def test_a_job_that_is_not_slow_has_no_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00 min"), (59.6, "1:00 min"), (272, "4:32 min"), (3872, "1:04:32 h")]
+    ("seconds", "text"), [(0, "0 s"), (59.6, "1 min"), (272, "4 min 32 s"), (3600, "1 h"), (3872, "1 h 05 min")]
 )
 def test_lengths_of_time_are_minutes_and_seconds(seconds: float, text: str) -> None:
     assert minutes_and_seconds(seconds) == text

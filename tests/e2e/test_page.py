@@ -146,7 +146,7 @@ def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     test, alert = sink.mails
     assert [test["To"], alert["To"]] == ["network-team@site.example"] * 2
     assert test["Subject"] == "[Flitwatch] Test mail" and "1 firing" in alert["Subject"]
-    assert "slow-ahead" in alert["Subject"] and "[simulated]" in alert.get_content()
+    assert "slow-ahead" in alert["Subject"] and "[simulated]" in alert.get_body(("plain",)).get_content()
 
 
 @pytest.mark.system("browser")

@@ -1,53 +1,55 @@
-"""The inputs that fuzzing starts from: those that people wrote (corpus/TARGET/NAME) and those that it found (found/TARGET.tar.xz, names are hashes)."""
+"""The inputs that fuzzing starts from, an archive a target: those that people wrote, and those that fuzzing found, whose names are hashes.
+
+`inputs.py TARGET FILE...` adds files that people wrote.
+"""
 
 from __future__ import annotations
 
 import io
+import re
+import sys
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+CORPUS = Path(__file__).resolve().parent / "corpus"
+HASH = re.compile(r"[0-9a-f]{40}")
 
 
-def written(target: str) -> list[Path]:
-    """Inputs of `target` that people wrote."""
-    return sorted((HERE / "corpus" / target).iterdir())
+def locate_archive(target: str) -> Path:
+    """Return the path of the archive of `target`."""
+    return CORPUS / f"{target}.tar.xz"
 
 
-def archive(target: str) -> Path:
-    """Where the inputs are that fuzzing found for `target`; absent where it found none."""
-    return HERE / "found" / f"{target}.tar.xz"
+def read_inputs(target: str) -> dict[str, bytes]:
+    """Return the bytes of every input of `target` by its name; those that people wrote come first."""
+    with tarfile.open(locate_archive(target)) as archive:
+        contents = {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
+    return dict(sorted(contents.items(), key=lambda item: (HASH.fullmatch(item[0]) is not None, item[0])))
 
 
-def inputs(target: str) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of every input of `target`."""
-    for path in written(target):
-        yield path.name, path.read_bytes()
-    if archive(target).exists():
-        with tarfile.open(archive(target)) as found:
-            for member in found:
-                data = found.extractfile(member)
-                assert data is not None, f"{member.name} in {archive(target)} is no file"
-                yield member.name, data.read()
+def read_written(target: str) -> dict[str, bytes]:
+    """Return the inputs of `target` that people wrote."""
+    return {name: data for name, data in read_inputs(target).items() if not HASH.fullmatch(name)}
 
 
-def unpack(target: str, folder: Path) -> Path:
-    """Write every input of `target` to `folder`, which is made; return it."""
+def unpack_inputs(contents: dict[str, bytes], folder: Path) -> Path:
+    """Write inputs to `folder`, which is made; return it."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in inputs(target):
+    for name, data in contents.items():
         (folder / name).write_bytes(data)
     return folder
 
 
-def pack(target: str, found: dict[str, bytes]) -> None:
-    """Make `found` (name: bytes) the inputs that fuzzing found; the same inputs give the same bytes of an archive."""
-    if not found:
-        archive(target).unlink(missing_ok=True)
-        return
-    archive(target).parent.mkdir(exist_ok=True)
-    with tarfile.open(archive(target), "w:xz", preset=9) as out:
-        for name, data in sorted(found.items()):
+def pack_inputs(target: str, contents: dict[str, bytes]) -> None:
+    """Write the archive of `target`; the same inputs give the same bytes."""
+    with tarfile.open(locate_archive(target), "w:xz", preset=9) as archive:
+        for name, data in sorted(contents.items()):
             member = tarfile.TarInfo(name)
             member.size = len(data)
-            out.addfile(member, io.BytesIO(data))
+            archive.addfile(member, io.BytesIO(data))
+
+
+if __name__ == "__main__":
+    target, *files = sys.argv[1:]
+    old = read_inputs(target) if locate_archive(target).exists() else {}
+    pack_inputs(target, old | {Path(file).name: Path(file).read_bytes() for file in files})

@@ -1,5 +1,5 @@
 """Fuzz importers: `run.py SECONDS [TARGET...]`, SECONDS each, `--at-a-time` of them. Prints a line each and one JSON object at the end.
-`run.py 0 [TARGET...] --merge` takes what earlier runs found into tests/fuzz/found, and keeps there only what covers more than the rest.
+`run.py 0 [TARGET...] --merge` takes what earlier runs found into tests/fuzz/corpus, and keeps there only what covers more than the rest.
 
 C++ importers run under libFuzzer with ASan and UBSan (services/noise_core/fuzz), Python's under Atheris (targets.py). Finds are left in build/fuzz/finds, the
 output of each target in build/fuzz/NAME.log.
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inputs import inputs, pack, unpack, written
+from inputs import pack_inputs, read_inputs, read_written, unpack_inputs
 from targets import SHARED_MEMORY, TARGETS
 
 HERE = Path(__file__).resolve().parent
@@ -83,8 +83,8 @@ def build(names: Sequence[str]) -> None:
 def dictionary(name: str) -> Path | None:
     """A target's words for libFuzzer: those of the inputs that people wrote, which mutations of bytes would hardly come upon. None where there are none."""
     words: set[bytes] = set()
-    for path in written(name):
-        words.update(WORD.findall(path.read_bytes()))
+    for data in read_written(name).values():
+        words.update(WORD.findall(data))
     if not words:
         return None
     path = BUILD / f"{name}.dict"
@@ -107,7 +107,7 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
     words = dictionary(name)
     if words is not None:
         limits.append(f"-dict={words}")
-    start = unpack(name, Path(files) / "corpus" / name)
+    start = unpack_inputs(read_inputs(name), Path(files) / "corpus" / name)
     command = [program, grown, start, f"-artifact_prefix={FINDS}/{name}-", *limits]
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -155,14 +155,11 @@ def merge(names: Sequence[str], corpus: Path) -> list[str]:
     failed = []
     for name in names:
         with tempfile.TemporaryDirectory(prefix="flitwatch-fuzz-", dir=SHARED_MEMORY) as files:
-            covering, before = Path(files) / "covering", {data for _, data in inputs(name)}
-            people = {path.name for path in written(name)}
-            covering.mkdir()
-            for path in written(name):
-                shutil.copy(path, covering)
+            before = read_inputs(name)
+            covering = unpack_inputs(read_written(name), Path(files) / "covering")
             folders = [
                 covering,
-                unpack(name, Path(files) / "kept"),
+                unpack_inputs(before, Path(files) / "kept"),
                 *([corpus / name] if (corpus / name).is_dir() else []),
             ]
             with (BUILD / f"{name}-merge.log").open("wb") as out:
@@ -177,8 +174,8 @@ def merge(names: Sequence[str], corpus: Path) -> list[str]:
             if ended:
                 failed.append(name)
             else:
-                pack(name, {path.name: path.read_bytes() for path in covering.iterdir() if path.name not in people})
-            print(f"{name}: {len(before)} inputs before, {len(list(inputs(name)))} now, exit {ended}", flush=True)
+                pack_inputs(name, {path.name: path.read_bytes() for path in covering.iterdir()})
+            print(f"{name}: {len(before)} inputs before, {len(read_inputs(name))} now, exit {ended}", flush=True)
     return failed
 
 
@@ -244,7 +241,7 @@ def main() -> int:
         help="try the inputs that N draws, the same in every run that starts with the same corpus (0: others each time)",
     )
     parser.add_argument(
-        "--merge", action="store_true", help="take from that folder into tests/fuzz/found what covers more"
+        "--merge", action="store_true", help="take from that folder into tests/fuzz/corpus what covers more"
     )
     asked = parser.parse_args()
     unknown = sorted(set(asked.targets) - set(everything))

@@ -6,14 +6,14 @@ import pytest
 
 from flitwatch_domain.errors import FlitwatchError
 
-from .inputs import inputs
+from .inputs import read_inputs
 from .targets import TARGETS
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_only_documented_errors_come_out(name: str) -> None:
     names = []
-    for file, data in inputs(name):
+    for file, data in read_inputs(name).items():
         names.append(file)
         try:
             TARGETS[name](data)

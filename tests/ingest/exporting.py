@@ -30,6 +30,7 @@ class Collector:
     def __init__(self, log: str, folder: Path, *more: str) -> None:
         self.port, self._folder, self._process = free_port(), folder, None
         (folder / "token").write_text(TOKEN)
+        (folder / "token").chmod(0o600)
         self._argv = [sys.executable, "-m", "flitwatch.main", "collect", "prometheus"]
         self._argv += ["--listen", f"127.0.0.1:{self.port}", "--log", log, "--token-file", str(folder / "token")]
         self._argv += ["--state", str(folder / "state.json"), *more]

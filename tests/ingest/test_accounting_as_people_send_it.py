@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.databases import Server
 
 from flitwatch_db import connect
+from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import FINAL_STATES, Job
@@ -362,3 +363,17 @@ def test_a_last_line_that_lost_some_of_its_nodes_is_refused() -> None:
 def test_a_job_does_not_last_beyond_the_calendar(elapsed: str) -> None:
     jobs, _ = read(rows({"State": "FAILED", "End": "Unknown", "Elapsed": elapsed}))
     assert not any(job.end_s is not None and job.end_s > 4.2e9 for job in jobs)
+
+
+def test_an_import_does_not_count_waiting_tasks_of_an_earlier_one(embedded_db: str) -> None:
+    waiting = Job("c", "77_[4-9]", "PENDING", submit_s=START_S - 60.0)
+    started = Job("c", "77_4", "RUNNING", submit_s=START_S - 60.0, start_s=START_S)
+    other = Job("c", "77_[10-12]", "PENDING", submit_s=START_S - 60.0)
+    counted = []
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        for jobs in ([waiting], [started], [other, started]):
+            imports.count_jobs_from_here(conn)
+            store.upsert_jobs(conn, jobs)
+            imports.count_jobs(conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
+            counted.append(imports.jobs_counted(conn).jobs)
+    assert counted == [1, 1, 2]

@@ -36,9 +36,8 @@ from support.waiting import eventually
 from flitwatch.commands.collect_prometheus import CONNECTIONS
 from flitwatch_db import connect
 from flitwatch_domain.shares import Shares
-from flitwatch_ingest.exporters.held_body import HeldBody
 from flitwatch_ingest.exporters.http import AT_A_TIME
-from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
+from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
 from flitwatch_ingest.writer.drain import drain_log
 
 pytestmark = pytest.mark.integration

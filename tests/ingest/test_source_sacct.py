@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -384,3 +385,21 @@ def test_a_jobs_steps_are_joined_once_however_many_they_are(monkeypatch: pytest.
     assert [len(job.steps) for job in jobs] == [300, 0] and not rejected
     assert [step.step for step in jobs[0].steps] == [str(step) for step in range(300)]
     assert len(copied) == 1, "a copy for each step takes a time that grows with the square of their number"
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"]),
+    st.datetimes(datetime(1999, 1, 1), datetime(2101, 1, 1)),
+)
+def test_times_read_by_their_hour_are_those_read_one_by_one(name: str, moment: datetime) -> None:
+    zone = ZoneInfo(name)
+    reader = sacct_text._Reader(["jobid", "start"], "|", zone, "c")
+    text = moment.replace(microsecond=0).isoformat()
+    try:
+        expected = fields.times_s(text, zone)
+    except BadInput:
+        with pytest.raises(BadInput):
+            reader._read_times(text)
+    else:
+        assert reader._read_times(text) == expected

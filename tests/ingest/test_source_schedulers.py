@@ -51,7 +51,7 @@ def test_a_job_of_pbs_from_queue_to_end() -> None:
     assert jobs == [
         Job(
             "pbs01", "12", "COMPLETED", 0, "eve", "turbulence team", "lammps", "large", "0:0", 1770109000, 1770110000, 1770113600, 2,
-            "x1000c0s0b0n[0-1]",
+            "x1000c0s0b0n[0-1]", limit_s=3600,
         )
     ]  # fmt: skip
 
@@ -433,6 +433,7 @@ def test_clustercockpits_jobs(tmp_path: Path) -> None:
             1770113600,
             2,
             "f[0720-0721]",
+            limit_s=86400,
         )
     ]
     jobs, _ = read(clustercockpit.ClusterCockpitReader("other"), json.dumps(META | {"jobState": "running"}))

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
-from support.disks import small_disk
+from support.disks import fill, small_disk
 from support.waiting import eventually
 
 from flitwatch_db import connect
@@ -39,14 +39,6 @@ def platform(tmp_path: Path) -> Iterator[Platform]:
             yield one
         finally:
             one.stop()
-
-
-def fill(place: Path, leave_bytes: int) -> None:
-    """Take what is free but for so much."""
-    with contextlib.suppress(OSError), (place / "ballast").open("ab") as file:
-        for size in (1 << 24, 1 << 20, 1 << 12):
-            while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= leave_bytes + size:
-                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
 
 
 def in_log_and_tables(url: str) -> tuple[int, int]:

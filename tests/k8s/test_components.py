@@ -32,6 +32,7 @@ OPERATED = {
     ("keda.sh/v1alpha1", "ScaledObject"),
     ("keda.sh/v1alpha1", "TriggerAuthentication"),
     ("monitoring.coreos.com/v1", "PodMonitor"),
+    ("monitoring.coreos.com/v1", "PrometheusRule"),
 }
 #: What operators make, by the operator's object that it is named after.
 MADE = {"kafka-cluster-ca-cert": ("Kafka", "kafka")}
@@ -240,6 +241,27 @@ def test_what_is_scaled_and_by_what(built: list[dict]) -> None:
     assert states and states <= set(re.findall(r"'(\w+)'", state))
 
 
+def test_nothing_goes_out_but_by_a_component(built: list[dict]) -> None:
+    def ways_out(policies: list[dict], pod: str) -> set[int]:
+        found: set[int] = set()
+        for spec in (one["spec"] for one in policies if one["kind"] == "NetworkPolicy"):
+            selector = spec["podSelector"]
+            chosen = selector.get("matchLabels", {}).get("app.kubernetes.io/name") == pod or any(
+                pod in one["values"] for one in selector.get("matchExpressions", [])
+            )
+            if chosen and "Egress" in spec["policyTypes"]:
+                found |= {port["port"] for rule in spec.get("egress", []) for port in rule.get("ports", [])}
+        return found
+
+    base = list(yaml.safe_load_all((ROOT / "k8s" / "base" / "network.yaml").read_text()))
+    always = {5432, 9092, 53}
+    assert {pod: ways_out(base, pod) - always for pod in ("api", "writer", "worker", "alerting", "twin")} == {
+        "api": set(), "writer": set(), "worker": set(), "alerting": {443, 9093}, "twin": set(),
+    }  # fmt: skip
+    assert ways_out(built, "writer") - always == {8081, 9093} and ways_out(built, "worker") == always
+    assert ways_out(built, "api") - always == {443, 636, 389, 9093}
+
+
 def test_the_monitor_finds_every_pod_with_figures(built: list[dict]) -> None:
     monitor = named(built, "PodMonitor", "flitwatch")["spec"]
     (endpoint,) = monitor["podMetricsEndpoints"]
@@ -248,6 +270,21 @@ def test_the_monitor_finds_every_pod_with_figures(built: list[dict]) -> None:
         assert wanted <= named(built, "Deployment", name)["spec"]["template"]["metadata"]["labels"].items()
         ports = {one["name"] for one in container(built, "Deployment", name)["ports"]}
         assert endpoint["port"] in ports and endpoint["path"] == "/metrics"
+
+
+def test_the_alerts_are_about_figures_that_are_shown_and_entries_of_the_runbook(tmp_path: Path) -> None:
+    rules = yaml.safe_load((COMPONENTS / "pod-monitor" / "rules.yaml").read_text())["spec"]
+    shown = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "metrics.md").read_text(), re.M))
+    titles = re.findall(r"^### (.+)$", (ROOT / "docs" / "runbook.md").read_text(), re.M)
+    entries = {re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+    (group,) = rules["groups"]
+    for rule in group["rules"]:
+        assert set(re.findall(r"(?:flitwatch|process)_\w+(?=[{\[ ])", rule["expr"])) <= shown, rule["expr"]
+        assert rule["annotations"]["runbook"] in entries, rule["alert"]
+    if shutil.which("promtool"):
+        (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules))
+        done = subprocess.run(["promtool", "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_the_ingress_has_the_names_of_the_site(built: list[dict]) -> None:

@@ -164,6 +164,26 @@ def test_images_are_those_of_the_compose_file(manifests: list[dict]) -> None:
             assert name not in OURS or image == f"flitwatch-{name}:0.1.0"
 
 
+def test_every_service_that_stays_up_is_watched_and_confined() -> None:
+    for name, service in composed().items():
+        assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"], name
+        assert "cap_add" not in service or name == "db"
+        if service["restart"] != "no":
+            assert service["healthcheck"]["test"][0].startswith("CMD"), name
+    for name in ("writer", "worker", "alerting", "twin"):
+        service = composed()[name]
+        port = service["command"][service["command"].index("--metrics-port") + 1]
+        assert f":{port}/livez" in service["healthcheck"]["test"][-1]
+        command = cli
+        for word in service["command"]:
+            if not isinstance(command, click.Group):
+                break
+            found = command.get_command(click.Context(command), word)
+            assert found is not None
+            command = found
+        assert "--metrics-port" in {option for one in command.params for option in one.opts}
+
+
 def test_each_service_has_an_image_of_its_own_that_the_dockerfile_makes() -> None:
     stages = re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "services" / "Dockerfile").read_text(), re.MULTILINE)
     built = {name: service for name, service in composed().items() if "build" in service}

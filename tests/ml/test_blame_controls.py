@@ -93,7 +93,9 @@ def test_presence_of_another_week_goes_with_slow_runs_where_weeks_repeat() -> No
         outcome = outcome - outcome.mean()
         outcome = outcome - 0 * column
         return list(
-            controls.other_weeks(Problem(column[:, None], outcome, axes, np.array([column @ column])), 0, raw, start)
+            controls.other_weeks(
+                Problem(column[:, None], outcome, axes, np.array([column @ column])), 0, raw, start, 1.0
+            )
         )
 
     noise = rng.normal(size=70) * 0.3
@@ -102,3 +104,19 @@ def test_presence_of_another_week_goes_with_slow_runs_where_weeks_repeat() -> No
     after, before = np.roll(raw, -7), np.roll(raw, 7)
     assert shifts(after + noise) == [1] and shifts(before + noise) == [-1]
     assert shifts(after + before + noise) == [-1, 1]
+
+
+def test_days_that_vary_together_are_no_presence_of_another_week() -> None:
+    """Ten runs a day beside the same users, and days that differ: twenty days a user would else look like two hundred runs."""
+    start = MONDAY_S + np.repeat(np.arange(70), 10) * DAY_S + np.tile(np.arange(10), 70) * 3600.0
+    day = np.repeat(np.arange(70), 10)
+    axes = np.full((700, 1), 1 / math.sqrt(700))
+    vetoed = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        raw = (rng.random(70) < 0.4)[day].astype(float)
+        outcome = 1.5 * raw + rng.normal(size=70)[day] + 0.3 * rng.normal(size=700)
+        column, outcome = raw - raw.mean(), outcome - outcome.mean()
+        made = Problem(column[:, None], outcome, axes, np.array([column @ column]), (day,))
+        vetoed += bool(list(controls.other_weeks(made, 0, raw, start, 1.0)))
+    assert vetoed <= 6, "one in fifty by chance"

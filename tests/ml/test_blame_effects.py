@@ -19,36 +19,43 @@ def one_users_effect(absent: int, days: int) -> tuple[np.ndarray, np.ndarray, np
     rng = np.random.default_rng(6)
     raw = np.abs(rng.normal(size=(40, 1))) + 0.1
     raw[rng.permutation(40)[:absent]] = 0
-    return raw, 100 + 7 * raw[:, 0] + 4 * (raw[:, 0] > 0) + rng.normal(size=40), np.arange(40) % days
+    log_time = 4 + 0.07 * raw[:, 0] + 0.04 * (raw[:, 0] > 0) + 0.01 * rng.normal(size=40)
+    return raw, np.exp(log_time), np.arange(40) % days
 
 
 def of_one(raw: np.ndarray, seconds: np.ndarray, day: np.ndarray, shrunk: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
     column = raw - raw.mean(0)
-    made = Problem(column * shrunk, seconds - seconds.mean(), np.full((40, 1), 1 / math.sqrt(40)), (column**2).sum(0))
-    return estimate_effects(made, raw, raw > 0, day, np.array([1.5]))
+    log_time = np.log(seconds)
+    made = Problem(column * shrunk, log_time - log_time.mean(), np.full((40, 1), 1 / math.sqrt(40)), (column**2).sum(0))
+    return estimate_effects(made, raw, raw > 0, day, np.array([1.5]), seconds)
 
 
 @pytest.mark.parametrize(
     ("absent", "by_presence"), [(16, True), (5, True), (4, False), (0, False)], ids=["often", "five", "four", "never"]
 )
 @pytest.mark.parametrize("days", [20, 40, 3])
-def test_effects_are_least_squares_at_the_mean_exposure_with_students_interval(
+def test_effects_are_least_squares_of_logarithms_with_students_interval(
     absent: int, by_presence: bool, days: int
 ) -> None:
     raw, seconds, day = one_users_effect(absent, days)
     fitted = np.column_stack([np.ones(40), raw, raw > 0][: 3 if by_presence else 2])
-    mean = np.array([0, raw[raw > 0].mean(), 1])[: fitted.shape[1]]
     inverse = np.linalg.inv(fitted.T @ fitted)
-    slopes = inverse @ fitted.T @ seconds
-    left, freedom = seconds - fitted @ slopes, 40 - fitted.shape[1]
-    alone = left @ left / freedom * inverse
+    slopes = inverse @ fitted.T @ np.log(seconds)
+    left, freedom = np.log(seconds) - fitted @ slopes, 40 - fitted.shape[1]
+    there = raw[:, 0] > 0
+    alone = seconds * np.exp(-fitted[:, 1:] @ slopes[1:])
+    extra, mean = (seconds - alone)[there].mean(), (alone[:, None] * fitted)[there].mean(0)
+    mean[0] = 0  # a run without the user takes what it takes
+    by_run = left @ left / freedom * inverse
     sums = np.array([(fitted * left[:, None])[day == one].sum(0) for one in range(days)])
     # The small-sample factor of clustered errors (Cameron and Miller 2015).
     by_day = inverse @ sums.T @ sums @ inverse * days / (days - 1) * 39 / freedom
-    reach = student.ppf(0.975, min(freedom, days - 1)) * math.sqrt(max(mean @ alone @ mean, mean @ by_day @ mean)) * 1.5
+    reach = (
+        student.ppf(0.975, min(freedom, days - 1)) * math.sqrt(max(mean @ by_run @ mean, mean @ by_day @ mean)) * 1.5
+    )
     effect, interval = of_one(raw, seconds, day)
-    assert effect == pytest.approx([mean @ slopes])
-    assert interval == pytest.approx(np.array([[mean @ slopes - reach, mean @ slopes + reach]]))
+    assert effect == pytest.approx([extra])
+    assert interval == pytest.approx(np.array([[extra - reach, extra + reach]]))
 
 
 def test_runs_of_one_day_have_one_degree_of_freedom_and_of_whom_nothing_is_left_there_is_no_effect() -> None:
@@ -63,5 +70,7 @@ def test_amounts_that_never_differ_say_no_more_than_presence() -> None:
     raw, seconds, day = one_users_effect(16, 20)
     same = 2.0 * (raw > 0)
     effect, interval = of_one(same, seconds, day)
-    assert effect == pytest.approx([seconds[raw[:, 0] > 0].mean() - seconds[raw[:, 0] == 0].mean()])
+    there = raw[:, 0] > 0
+    ratio = np.exp(np.log(seconds[there]).mean() - np.log(seconds[~there]).mean())
+    assert effect == pytest.approx([(seconds[there] * (1 - 1 / ratio)).mean()])
     assert np.isfinite(interval).all()

@@ -81,7 +81,9 @@ def of_problem(seed: int) -> dict[str, Any]:
         for most in (1, 3)
     }
     one, two = select_users(problem, testable, 0.5, 2), np.array([0, 3])
-    effect, interval = estimate_effects(problem, raw, exposed, day_numbers(start), np.full(len(z), spread))
+    effect, interval = estimate_effects(
+        problem, raw, exposed, day_numbers(start), np.full(len(z), spread), np.exp(problem.outcome)
+    )
     return {
         "unit": [unit, plain(np.unique(period, return_counts=True))],
         "z": plain(z),
@@ -108,7 +110,7 @@ def of_problem(seed: int) -> dict[str, Any]:
         "one day": [
             controls.depends_on_one_period(problem, user, exposed[:, user], day_numbers(start), 1.0) for user in users
         ],
-        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start)) for user in users],
+        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start, spread)) for user in users],
         "stand-ins": [plain(controls.proxy_users(problem, user, testable, spread)) for user in users],
         "effects": plain([effect, interval]),
         "sums": plain(sum_clusters(raw, period[::-1])),
@@ -132,7 +134,7 @@ def of_weeks(seed: int) -> dict[str, Any]:
     period, unit = controls.assign_periods(start)
     return {
         "unit": unit,
-        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start)) for user in range(4)],
+        "other weeks": [list(controls.other_weeks(problem, user, raw[:, user], start, 1.0)) for user in range(4)],
         "one period": [
             controls.depends_on_one_period(problem, user, raw[:, user] > 0, period, 1.0) for user in range(4)
         ],

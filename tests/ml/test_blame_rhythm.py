@@ -150,4 +150,4 @@ def test_presence_of_another_week_counts_where_what_goes_with_it_is_sizeable(sha
     problem = Problem(
         raw[:, None], outcome - outcome.mean(), np.full((len(start), 1), len(start) ** -0.5), np.array([raw @ raw])
     )
-    assert list(other_weeks(problem, 0, there, start)) == told
+    assert list(other_weeks(problem, 0, there, start, 1.0)) == told

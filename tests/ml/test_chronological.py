@@ -169,3 +169,20 @@ def test_an_interval_says_nothing_before_it_has_seen_enough_runs() -> None:
         AdaptiveInterval().half_width()
     with pytest.raises(NotEnoughData, match="order of time needs 50 runs, has 30"):
         backtest_in_order(series(runs=30), np.arange(30), 3, 4, learned={})
+
+
+def test_averages_of_baselines_stand_in_every_table_and_serve_by_their_members() -> None:
+    from flitwatch_ml.forecast.baselines import with_averages
+
+    averaged = with_averages({"ridge": np.array([4.0]), "lightgbm": np.array([9.0])})
+    assert list(averaged) == ["ridge", "lightgbm", "ridge + lightgbm"] and averaged["ridge + lightgbm"] == [
+        pytest.approx(6)
+    ]
+    # One is too high by as much as the other is too low: what neither does well, both do.
+    learned = {"ridge": Times(1.25, 999), "lightgbm": Times(0.8, 999)}
+    ordered = backtest_in_order(series(), np.arange(RUNS), 3, 4, learned=learned)
+    folded = run_backtest(series(), 3, 4, learned=learned)
+    for found in (ordered, folded):
+        assert found.mape["ridge + lightgbm"] == pytest.approx(0, abs=1e-9) and "ratio + ridge + lightgbm" in found.mape
+    assert folded.serves == "ridge + lightgbm" and ordered.served_mape == pytest.approx(0, abs=1e-9)
+    assert ordered.serves == ("ridge", "lightgbm")

@@ -185,14 +185,16 @@ def _baseline(times: np.ndarray, counted: np.ndarray, folds: int, seed: int = 0)
 def test_the_error_of_the_mean_curve_is_what_a_sum_by_hand_gives(learner: Callable[[type], None]) -> None:
     counters, times = runs_and_counters()
     learner(Nothing)
-    found = DeviationModel(folds=4).fit(counters, times)
+    found = DeviationModel(folds=4, inputs="deltas").fit(counters, times)
     mean, spread = _baseline(times, np.isfinite(times), 4)
     assert found.baseline_mape_ == pytest.approx(mean) and found.mape_ == pytest.approx(mean)
     assert found.mape_spread_ == pytest.approx(spread)
     assert (found.runs_, found.folds_) == (12, 4)
     # All subsets are as good: the first feature alone is left in each fold.
     assert found.relevance_.tolist() == [1, 0, 0] and found.rank_.tolist() == [1, 2, 3]
-    assert found.rank_spread_.tolist() == [0, 0, 0] and found.relevance_spread_.tolist() == [0, 0, 0]
+    assert found.rank_spread_.tolist() == [0, 0, 0]
+    # All of four folds, or none: 4.5 or 0.5 of five, and a variance of (1/4 + 1/3) times that of a fold.
+    assert found.relevance_spread_ == pytest.approx(np.full(3, np.sqrt(0.9 * 0.1 * (1 / 4 + 1 / 3))))
     assert 0 < found.chosen_mape_ < 200
 
 
@@ -219,13 +221,14 @@ def test_a_step_without_readings_that_count_is_left_out(learner: Callable[[type]
 
 def test_relevance_is_a_share_of_folds_with_its_standard_error(learner: Callable[[type], None]) -> None:
     counters, times = runs_and_counters(runs=20, counters=6)
-    counters[:, :, 5] = times * 4  # a rate that is the same everywhere
+    counters[:, :, 5] = 4  # the same everywhere
     learner(Linear)
-    found = DeviationModel(folds=5).fit(counters, times)
+    found = DeviationModel(folds=5, inputs="deltas").fit(counters, times)
     share = found.relevance_
     assert ((share > 0) & (share < 1)).any(), "noise is relevant in some folds and not in others"
     assert share * 5 == pytest.approx(np.round(share * 5))
-    assert found.relevance_spread_ == pytest.approx(np.sqrt(share * (1 - share) / 5))
+    likely = (5 * share[:5] + 0.5) / 6
+    assert found.relevance_spread_[:5] == pytest.approx(np.sqrt(likely * (1 - likely) * (1 / 5 + 1 / 4)))
     assert found.constant_.tolist() == [False] * 5 + [True]
     assert (share[5], found.rank_[5], found.rank_spread_[5], found.relevance_spread_[5]) == (0, 6, 0, 0)
     assert found.rank_[:5].sum() == pytest.approx(15)  # ranks 1 to 5 in each fold

@@ -47,6 +47,40 @@ def test_the_group_that_carries_is_found_and_said_in_words() -> None:
     assert model.place_[0] == 1 and sorted(model.place_) == list(range(1, len(FEATURES) + 1))
 
 
+def unexplained(seed: int, count: int = 30, steps: int = 4):
+    """Slow runs that no counter sees: the first two count a fixed volume, to 1 and 30 %, the others at a rate that has nothing to do with time."""
+    rng = np.random.default_rng(seed)
+    times = 5 * rng.lognormal(0, 0.3, (count, 1)) * rng.lognormal(0, 0.1, (count, steps))
+    counts = 1e9 * rng.lognormal(0, [0.01, 0.3, 0.2, 0.05], (count, steps, 4))
+    counts[:, :, 2:] *= times[:, :, None]
+    return counts, times, np.zeros((count, 0))
+
+
+@pytest.mark.parametrize("fixed_places", [[0, 1], [2, 3], [0, 2]])
+def test_a_fixed_volume_explains_nothing(fixed_places) -> None:
+    order = np.argsort([*fixed_places, *[at for at in range(4) if at not in fixed_places]])
+    for seed in range(3):
+        counts, times, lay = unexplained(seed)
+        model = fit_deviation(counts[:, :, order], times, lay, NAMES)
+        assert [one.name for one in model.explained_ if one.verdict == "carries"] == []
+        assert model.relevance_[fixed_places].max() < 0.5 and model.mape_ > 0.8 * model.baseline_mape_
+
+
+@pytest.mark.system("numeric")
+def test_a_fixed_volume_explains_nothing_in_a_hundred_draws() -> None:
+    for seed in range(1000, 1100):
+        rows = group_rows(fit_deviation(*unexplained(seed), NAMES), NAMES)
+        assert not [one for one in rows if one["verdict"] == "carries"], seed
+
+
+def test_the_counter_that_slows_steps_is_found_beside_a_fixed_volume() -> None:
+    counts, times, lay = runs(0)
+    counts[:, :, 2] = 1e9 * np.random.default_rng(3).lognormal(0, 0.01, times.shape)
+    of = groups_of(fit_deviation(counts, times, lay, FEATURES))
+    assert of["stalls at switch ports"]["verdict"] == "carries"
+    assert [name for name, one in of.items() if one["verdict"] == "carries"] == ["stalls at switch ports"]
+
+
 def test_how_a_run_lay_is_a_driver_too() -> None:
     counts, times, lay = runs(1, effect=0.0, lay_effect=0.2)
     model = fit_deviation(counts, times, lay, FEATURES)

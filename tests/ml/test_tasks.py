@@ -12,7 +12,7 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import step_counters
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.errors import BadInput, NotEnoughData
+from flitwatch_domain.errors import BadInput, MissingDependency, NotEnoughData
 from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml import tasks
 from flitwatch_ml.deviation import DeviationModel
@@ -171,6 +171,19 @@ def test_too_few_runs_for_importances_is_said(seeded: str, monkeypatch: pytest.M
     answer = tasks.run_forecast({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, _, result, _ = stored(seeded, answer["estimate_id"])
     assert result["rests_on"] == [] and f"need 30 runs, has {RUNS}" in result["rests_on_lacks"]
+
+
+@pytest.mark.integration
+def test_a_forecast_without_pytorch_is_made_and_names_what_was_not_tried(
+    seeded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    answer = tasks.run_forecast({"exe": "amg", "nodes": 256}, Context(seeded))
+    _, _, _, _, score, result, _ = stored(seeded, answer["estimate_id"])
+    assert "ridge" in score["mape"] and not [name for name in score["mape"] if "attention" in name]
+    assert any("PyTorch is not installed" in note for note in result["notes"])
+    with pytest.raises(MissingDependency, match="PyTorch"):
+        tasks.run_forecast({"exe": "amg", "nodes": 256, "definition": "paper"}, Context(seeded))
 
 
 @pytest.mark.integration

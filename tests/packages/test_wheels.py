@@ -111,6 +111,11 @@ def test_every_file_of_the_packages_is_in_a_wheel(wheels: dict[str, Path]) -> No
     assert sorted(wanted - packed) == []
 
 
+def test_the_documentation_is_in_the_servers_wheel(wheels: dict[str, Path]) -> None:
+    packed = zipfile.ZipFile(wheels["flitwatch"]).namelist()
+    assert "flitwatch_api/docs/index.html" in packed and "flitwatch_api/docs/tutorials/edison.html" in packed
+
+
 def test_the_core_is_tagged_for_other_machines_than_this_one(wheels: dict[str, Path]) -> None:
     assert re.search(r"-manylinux_2_\d+_x86_64\.whl$", wheels["flitwatch-core"].name)
 
@@ -119,6 +124,17 @@ def test_the_program_names_its_build(server: Installed) -> None:
     head = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     said = server.flitwatch("--version").stdout
     assert re.fullmatch(rf"flitwatch, version 0\.1\.0 \({head.stdout.strip()}(\+changes)?\)\n", said)
+
+
+def test_the_server_has_what_estimators_need_and_no_pytorch(server: Installed) -> None:
+    checks = {
+        one["name"]: one for one in json.loads(server.flitwatch("doctor", "--json", check=False).stdout)["checks"]
+    }
+    assert checks["estimators"]["state"] == "ok" and "PyTorch (extra ml)" in checks["estimators"]["detail"]
+    assert {"scipy", "scikit-learn", "lightgbm"} <= server.modules() and "torch" not in server.modules()
+    asked = ("traffic", "reconstruct", "--topology", "quartz1", "--traffic", "alltoall")
+    done = server.flitwatch(*asked, check=False)
+    assert done.returncode == 1 and "needs PyTorch" in done.stderr and "flitwatch[ml]" in done.stderr
 
 
 def test_the_platform_starts_imports_and_shows_its_page(

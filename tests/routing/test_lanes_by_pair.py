@@ -13,9 +13,8 @@ from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.reconstruction.count import counters_of
-from flitwatch_routing.reconstruction.galois import element_powers
 from flitwatch_routing.reconstruction.lanes import random_lanes
-from flitwatch_routing.reconstruction.lanes_by_pair import GaloisLanes, RandomLanes
+from flitwatch_routing.reconstruction.lanes_by_pair import GaloisLanes, RandomLanes, element_powers
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.sensing import LinkCounters, groups_of
 

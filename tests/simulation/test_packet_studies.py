@@ -19,7 +19,7 @@ from flitwatch_domain.network_noise.observations import (
     message_time_s,
     quartile_dispersion,
 )
-from flitwatch_research.studies import desensi, taffet, taffet_sampling, wang
+from flitwatch_research.studies import desensi, taffet, taffet_sampling
 
 
 def quiet(done: int, total: int, message: str) -> None:
@@ -66,7 +66,7 @@ def test_table51_moves_with_seed_and_topology():
 
 
 def test_pf3d_background_is_found_and_remapping_wins():
-    alone, crowded, remapped = taffet.run_pf3d({"mbytes": 1, "seed": 2}, quiet, never)["points"]
+    alone, crowded, remapped = taffet.run_pf3d({"mbytes": 1, "seed": 2, "compute_ms": 0}, quiet, never)["points"]
     assert crowded["time_ms"] > 1.5 * alone["time_ms"]
     assert "background-traffic" in crowded["causes"]
     assert crowded["first_root"] in {"leaf1", "leaf2", "leaf3"}
@@ -82,16 +82,6 @@ def test_ping_pong_prefers_adaptive_within_and_high_bias_between_groups():
     assert time["inter-chassis", "adaptive"] < time["inter-chassis", "high-bias"]
     assert time["inter-groups", "high-bias"] < time["inter-groups", "adaptive"]
     assert all(p["conserved"] for p in answer["points"])
-
-
-@pytest.mark.system("numeric")
-def test_crystal_router_prefers_random_nodes_under_minimal_routing():
-    answer = wang.run_fig3({"seed": 3, "runs": 2, "applications": ["crystal-router"]}, quiet, never)
-    time = {(p["placement"], p["routing"]): p["time_ms"]["median"] for p in answer["points"]}
-    assert time["random-node", "minimal"] < time["contiguous", "minimal"]
-    assert time["random-node", "minimal"] < time["random-node", "adaptive"]
-    hops = {(p["placement"], p["routing"]): p["mean_hops"] for p in answer["points"]}
-    assert hops["contiguous", "minimal"] < hops["random-router", "minimal"] < hops["random-node", "minimal"]
 
 
 def test_studies_stop_when_cancelled():

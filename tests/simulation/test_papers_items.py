@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -20,11 +21,14 @@ from flitwatch_domain.generators import build_xgft
 from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, load_items
+from flitwatch_research.papers.measured import RATIOS, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.papers_routes import formulations
+from flitwatch_research.papers_routes.catalogue import ROWS
 from flitwatch_research.papers_routes.seen import keep_seen, load_seen, use_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
+from flitwatch_research.studies.wang import PLACEMENTS, ROUTINGS
 from flitwatch_simulation.loop.machine import Carried
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +69,64 @@ def test_an_item_has_one_row_and_one_that_is_not_here_a_reason() -> None:
         assert not one.where or (ROOT / one.where).exists(), one
 
 
+def test_numbers_that_are_as_published_are_within_a_quarter_and_in_order() -> None:
+    """What `yes` means beside printed numbers, for those that `make papers` measures: times of another scale as ratios to the first."""
+    kept = json.loads((ROOT / "docs/papers.json").read_text())
+    held = 0
+    for one in load_items():
+        if one.kind != "numbers" or one.state != "yes":
+            continue
+        ours = {
+            (row["row"], row["column"]): row["ours"]
+            for row in kept
+            if (row["paper"], row["place"]) == (one.paper, one.item)
+        }
+        printed = [
+            x
+            for x in published.load_figures()
+            if (x.paper, x.place) == (one.paper, one.item) and (x.row, x.column) in ours
+        ]
+        if not printed:
+            continue
+        theirs, mine = [x.value for x in printed], [ours[x.row, x.column] for x in printed]
+        if (one.paper, one.item) in RATIOS:
+            theirs, mine = [x / theirs[0] for x in theirs], [x / mine[0] for x in mine]
+        assert all(abs(b / a - 1) <= 0.25 for a, b in zip(theirs, mine, strict=True)), one.item
+        falling = [(a, b) for (x, a), (y, b) in itertools.permutations(zip(theirs, mine, strict=True), 2) if x > y]
+        assert all(a > b / 1.01 for a, b in falling), one.item
+        held += 1
+    assert held >= 3
+
+
+def test_the_barriers_table_is_within_a_quarter() -> None:
+    """Taffet 2021, table 5.4: one of its times, the barrier alone, is fitted; the others follow."""
+    kept = json.loads((ROOT / "docs/papers-routes.json").read_text())["rows"]
+    (row,) = [row for row in ROWS if row.table == "5.4"]
+    ours = kept[row.key]["ours"]
+    assert len(row.published) == 4
+    assert all(abs(ours[name] / value - 1) <= 0.25 for name, value in row.published.items()), ours
+    order = sorted(row.published, key=row.published.__getitem__)
+    assert [ours[name] for name in order] == pytest.approx(sorted(ours.values()), rel=1e-3)
+
+
+def test_contiguous_nodes_with_minimal_routes_vary_least_beside_bursts() -> None:
+    """Wang 2018, figures 8 to 10, as measured at the published loads."""
+    kept = json.loads((ROOT / "docs/papers.json").read_text())
+    for figure in ("figure 8", "figure 9", "figure 10"):
+        at = {one["column"]: one["ours"] for one in kept if (one["paper"], one["place"]) == ("wang2018", figure)}
+        bursty = {(p, r): at[combination_of(p, r, "bursty")] for p in PLACEMENTS for r in ROUTINGS}
+        assert min(bursty, key=bursty.__getitem__) == ("contiguous", "minimal") and max(bursty.values()) > 130
+        assert all(bursty[placement, "adaptive"] > bursty[placement, "minimal"] for placement in PLACEMENTS)
+        if figure != "figure 8":  # crystal router and fill boundary: no obvious variation beside uniform traffic
+            assert all(at[combination_of(p, r, "uniform")] < 125 for p in PLACEMENTS for r in ROUTINGS)
+    (crystal_router,) = [
+        one["ours"]
+        for one in kept
+        if (one["place"], one["column"]) == ("figure 9", "bursty background, longer by, at most")
+    ]
+    assert 60 < crystal_router < 120
+
+
 def commands(one: Item) -> list[list[str]]:
     return [shlex.split(part)[1:] for part in one.command.split("; ") if part.startswith("flitwatch ")]
 
@@ -94,6 +156,39 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
     page = (tmp_path / "papers.md").read_text()
     assert page == (ROOT / "docs" / "papers.md").read_text(), "run: make papers"
     assert "ours are equal" in page and "tiled, SVAFP" in page
+
+
+def test_a_stopped_run_goes_on_with_the_places_that_are_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ("hoefler2009", "table 1"), ("hoefler2009", "figure 10")
+    measured: list[str] = []
+    broken = True
+
+    def small() -> dict[tuple[str, str], float]:
+        measured.append("small")
+        return {("XGFT(2,12,6)", "endpoints"): 144.0}
+
+    def long() -> dict[tuple[str, str], float]:
+        measured.append("long")
+        if broken:
+            raise KeyboardInterrupt
+        return {("perturbed", "longest path"): 5.0}
+
+    places = {first: small, second: long}
+    monkeypatch.setattr("flitwatch_research.papers.__main__.MEASURED", places)
+    chosen = ["--out", str(tmp_path), "--place", "table 1", "--place", "figure 10"]
+    with pytest.raises(KeyboardInterrupt):
+        main(chosen)
+    broken = False
+    assert main(chosen) == 0
+    assert measured == ["small", "long", "long"]
+    kept = json.loads((tmp_path / "papers.json").read_text())
+    assert [(one["place"], one["ours"]) for one in kept] == [("table 1", 144.0), ("figure 10", 5.0)]
+    assert main(chosen) == 0 and measured[3:] == ["small", "long"]
+    said = capsys.readouterr().err
+    assert "1 of 2 places to measure" in said and "about 0 s" in said
+    assert not (tmp_path / "papers-measured.json").exists()
 
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:

@@ -12,10 +12,12 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes import report
 from flitwatch_research.papers_routes.__main__ import ROWS, main
-from flitwatch_research.papers_routes.loops import unlucky_seed
+from flitwatch_research.papers_routes.loops import SEED, carry_minus_y, unlucky_seed
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, load_portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
+from flitwatch_routing.baselines import ftree_tables
 from flitwatch_simulation.loop.demand import demand_of
+from flitwatch_simulation.loop.parameters import LoopRun
 
 
 @pytest.mark.system("numeric")
@@ -23,7 +25,7 @@ def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     assert main(["--quick", "--only", "3.1", "--only", "3.3", "--out", str(tmp_path)]) == 0
     assert main(["--quick", "--only", "4.3", "--name", "PARTISN", "--out", str(tmp_path)]) == 0
     kept = json.loads((tmp_path / "papers-routes.json").read_text())["rows"]
-    assert len(kept) == 10 and all(held["quick"] for held in kept.values())
+    assert len(kept) == 38 and all(held["quick"] for held in kept.values())
     assert kept["3.3 bisection"]["ours"]["ours"] == pytest.approx(0, abs=1e-6)
     assert set(kept["4.3 PARTISN 168"]["ours"]) >= {way.ours for way in LANE_SCHEMES}
     assert main(["--quick", "--only", "A", "--out", str(tmp_path)]) == 0
@@ -35,7 +37,7 @@ def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     text = (tmp_path / "papers-routes.md").read_text()
     assert all(f"## Table {table}." in text for table in TABLES)
     assert text.count("cpu, at most 1 s a cell") == 1 and "Ours is worse than published in" in text
-    assert "not comparable" in text and text.count("not run") == len(ROWS) - 10 - len(beyond) and "(1.83)" in text
+    assert "not comparable" in text and text.count("not run") == len(ROWS) - 38 - len(beyond) and "(1.83)" in text
 
 
 @pytest.mark.system("numeric")
@@ -70,6 +72,18 @@ def test_the_random_allocation_is_as_unlucky_as_the_texts() -> None:
         (one == 17).sum() != 2 or one.max() > 17 or not (one == 16).any() for one in crowded
     )
     assert unlucky_seed(fabric_of("xgft:2;4,4;1,4")) == 1
+
+
+def test_the_minus_y_phase_is_seen_by_its_own_packets() -> None:
+    """64 nodes on a grid of 4 x 4 x 4: a sixth of the bytes goes from each node to one with y - 1."""
+    asked = LoopRun("cyclic-stencil", "xgft:3;4,4,4;1,2,2", SEED, megabytes=6)
+    fabric = fabric_of(asked.topology)
+    carried = carry_minus_y(asked, ftree_tables(fabric))
+    into_nodes = np.asarray(fabric.links.dst) >= len(fabric.routers)
+    assert carried.conserved
+    assert carried.link_bytes[into_nodes].sum() == pytest.approx(64 * 6e6 / 6, rel=0.05)
+    # Steps of y lead from one leaf switch to the next, so that nothing stays at one.
+    assert (carried.link_bytes[fabric.router_links()].sum() > 0) and np.isfinite(carried.congested).any()
 
 
 def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> None:

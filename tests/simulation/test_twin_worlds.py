@@ -16,7 +16,7 @@ from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTru
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.era import Era
 from flitwatch_twin.campaign.files import write_campaign, write_truth
-from flitwatch_twin.campaign.gaps import drop_samples
+from flitwatch_twin.campaign.simulate import drop_samples
 from flitwatch_twin.campaign.worlds import Demand, World
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Placement, Request, Scheduler

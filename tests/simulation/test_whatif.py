@@ -201,11 +201,11 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     assert here["low_s"] == pytest.approx(10) and 15 < here["high_s"] <= 20
     variants: list[Any] = [{"placement": placement, "routing": routing, "lost": lost} for (placement, routing), lost in zip(chosen, (there, here), strict=True)]  # fmt: skip
     assert _summarise_result(variants, 100.0) == (
-        "Placed by random-group, with routing adaptive0, it would have lost 0:10 min instead of 1:40 min (90 %: 0:10 min to 0:19 min)."
+        "Placed by random-group, with routing adaptive0, it would have lost 10 s instead of 1 min 40 s (90 %: 10 s to 19 s)."
     )
     assert (
         _summarise_result(variants[:1], 100.0)
-        == "No placement or routing that was simulated would have lost less than the 1:40 min that it lost."
+        == "No placement or routing that was simulated would have lost less than the 1 min 40 s that it lost."
     )
     # Where the others hardly slow it, or its own place was not asked about, nobody can tell.
     assert _lost_elsewhere(asked, chosen, [simulated(1.01, 1.02, 1), simulated(1, 1, 1)], [1, 1, 1], 100.0) == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,3 +28,11 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def fill(place: Path, leave_bytes: int) -> None:
+    """Take what is free but for so much."""
+    with contextlib.suppress(OSError), (place / "ballast").open("ab") as file:
+        for size in (1 << 24, 1 << 20, 1 << 12):
+            while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= leave_bytes + size:
+                os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
 
-const source = new URL("../../docs/contracts/openapi.json", import.meta.url);
-const schemas = JSON.parse(readFileSync(source, "utf8")).components.schemas;
+const description = JSON.parse(readFileSync(new URL("../../docs/contracts/openapi.json", import.meta.url), "utf8"));
+const { schemas } = description.components;
 const named = (reference) => schemas[reference.$ref.split("/").at(-1)];
 
 /** One parameter as a form can ask for it, or nothing where it takes a structure. */
@@ -46,8 +46,27 @@ function studies() {
   return found;
 }
 
+/** The schemas that the page's own types name, and those that they are made of; without words, which no compiler reads. */
+function typed() {
+  const texts = ["contract.ts", "../features/lab/whatIfChoices.ts"].map((name) =>
+    readFileSync(new URL(`../src/api/${name}`, import.meta.url), "utf8"),
+  );
+  const wanted = texts.flatMap((text) =>
+    [...text.matchAll(/(?:Answers|\["schemas"\])\["(\w+)"\]/g)].map((found) => found[1]),
+  );
+  const kept = {};
+  const plain = (key, value) =>
+    (key === "description" || key === "title") && typeof value === "string" ? undefined : value;
+  for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+    if (name in kept) continue;
+    kept[name] = JSON.parse(JSON.stringify(schemas[name], plain));
+    for (const [, one] of JSON.stringify(kept[name]).matchAll(/#\/components\/schemas\/([\w.-]+)/g)) wanted.push(one);
+  }
+  return { openapi: description.openapi, info: { title: "", version: "" }, paths: {}, components: { schemas: kept } };
+}
+
 const generated = {
-  "openapi.d.ts": `// Generated from docs/contracts/openapi.json by \`npm run generate\`.\n${astToString(await openapiTS(source))}`,
+  "openapi.d.ts": `// Generated from docs/contracts/openapi.json by \`npm run generate\`.\n${astToString(await openapiTS(typed()))}`,
   "stallCuts.json": `${JSON.stringify(schemas.RouterFigures.properties.ratio["x-stall-cuts"])}\n`,
   "studies.json": `${JSON.stringify(studies(), null, 1)}\n`,
 };

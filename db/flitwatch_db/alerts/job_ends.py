@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 
 from flitwatch_db.alerts.store import as_jsonb
+from flitwatch_db.core.connection import fetch_rows
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -21,17 +21,17 @@ KEPT_HOURS = 24
 
 def list_unannounced_jobs(conn: Conn, limit: int) -> list[Row]:
     """Jobs that ran and ended and have no notice yet, the first to end first: job_pk, cluster, job_id, end_s."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
-            """
-            SELECT job_pk, cluster, job_id, extract(epoch FROM end_ts)::float8 AS end_s
-            FROM job j
-            WHERE j.end_ts > now() - make_interval(secs => %(news)s) AND j.end_ts < now() - make_interval(secs => %(settled)s)
-              AND j.start_ts IS NOT NULL AND NOT EXISTS (SELECT FROM job_end_notice n WHERE n.job_pk = j.job_pk)
-            ORDER BY j.end_ts, j.job_pk LIMIT %(limit)s
-            """,
-            {"news": NEWS_S, "settled": SETTLED_S, "limit": limit},
-        ).fetchall()
+    return fetch_rows(
+        conn,
+        """
+        SELECT job_pk, cluster, job_id, extract(epoch FROM end_ts)::float8 AS end_s
+        FROM job j
+        WHERE j.end_ts > now() - make_interval(secs => %(news)s) AND j.end_ts < now() - make_interval(secs => %(settled)s)
+          AND j.start_ts IS NOT NULL AND NOT EXISTS (SELECT FROM job_end_notice n WHERE n.job_pk = j.job_pk)
+        ORDER BY j.end_ts, j.job_pk LIMIT %(limit)s
+        """,
+        {"news": NEWS_S, "settled": SETTLED_S, "limit": limit},
+    )
 
 
 def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
@@ -44,17 +44,17 @@ def queue_job_notice(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) ->
 
 def list_due_notices(conn: Conn, limit: int) -> list[Row]:
     """Notices to be sent now with their jobs, the longest due first."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
-            """
-            SELECT n.explanation, n.attempts, j.job_pk, j.cluster, j.job_id, j.user_name, j.account, j.name, j.partition, j.state, j.exit_code,
-                   j.nodes, j.submit_ts, j.start_ts, j.end_ts, j.simulated
-            FROM job_end_notice n JOIN job j USING (job_pk)
-            WHERE n.delivered_at IS NULL AND n.due_at <= clock_timestamp()
-            ORDER BY n.due_at, n.job_pk LIMIT %s
-            """,
-            [limit],
-        ).fetchall()
+    return fetch_rows(
+        conn,
+        """
+        SELECT n.explanation, n.attempts, j.job_pk, j.cluster, j.job_id, j.user_name, j.account, j.name, j.partition, j.state, j.exit_code,
+               j.nodes, j.submit_ts, j.start_ts, j.end_ts, j.simulated
+        FROM job_end_notice n JOIN job j USING (job_pk)
+        WHERE n.delivered_at IS NULL AND n.due_at <= clock_timestamp()
+        ORDER BY n.due_at, n.job_pk LIMIT %s
+        """,
+        [limit],
+    )
 
 
 def mark_notice_delivered(conn: Conn, job_pk: int) -> None:

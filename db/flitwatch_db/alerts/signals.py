@@ -10,9 +10,10 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import dict_row
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.diagnosis import roots
+from flitwatch_db.fabrics.slow_cables import read_slow_cables
 from flitwatch_db.incidents import shown
 from flitwatch_domain.alerts import Rule, Sample
 from flitwatch_domain.blame import NAMED
@@ -29,11 +30,6 @@ LEAST_ROOT_WINDOW_S, MOST_ROOT_STEPS = 20.0, 360
 #: For so long after its end an incident still says that it is over: it is known to be over only minutes later.
 OVER_S, MOST_INCIDENTS = 3600.0, 500
 CLASSES = ("green", "black", "blue")
-
-
-def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: dict[str, Any]) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()
 
 
 def _build_labels(**words: object) -> tuple[tuple[str, str], ...]:
@@ -82,7 +78,7 @@ def _sum_counters(conn: Connection, rule: Rule, from_s: float, to_s: float) -> I
             for name, column in (("flits", "flits"), ("stalls", "stall_cycles"))
         }
         query = sql.SQL(_COUNTERS).format(key=key, table=table, join=joined, **columns)
-        yield from ((what, row) for row in _fetch_rows(conn, query, parameters))
+        yield from ((what, row) for row in fetch_rows(conn, query, parameters))
 
 
 def _counter_sample(what: str | None, row: Row, value: float) -> Sample:
@@ -136,7 +132,7 @@ def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -
 
     A forecast holds until the next of its run, and for no longer than it looks ahead. The 90 % interval is read as a normal one.
     """
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         sql.SQL("""
             SELECT f.*, r.exe, r.simulated, coalesce(j.job_id, r.job_id) AS job_id, j.user_name, extract(epoch FROM f.made_at)::float8 AS made,
@@ -166,7 +162,7 @@ def sample_slowdowns(conn: Connection, rule: Rule, from_s: float, to_s: float) -
 
 def blamed_user(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Nodes that a user holds whom the newest estimate of an application names alongside its slow runs."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         sql.SQL("""
             SELECT n.name AS user, e.exe, e.estimate_id, e.simulated, (n.entry ->> 'q')::float8 AS q, (n.entry ->> 'effect_s')::float8 AS effect_s, j.job_id, coalesce(j.nodes, 0) AS nodes,
@@ -203,7 +199,7 @@ def sample_roots(conn: Connection, rule: Rule, from_s: float, to_s: float) -> It
     for at in list(_iterate_step_ends(rule, from_s, to_s))[-MOST_ROOT_STEPS:]:
         begin = at - max(rule.every_s, LEAST_ROOT_WINDOW_S)
         span = {"from": begin, "to": at}
-        machines = _fetch_rows(
+        machines = fetch_rows(
             conn,
             sql.SQL(
                 "SELECT fabric_id, name FROM fabric f WHERE NOT timeless AND EXISTS (SELECT FROM port_10s p WHERE p.fabric_id = f.fabric_id"
@@ -216,7 +212,7 @@ def sample_roots(conn: Connection, rule: Rule, from_s: float, to_s: float) -> It
             yield from (
                 _root_sample(at, machine["name"], None, fabric_roots, root_row) for root_row in fabric_roots["roots"]
             )
-        sampled = _fetch_rows(
+        sampled = fetch_rows(
             conn,
             sql.SQL(
                 "SELECT DISTINCT ON (c.job_id) c.job_id, f.name FROM sample_context c JOIN fabric f USING (fabric_id) WHERE c.job_id IS NOT NULL"
@@ -247,7 +243,7 @@ def _root_sample(at_s: float, fabric: str, job: str | None, found: Row, one: Row
 
 def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Largest population stability index of a forecaster's features; only how it stands now is kept, so history begins at the last check."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         sql.SQL(
             "SELECT exe, nodes, estimate_id, drift, extract(epoch FROM checked_at)::float8 AS checked FROM estimate_state"
@@ -267,7 +263,7 @@ def forecast_drift(conn: Connection, rule: Rule, from_s: float, to_s: float) -> 
 
 def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Devices of a fabric with a gap in their records that touches the step."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         sql.SQL("""
             SELECT coalesce(f.name, 'unknown') AS fabric, coalesce(f.simulated, false) AS simulated, g.device, g.reason,
@@ -296,7 +292,7 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
 
 def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Seconds since the newest counters of a fabric that counted within the last day; archives and recordings are not silent."""
-    rows = _fetch_rows(
+    rows = fetch_rows(
         conn,
         sql.SQL("""
             SELECT f.name AS fabric, f.simulated, array_agg(extract(epoch FROM m.ts)::float8 + m.width) AS ends
@@ -321,6 +317,16 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
                 yield Sample(at, _build_labels(fabric=row["fabric"]), at - newest, None, evidence)
 
 
+def watch_slow_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Watch cables that run at half the speed of most others of their kind or less: how many times slower each runs."""
+    for row in read_slow_cables(conn):
+        cable = f"{row['src_name']} - {row['dst_name']}"
+        evidence = {"page": f"/fabric/{row['fabric']}", "link": row["link"], "simulated": row["simulated"]}
+        for at in _iterate_step_ends(rule, max(from_s, row["since_s"]), to_s):
+            times = row["usual_bps"] / row["bandwidth_bps"]
+            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), times, None, evidence)
+
+
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
     "incident": sample_incidents,
     "slowdown": sample_slowdowns,
@@ -331,6 +337,7 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
     "forecast_drift": forecast_drift,
     "ingest_gap": ingest_gap,
     "counter_silence": counter_silence,
+    "slow_cable": watch_slow_cables,
 }
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from flitwatch_db.core.connection import clock_s
+from flitwatch_db.core.connection import clock_s, fetch_rows
 from flitwatch_domain.alerts import Rule, Sample, SeriesState, read_rule
 from flitwatch_domain.errors import BadInput
 
@@ -185,14 +185,9 @@ def close_orphans(conn: Connection) -> list[int]:
     return [number for (number,) in rows if close_alert(conn, number, at)]
 
 
-def _fetch_rows(conn: Connection, query: str, parameters: Any = None) -> list[Row]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query.encode(), parameters).fetchall()
-
-
 def list_firing_alerts(conn: Connection) -> list[Row]:
     """Alerts that fire now."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         "SELECT a.*, r.rule AS definition FROM alert a JOIN alert_rule r ON r.name = a.rule WHERE phase = 'firing' ORDER BY alert_id",
     )
@@ -200,7 +195,7 @@ def list_firing_alerts(conn: Connection) -> list[Row]:
 
 def load_alert(conn: Connection, number: int) -> Row:
     """One alert."""
-    return _fetch_rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
+    return fetch_rows(conn, "SELECT * FROM alert WHERE alert_id = %s", [number])[0]
 
 
 def active_silences(conn: Connection) -> list[tuple[int, dict[str, str]]]:
@@ -262,11 +257,31 @@ def queue_resolved_notices(conn: Connection) -> int:
 
 def list_unnotified_alerts(conn: Connection, receivers: list[str]) -> list[Row]:
     """Alerts that one of these receivers is still to be sent something about."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         "SELECT * FROM alert WHERE alert_id IN (SELECT alert_id FROM alert_notice WHERE delivered_at IS NULL AND receiver = ANY(%s))",
         [receivers],
     )
+
+
+@dataclass(frozen=True)
+class ReceiverFigures:
+    """One receiver: notices that were not delivered yet, those that were tried in vain, and for how long the oldest is due."""
+
+    receiver: str
+    waiting: int
+    failing: int
+    overdue_s: float
+
+
+def receiver_figures(conn: Connection) -> list[ReceiverFigures]:
+    """Figures of receivers that have notices to get."""
+    rows = conn.execute(
+        "SELECT receiver, count(*), count(*) FILTER (WHERE attempts > 0),"
+        " greatest(0, extract(epoch FROM clock_timestamp() - min(created_at)))::float8"
+        " FROM alert_notice WHERE delivered_at IS NULL GROUP BY receiver ORDER BY receiver"
+    ).fetchall()
+    return [ReceiverFigures(*row) for row in rows]
 
 
 def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[tuple[str, str, str | None]]:
@@ -313,7 +328,7 @@ def leave_batches(conn: Connection, quiet: list[int]) -> None:
 
 def list_open_notices(conn: Connection, batch: str) -> list[Row]:
     """The open notices of a batch with their alerts, oldest first."""
-    return _fetch_rows(
+    return fetch_rows(
         conn,
         "SELECT n.notice_id, n.status, n.turn, n.attempts, a.* FROM alert_notice n JOIN alert a USING (alert_id)"
         " WHERE n.batch = %s AND n.delivered_at IS NULL ORDER BY n.notice_id",

@@ -6,7 +6,9 @@ import math
 from typing import Any, Literal
 
 import psycopg
+from psycopg.abc import Params, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check_connection
@@ -216,3 +218,11 @@ def clock_s(conn: psycopg.Connection[Any]) -> float:
     row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
     assert row is not None
     return float(row[0])
+
+
+def fetch_rows(
+    conn: psycopg.Connection[Any], query: QueryNoTemplate, parameters: Params | None = None
+) -> list[dict[str, Any]]:
+    """Return all rows of a query as dictionaries by column."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()

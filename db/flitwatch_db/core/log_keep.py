@@ -14,7 +14,7 @@ from flitwatch_domain.errors import BadRequest
 
 @dataclass(frozen=True)
 class LogKeep:
-    """Segments of ten minutes are dropped that are older than `hours`, or that are more than `bytes` together; never the newest two."""
+    """Segments, of ten minutes or an eighth of `bytes`, are dropped that are older than `hours` or more than `bytes` together; never the newest."""
 
     hours: float = 24
     bytes: int = 6 << 30

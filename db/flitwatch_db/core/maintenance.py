@@ -11,12 +11,14 @@ from typing import Any, TypedDict
 
 import psycopg
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.editions import detect_edition
 from flitwatch_db.counters import rollups
+from flitwatch_db.jobs.store import mark_runaways
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
 
@@ -57,8 +59,42 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
             [None if days is None else days * 86400, table],
         )
         if cursor.rowcount == 0:
-            names = ", ".join(t.name for t in _time_tables(conn))
+            names = ", ".join(table_names(conn))
             raise BadRequest(f"{table!r} is not a table of times", advice=f"These are: {names}.")
+
+
+def table_names(conn: psycopg.Connection[Any]) -> list[str]:
+    """List the tables of times."""
+    return [table.name for table in _time_tables(conn)]
+
+
+def shorten_chunks(conn: psycopg.Connection[Any], table: str, hours: int) -> None:
+    """Make a table's chunks from now on at most so many hours long: what is kept for hours has to go by the hour."""
+    conn.execute(
+        "UPDATE time_table SET chunk = least(chunk, make_interval(hours => %s)) WHERE name = %s", [hours, table]
+    )
+
+
+def set_jobs_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
+    """Keep jobs, with their runs, for so many days after their end; None keeps them for ever, as without a setting."""
+    _set(conn, "jobs_keep_days", days)
+
+
+def set_tables_kept(conn: psycopg.Connection[Any], size_bytes: int) -> None:
+    """Keep the tables of times at most so large together, in plain PostgreSQL: above it the largest table loses its oldest chunk."""
+    _set(conn, "tables_keep_bytes", size_bytes)
+
+
+def _set(conn: psycopg.Connection[Any], key: str, value: float | None) -> None:
+    conn.execute(
+        "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [key, Jsonb(value)],
+    )
+
+
+def _number_set(conn: psycopg.Connection[Any], key: str) -> float | None:
+    row = conn.execute("SELECT (value #>> '{}')::float8 FROM setting WHERE key = %s", [key]).fetchone()
+    return None if row is None else row[0]
 
 
 class RetentionArchive(TypedDict, total=False):
@@ -71,12 +107,13 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """Result of maintenance: rows or chunks dropped by table, hours rolled up, tables skipped until the next round, failures by table."""
+    """What maintenance did: rows or chunks dropped by table, hours rolled up, jobs marked as runaway, tables left to the next round, and reasons by table that refused."""
 
     edition: str
     archive: RetentionArchive | None
     dropped: dict[str, int]
     rolled_up: int
+    runaways: int
     skipped: list[str]
     failed: dict[str, str]
 
@@ -94,11 +131,14 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
         steps: dict[str, Callable[[], int]] = {
             table.name: partial(_drop_old_chunks, conn, kind, table) for table in _time_tables(conn)
         }
+        steps |= {"tables over their size": partial(_drop_chunks_over, conn, kind)}
+        steps |= {"job": partial(_delete_jobs, conn)}
         steps |= {"log": partial(log_keep.trim_log, conn)}
         steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
         steps |= {"task_file of visitors": partial(delete_visitors_files, conn)}
         steps |= {"audit": partial(_fetch_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
+        steps |= {"runaway": partial(mark_runaways, conn)}
         # Last, because it may take minutes: rows that retention needs gone do not wait for it.
         steps |= {"rollup_due": partial(rollups.roll_up_hours, conn)}
         dropped: dict[str, int] = {}
@@ -117,11 +157,13 @@ def maintain_database(url: str, on_step: OnStep = lambda done, total, what: None
                 log.error("maintenance of %s failed: %s", name, failed[name])
         on_step(len(steps), len(steps), "")
     rolled_up = dropped.pop("rollup_due", 0)
+    runaways = dropped.pop("runaway", 0)
     return {
         "edition": kind,
         "archive": archived,
         "dropped": dropped,
         "rolled_up": rolled_up,
+        "runaways": runaways,
         "skipped": skipped,
         "failed": failed,
     }
@@ -179,6 +221,29 @@ def _drop_old_chunks(conn: psycopg.Connection[Any], kind: str, table: _TimeTable
     return total
 
 
+def _drop_chunks_over(conn: psycopg.Connection[Any], kind: str) -> int:
+    most_bytes = _number_set(conn, "tables_keep_bytes")
+    total = 0
+    while (
+        kind == "plain" and most_bytes is not None and _fetch_count(conn, "SELECT drop_chunk_over(%s)", int(most_bytes))
+    ):
+        total += 1
+    return total
+
+
+def _delete_jobs(conn: psycopg.Connection[Any]) -> int:
+    days = _number_set(conn, "jobs_keep_days")
+    if days is None:
+        return 0
+    # A query of data-modifying parts sees one state: a job that ends meanwhile keeps its runs.
+    return conn.execute(
+        "WITH old AS (SELECT job_pk FROM job WHERE end_ts < now() - make_interval(secs => %s)),"
+        " runs AS (DELETE FROM run USING old WHERE run.job_pk = old.job_pk)"
+        " DELETE FROM job USING old WHERE job.job_pk = old.job_pk",
+        [days * 86400],
+    ).rowcount
+
+
 def _fetch_count(conn: psycopg.Connection[Any], query: str, *parameters: Any) -> int:
     row = conn.execute(query.encode(), parameters).fetchone()
     return int(row[0]) if row is not None else 0
@@ -213,11 +278,12 @@ class TableStatus(TypedDict):
 
 
 class DatabaseStatus(TypedDict):
-    """Status of the database."""
+    """How the database stands; `tables_keep_bytes` is what the tables of times may take together (None: not bounded)."""
 
     edition: str
     server_version: str
     bytes: int
+    tables_keep_bytes: float | None
     tables: dict[str, TableStatus]
     log: log_keep.LogStatus
 
@@ -246,6 +312,7 @@ def load_database_status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
         "edition": kind,
         "server_version": version,
         "bytes": int(size),
+        "tables_keep_bytes": _number_set(conn, "tables_keep_bytes"),
         "tables": tables,
         "log": log_keep.load_log_status(conn),
     }

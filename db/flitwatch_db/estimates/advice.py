@@ -20,7 +20,7 @@ from flitwatch_domain.residents import PastTimes, Resident
 
 Row = dict[str, Any]
 #: Congestion now is that of the last whole minutes; what is older is not "now".
-NOW_MINUTES, NOW_OLDEST_MINUTES = 10, 15
+NOW_OLDEST_MINUTES = 15
 HISTORY_DAYS = 60
 MOST_RUNS = 20_000
 WORKER_SILENT_S = 90.0

@@ -149,7 +149,7 @@ def _find_span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
         conn,
         SQL("""
             SELECT min(extract(epoch FROM v.since_at))::float8 AS began, max(extract(epoch FROM coalesce(v.until_at, j.end_ts)))::float8 AS until,
-                   coalesce(bool_or(v.until_at IS NULL AND j.end_ts IS NULL), false) AS ongoing
+                   coalesce(bool_or(v.until_at IS NULL AND j.end_ts IS NULL AND j.state <> 'RUNAWAY'), false) AS ongoing
             FROM incident_victim v JOIN job j USING (job_pk) WHERE v.incident_id = %(incident)s
         """),
         {"incident": incident_id},

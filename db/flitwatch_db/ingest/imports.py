@@ -61,6 +61,7 @@ def count_jobs_from_here(conn: psycopg.Connection[Any]) -> None:
     """Begin to count an import's jobs, in a table that is this connection's own."""
     conn.execute("CREATE TEMPORARY TABLE IF NOT EXISTS imported_job (job_pk bigint PRIMARY KEY)")
     conn.execute("TRUNCATE imported_job")
+    conn.execute("SELECT set_config('flitwatch.import_since', clock_timestamp()::text, false)")
 
 
 def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> None:
@@ -69,7 +70,9 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
     waiting = [(cluster, job_id.partition("_")[0]) for cluster, job_id, _ in keys if "[" in job_id]
     conn.execute(
         "INSERT INTO imported_job SELECT job_pk FROM job j JOIN unnest(%s::text[], %s::text[]) AS k (cluster, number)"
-        " ON j.cluster = k.cluster AND split_part(j.job_id, '_', 1) = k.number AND strpos(j.job_id, '[') > 0 ON CONFLICT DO NOTHING",
+        " ON j.cluster = k.cluster AND split_part(j.job_id, '_', 1) = k.number AND strpos(j.job_id, '[') > 0"
+        # Rows of waiting tasks that an earlier import left are not this one's.
+        " AND j.updated_at >= current_setting('flitwatch.import_since')::timestamptz ON CONFLICT DO NOTHING",
         [[cluster for cluster, _ in waiting], [number for _, number in waiting]],
     )
     conn.execute(
@@ -77,6 +80,11 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
         " USING (cluster, job_id, restart) ON CONFLICT DO NOTHING",
         columns,
     )
+
+
+def has_jobs(conn: psycopg.Connection[Any]) -> bool:
+    """Check whether any job is stored."""
+    return conn.execute("SELECT FROM job LIMIT 1").fetchone() is not None
 
 
 def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:

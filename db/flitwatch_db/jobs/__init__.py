@@ -11,7 +11,7 @@ A job is explained:
 
 - `onset_counters` reads the counters of a job's routers around the moment when it became slow;
 - `counted_routes` gives a machine's routes and the places that are counted on them; `flow` reads the minutes in which it waits longest, and a quiet one, of all routers and network cards: whom it waits for;
-- `explanation` reads all that an explanation needs, and calls the domain's `flitwatch_domain.explanation`, which finds the answer;
+- `explanation` reads all that an explanation needs, and calls the domain's `flitwatch_domain.explanation`, which finds the answer; `whole` sums up those of an array's tasks;
 - `incident` puts the explanations of a machine's running jobs together: what home shows;
 - `moments` reads a moment of the past as simulations replay it: which jobs held which endpoints, and what they sent.
 

@@ -77,6 +77,12 @@ def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> di
     return settled_jobs
 
 
+def count_waiting(job_id: str) -> int:
+    """Count the tasks that a row stands for: those of 77_[4-5], and 1 of a row that is a job itself."""
+    view = _parse_view(job_id, "PENDING", None)
+    return len(view.tasks) if view is not None else 1
+
+
 def _rename_row(
     conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: Mapping[int, Job]
 ) -> None:

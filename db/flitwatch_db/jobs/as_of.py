@@ -39,7 +39,7 @@ def _find_job(conn: Conn, job_id: str, cluster: str | None) -> Row:
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
-            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it, /api/v1/jobs/530/tasks an array.",
         )
     return rows[0]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from flitwatch_domain.jobs import FINAL_STATES
+from flitwatch_domain.jobs import OVER_STATES
 
-_OVER = ", ".join(f"'{state}'" for state in sorted(FINAL_STATES | {"UNKNOWN"}))
+_OVER = ", ".join(f"'{state}'" for state in sorted(OVER_STATES))
 
 
 def end_or(still: str, job: str = "") -> str:

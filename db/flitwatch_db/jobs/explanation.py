@@ -12,11 +12,11 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg.sql import SQL
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
-from flitwatch_db.jobs.onset_counters import rows_of
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, NeighbourJob, sends_more
 from flitwatch_domain.explanation.flow import Flow
@@ -34,7 +34,6 @@ WINDOW_S = 60.0
 #: Seconds by which the clock of a run may be ahead of ours: its start is rounded, and a step is known once it is over.
 CLOCKS_S = 2.0
 MOST_JOBS = 2000
-MOST_ROUTERS = 256
 #: Minutes of its routers' counters that are looked at where a job has no steps.
 LONGEST_LIFE_S = 86_400.0
 
@@ -104,15 +103,9 @@ def steps_of(conn: Conn, job: Row, now_s: float) -> slowdown.Steps | None:
     return _load_progress(conn, job, now_s).steps
 
 
-def is_slow(conn: Conn, job: Row, now_s: float) -> bool:
-    """Return whether a job's steps show a slow stretch: the first check of `explain_job`, at a small part of its cost."""
-    steps = steps_of(conn, job, now_s)
-    return steps is not None and slowdown.of_steps(steps) is not None
-
-
 def _find_place(conn: Conn, job_pk: int) -> Row | None:
     """The fabric that holds most of a job's nodes, and the router of each."""
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL(
             "SELECT fabric_id, array_agg(router) AS router, array_agg(coalesce(endpoint, -1)) AS endpoint FROM job_node WHERE job_pk = %(job)s AND router IS NOT NULL"
@@ -142,7 +135,7 @@ def machine_of(conn: Conn, fabric_id: int) -> Machine:
 def _load_progress(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
     """The newest run of a job that has steps, with earlier runs of its application; and earlier jobs like it."""
     past = _load_past_times(conn, job, now_s)
-    runs = rows_of(
+    runs = fetch_rows(
         conn,
         SQL("""
             SELECT r.run_id, r.exe, r.ranks, extract(epoch FROM r.start_ts)::float8 AS start_s, s.step, s.time_s
@@ -169,7 +162,7 @@ def _load_progress(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
 
 
 def _load_earlier_steps(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT s.step, s.time_s FROM (
@@ -210,7 +203,7 @@ _PAST = SQL("""
 def _load_past_times(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes | None:
     if job["start_s"] is None or job["name"] is None or not job["nodes"]:
         return None
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         _PAST,
         {
@@ -349,7 +342,7 @@ def _correct_rates(
 
 
 def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s: float, end_s: float) -> list[Row]:
-    return rows_of(
+    return fetch_rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.simulated, extract(epoch FROM j.start_ts)::float8 AS start_s,
@@ -373,7 +366,7 @@ def _list_neighbours(conn: Conn, job: Row, fabric_id: int, low_s: float, high_s:
 def _load_blame(conn: Conn, exe: str | None, nodes: int | None, users: list[str]) -> dict[str, Blamed]:
     if exe is None or not users:
         return {}
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT n.name, t.estimate_id, (n.entry ->> 'q')::float8 AS q, n.entry ->> 'verdict' AS verdict

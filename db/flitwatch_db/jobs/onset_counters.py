@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg.rows import dict_row
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.carriers import Count, LinkCount, RouterCounts
 from flitwatch_domain.fabric import CountedAt, Fabric
@@ -30,12 +30,6 @@ MINUTES, LEAST_MINUTES = 10, 3
 MOST_PORTS_OF = 32
 
 
-def rows_of(conn: Conn, query: SQL | Composed, parameters: dict[str, Any]) -> list[Row]:
-    """Rows as dictionaries."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(query, parameters).fetchall()
-
-
 def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int) -> slowdown.Series:
     """Stall cycles per flit of a job's routers by time."""
     table = SQL("router_1s") if width_s == 1 else SQL("router_1m")
@@ -44,7 +38,7 @@ def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int)
         if width_s == 1
         else SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
     )
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL(
             "SELECT extract(epoch FROM ts)::float8 AS at, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio FROM {}"
@@ -65,7 +59,7 @@ def sent_by(
     conn: Conn, fabric_id: int, jobs: list[int], before: Window, after: Window
 ) -> dict[int, tuple[float | None, float | None]]:
     """Bytes a second that the nodes of each job sent before and after; None where no NIC was counted."""
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL("""
             WITH counted AS (
@@ -94,7 +88,7 @@ def sent_by(
 def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict[int, float]:
     """The most bytes a second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
     end_s = math.floor(low_s / 60) * 60
-    rows = rows_of(
+    rows = fetch_rows(
         conn,
         SQL("""
             SELECT job_pk, max(rate) AS most FROM (

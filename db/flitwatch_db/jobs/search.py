@@ -18,7 +18,8 @@ _QUERIES = {
         SELECT 'job' AS kind, job_id AS id, job_id || coalesce(' ' || name, '') AS title,
                concat_ws(', ', user_name, lower(state), nodes || ' nodes') AS detail, NULL::text AS fabric, job_id = %(q)s AS exact,
                strpos(lower(job_id), %(l)s) = 1 OR strpos(lower(name), %(l)s) = 1 AS begins
-        FROM {} WHERE strpos(lower(job_id), %(l)s) > 0 OR strpos(lower(name), %(l)s) > 0
+        FROM {} WHERE strpos(lower(job_id), %(joined)s) > 0
+            OR (SELECT bool_and(strpos(lower(concat_ws(' ', job_id, name)), word) > 0) FROM unnest(%(words)s::text[]) word)
         ORDER BY exact DESC, begins DESC NULLS LAST, start_ts DESC NULLS FIRST, job_pk DESC LIMIT %(n)s
     """),
     "incident": SQL("""
@@ -59,12 +60,14 @@ _QUERIES = {
 
 
 async def find_hits(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
-    """Up to `each` hits of each kind, exact ones first; `router` is the router of a node; names are found as they are shown."""
+    """Return up to `each` hits of each kind, exact ones first; `router` is the router of a node; a job has all of the words, and names are found as they are shown."""
     hits: list[Row] = []
     source, hidden = shown_jobs(shown)
+    words = text.lower().split()
+    asked = {"q": text, "l": text.lower(), "words": words, "joined": "".join(words), "n": each, **hidden}
     async with conn.cursor(row_factory=dict_row) as cursor:
         for query in _QUERIES.values():
-            await cursor.execute(query.format(source), {"q": text, "l": text.lower(), "n": each, **hidden})
+            await cursor.execute(query.format(source), asked)
             hits += await cursor.fetchall()
     hits.sort(key=lambda hit: (not hit["exact"], not hit["begins"]))
     return hits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,22 +15,22 @@ from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import find_host
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import RUNAWAY, RUNAWAY_AFTER_S, Job, mark_runaway
 
 _UPSERT = """
     INSERT INTO job (cluster, job_id, array_task, het_offset, restart, user_name, account, name, partition, state, exit_code,
-                     submit_ts, start_ts, end_ts, nodes, node_list, simulated)
+                     submit_ts, start_ts, end_ts, nodes, node_list, simulated, limit_s)
     SELECT cluster, job_id, array_task, het_offset, restart, "user", account, name, partition, state, exit_code,
-           to_timestamp(submit_s), to_timestamp(start_s), to_timestamp(end_s), nodes, node_list, simulated
+           to_timestamp(submit_s), to_timestamp(start_s), to_timestamp(end_s), nodes, node_list, simulated, limit_s
     FROM jsonb_to_recordset(%s::jsonb) AS j (cluster text, job_id text, array_task int, het_offset int, restart int, "user" text,
          account text, name text, partition text, state text, exit_code text, submit_s float8, start_s float8, end_s float8, nodes int,
-         node_list text, simulated boolean)
+         node_list text, simulated boolean, limit_s float8)
     ORDER BY cluster, job_id, restart
     ON CONFLICT (cluster, job_id, restart) DO UPDATE SET
         array_task = excluded.array_task, het_offset = excluded.het_offset, user_name = excluded.user_name, account = excluded.account,
         name = excluded.name, partition = excluded.partition, state = excluded.state, exit_code = excluded.exit_code,
         submit_ts = excluded.submit_ts, start_ts = excluded.start_ts, end_ts = excluded.end_ts, nodes = excluded.nodes,
-        node_list = excluded.node_list, simulated = excluded.simulated, updated_at = clock_timestamp()
+        node_list = excluded.node_list, simulated = excluded.simulated, limit_s = excluded.limit_s, updated_at = clock_timestamp()
     RETURNING job_pk, cluster, job_id, restart
 """
 
@@ -42,6 +43,8 @@ _RENUMBERED = """
     LEFT JOIN job new ON new.cluster = j.cluster AND new.job_id = j.job_id AND new.restart = j.restart
     WHERE (new.submit_ts, new.start_ts) IS DISTINCT FROM (old.submit_ts, old.start_ts)
 """
+
+_TOLD_APART_BY = ("cluster", "job_id", "restart", "submit_s", "start_s")
 
 _STEPS = """
     INSERT INTO job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)
@@ -132,7 +135,8 @@ def store_jobs(
     """
     if not jobs:
         return []
-    last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
+    now_s = time.time()
+    last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): mark_runaway(job, now_s) for job in jobs})
     if not last:
         return []
     nodes = {key: _expand_nodes(job) for key, job in last.items()}
@@ -141,11 +145,11 @@ def store_jobs(
             "cluster": job.cluster, "job_id": job.job_id, "array_task": job.array_task, "het_offset": job.het_offset,
             "restart": job.restart, "user": job.user, "account": job.account, "name": job.name, "partition": job.partition,
             "state": job.state, "exit_code": job.exit_code, "submit_s": job.submit_s, "start_s": job.start_s, "end_s": job.end_s,
-            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated,
+            "nodes": job.nodes, "node_list": job.node_list, "simulated": job.simulated, "limit_s": job.limit_s,
         }
         for job in last.values()
     ]  # fmt: skip
-    _renumber_incarnations(conn, _encode_rows(rows))
+    _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
     stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in stored_rows}
     _store_steps(conn, keys, last)
@@ -153,6 +157,15 @@ def store_jobs(
     late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
     place_ranks(conn, [run_id for (run_id,) in late])
     return [(keys[key], job) for key, job in last.items()]
+
+
+def mark_runaways(conn: psycopg.Connection[Any]) -> int:
+    """Mark the stored jobs that run, according to their last records, and are past their limit by far, as `flitwatch_domain.jobs.mark_runaway` does; return how many."""
+    return conn.execute(
+        "UPDATE job SET state = %s, updated_at = clock_timestamp() WHERE state = 'RUNNING' AND end_ts IS NULL"
+        " AND start_ts + make_interval(secs => 2 * limit_s + %s) < now()",
+        [RUNAWAY, RUNAWAY_AFTER_S],
+    ).rowcount
 
 
 def _renumber_incarnations(conn: psycopg.Connection[Any], rows: str) -> None:
@@ -179,6 +192,9 @@ def _renumber_incarnations(conn: psycopg.Connection[Any], rows: str) -> None:
 
 
 def _encode_rows(rows: list[dict[str, Any]]) -> str:
+    text = orjson.dumps(rows).decode()
+    if "\\u0000" not in text:
+        return text
     # PostgreSQL's text has no NUL; the name of a job is the user's.
     shown = [
         {k: v.replace("\0", "\N{SYMBOL FOR NULL}") if isinstance(v, str) else v for k, v in row.items()} for row in rows
@@ -239,7 +255,10 @@ def _write_places(
         if (node := find_host(name, alike)) is not None:
             nodes_by_name[name][on] = node
     candidates = [
-        (job_pk, node, spelling) for job_pk, node in pairs for spelling in sorted(set(nodes_by_name[node].values()))
+        (job_pk, node, spelling)
+        for job_pk, node in pairs
+        if node in nodes_by_name
+        for spelling in sorted(set(nodes_by_name[node].values()))
     ]
     lies = {
         job_pk: set(fabrics)
@@ -247,6 +266,9 @@ def _write_places(
     }
     rows: list[tuple[int, str, str | None, str]] = []
     for job_pk, node in pairs:
+        if node not in nodes_by_name:
+            rows.append((job_pk, node, None, "{}"))
+            continue
         places: defaultdict[str | None, list[int]] = defaultdict(list)
         for on in lies.get(job_pk, set()) & nodes_by_name[node].keys():
             places[nodes_by_name[node][on]].append(on)
@@ -255,12 +277,19 @@ def _write_places(
     conn.execute(_PLACE, _to_columns(rows))
 
 
-def _to_columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+def _to_columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
+    columns = list(zip(*rows, strict=True)) or [()] * 4
     return {
-        name: [row[at] for row in rows]
-        for at, name in enumerate(("jobs", "nodes", "spelled", "fabrics"))
-        if not rows or at < len(rows[0])
+        name: _array(column) for name, column in zip(("jobs", "nodes", "spelled", "fabrics"), columns, strict=False)
     }
+
+
+def _array(values: Sequence[Any]) -> str:
+    """Write PostgreSQL's text of an array; the driver writes value by value, and a day's jobs have a million nodes."""
+    texts = [None if value is None else str(value) for value in values]
+    if any("\\" in text or '"' in text for text in texts if text):
+        texts = [text and text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
+    return "{" + ",".join("NULL" if text is None else f'"{text}"' for text in texts) + "}"
 
 
 def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:

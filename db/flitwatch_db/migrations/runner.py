@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.logins import LOGINS
 from flitwatch_db.migrations import bootstrap, queue
@@ -201,3 +202,14 @@ def _check_newer(conn: psycopg.Connection[Any], beside: Mapping[str, str | None]
             f"the database is of a newer version: {ends[0]} ended this one",
             advice="Use the newer Flitwatch, or restore the backup from before the upgrade.",
         )
+
+
+async def list_misfit_migrations(conn: Connection) -> tuple[list[str], list[str]]:
+    """Names of this version's migrations that the database lacks, and of newer ones that ended this version."""
+    row = await (await conn.execute("SELECT to_regclass('flitwatch.migration') IS NOT NULL")).fetchone()
+    names = [m.name for m in list_migrations()]
+    if row is None or not row[0]:
+        return names, []
+    applied = {name: oldest for name, _, oldest in await (await conn.execute(APPLIED)).fetchall()}
+    newer = {name: oldest for name, oldest in applied.items() if name not in names}
+    return [name for name in names if name not in applied], list_ending_migrations(newer)

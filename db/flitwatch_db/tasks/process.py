@@ -22,7 +22,8 @@ import orjson
 
 from flitwatch_db.tasks.context import BEAT_S, Handler, TaskContext
 from flitwatch_db.tasks.record import TaskRecord
-from flitwatch_domain.errors import Cancelled, FlitwatchError
+from flitwatch_domain.errors import Cancelled, FlitwatchError, name_extra
+from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class TaskProcess:
                 (record.dsn, record.task_id, theirs, self._executor),
                 self._limits,
                 self._prepare,
+                request_id.get(),
             ),
             name=f"task {record.task_id}",
         )
@@ -210,6 +212,7 @@ def _run_task(
     outside: tuple[str, int, Connection, str],
     limits: Limits,
     prepare: Callable[[], None] | None,
+    request: str | None,
 ) -> None:
     """The life of a task's process: its group is its own, so that signals reach its children too and the terminal's do not."""
     os.setsid()
@@ -218,6 +221,7 @@ def _run_task(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if prepare is not None:
         prepare()
+    request_id.set(request)
     context = TaskContext(*outside)
     handler: Handler = importlib.import_module(module).HANDLERS[name]
     context.end(_run_handler(handler, args, context, limits))
@@ -237,6 +241,8 @@ def _run_handler(handler: Handler, args: dict[str, Any], context: TaskContext, l
         if isinstance(unknown, OSError) and unknown.errno == errno.EFBIG:
             limit = f"{limits.file_gib:g} GiB"
             return _encode_failure("too-costly", f"ended: it wrote a file larger than {limit}; your limit is {limit}.")
+        if isinstance(unknown, ModuleNotFoundError) and (lacking := name_extra(unknown)):
+            return _encode_failure(lacking.kind, str(lacking))
         log.exception("task %d failed", context.task_id)
         return _encode_failure("internal", f"{type(unknown).__name__}: {unknown}")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -14,8 +16,8 @@ from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
-from flitwatch_domain.errors import BadRequest, Conflict, NotFound
-from flitwatch_domain.plain import check_numbers
+from flitwatch_domain.errors import BadInput, BadRequest, Conflict, NotFound
+from flitwatch_domain.json_logs import request_id
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
@@ -151,8 +153,8 @@ def start_task(
     queue = queue_of(name)
     with _join_transaction(conn):
         row = conn.execute(
-            "INSERT INTO task (name, args, created_by, authorised, role) VALUES (%s, %s, %s, %s, %s) RETURNING task_id",
-            [name, Jsonb(args or {}), created_by, authorised, role],
+            "INSERT INTO task (name, args, created_by, authorised, role, request_id) VALUES (%s, %s, %s, %s, %s, %s) RETURNING task_id",
+            [name, Jsonb(args or {}), created_by, authorised, role, request_id.get()],
         ).fetchone()
         assert row is not None
         task_id = int(row[0])
@@ -200,6 +202,33 @@ def list_tasks(
         ).fetchall()
 
 
+@dataclass(frozen=True)
+class QueueFigures:
+    """One queue: tasks that wait and run, for how long the oldest of each does (None: there is none), and tasks that failed in the last hour."""
+
+    queue: str
+    queued: int
+    running: int
+    waiting_s: float | None
+    running_s: float | None
+    failed: int
+
+
+def queue_figures(conn: psycopg.Connection[Any], queues: Sequence[str]) -> list[QueueFigures]:
+    """Figures of these queues, in their order, also of empty ones."""
+    with conn.cursor(row_factory=class_row(QueueFigures)) as cursor:
+        return cursor.execute(
+            "SELECT queue, count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'running') AS running,"
+            " extract(epoch FROM clock_timestamp() - min(created_at) FILTER (WHERE state = 'queued'))::float8 AS waiting_s,"
+            " extract(epoch FROM clock_timestamp() - min(started_at) FILTER (WHERE state = 'running'))::float8 AS running_s,"
+            " count(*) FILTER (WHERE state = 'failed') AS failed"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS q (queue, place) LEFT JOIN task ON starts_with(name, queue || '.')"
+            " AND (state IN ('queued', 'running') OR state = 'failed' AND finished_at > now() - interval '1 hour')"
+            " GROUP BY queue, place ORDER BY place",
+            [list(queues)],
+        ).fetchall()
+
+
 def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
     """Cancel a task: at once if it waits, soon if it runs; return it as it is now.
 
@@ -232,3 +261,37 @@ def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
         events.emit_event(
             conn, "task", {"task_id": task_id, "state": state, "done": done, "total": total, "message": message}
         )
+
+
+#: Whole numbers from here on are not those of 64 bits.
+BEYOND = 2**63
+
+
+def check_numbers(value: Any, where: str = "") -> None:
+    """Refuse numbers that JSON or its readers do not hold.
+
+    A column of type jsonb keeps 1e308 as a whole number of 309 digits, which readers that have integers of 64 bits refuse.
+
+    Parameters
+    ----------
+    value : dict, list, str, number, bool or None
+    where : str
+        What the value is, for the message.
+
+    Raises
+    ------
+    BadInput
+        A number is not finite, or lies beyond 64 bits.
+    """
+    # No recursion: how deep it is was chosen outside.
+    pending = [(where, value)]
+    while pending:
+        place, item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend((f"{place}.{name}" if place else str(name), inner) for name, inner in item.items())
+        elif isinstance(item, list | tuple):
+            pending.extend((f"{place}[{number}]", inner) for number, inner in enumerate(item))
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise BadInput("the number is not finite", where=place[:200], advice="JSON has no NaN and no infinity.")
+        elif isinstance(item, int | float) and not -BEYOND <= item < BEYOND:
+            raise BadInput("the number lies beyond 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")

@@ -7,6 +7,7 @@ import threading
 
 import psycopg
 
+from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.maintenance import maintain_database
@@ -24,10 +25,19 @@ def run_upkeep(url: str, stop: threading.Event) -> None:
         try:
             if _is_due(url):
                 log.info("maintenance: %s", maintain_database(url)["dropped"])
+            else:
+                _trim_log(url)
         except (psycopg.Error, OSError, FlitwatchError) as problem:
             log.warning("maintenance waits: %s", problem)
         if stop.wait(LOOK_S):
             return
+
+
+def _trim_log(url: str) -> None:
+    """Hold the log to its limits between the rounds of maintenance: it grows by hundreds of megabytes from one to the next."""
+    with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
+        conn.execute("SET lock_timeout = '5s'")
+        log_keep.trim_log(conn)
 
 
 def _is_due(url: str) -> bool:

@@ -24,6 +24,7 @@ from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProce
 from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 from flitwatch_domain.heartbeat import WAIT_S, Heartbeat
+from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +46,12 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True)
 class _Begun:
-    """A task that begins: its attempt, from 1, its arguments, and the role of who asked for it."""
+    """A task that begins: its attempt, from 1, its arguments, the role of who asked for it, and the request that did."""
 
     attempt: int
     args: dict[str, Any]
     role: str | None
+    request_id: str | None
 
 
 class Worker:
@@ -249,6 +251,8 @@ class Worker:
         begun = self._begin(task_id)
         if begun is None:
             return
+        request_id.set(begun.request_id)
+        log.info("task %d (%s) begins", task_id, name)
         limits = self.limits.within(self.limits_by_role.get(begun.role or ""))
         process = TaskProcess(
             self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare, self.executor
@@ -271,13 +275,14 @@ class Worker:
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
-                " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args, role",
+                " WHERE task_id = %s AND state IN ('queued', 'running') RETURNING attempts, args, role, request_id",
                 [self.name, task_id],
             ).fetchone()
             table.emit_task_event(conn, task_id)
         return None if row is None else _Begun(*row)
 
     def _end(self, task_id: int, attempt: int, ending: Ending) -> None:
+        log.info("task %d %s", task_id, ending.state)
         self._write_ending(
             task_id,
             "UPDATE task SET state = %s, result = %s, error = %s, finished_at = clock_timestamp()"

@@ -1,7 +1,8 @@
 """Slurm accounting to the log: a file once, or a real `sacct` asked again and again.
 
 Each round asks two questions: which jobs existed in the window since the last round (running and pending ones always do), and all that is known of
-those, requeues included, so that an incarnation keeps its number. A job is published when its record has changed.
+those, requeues included, so that an incarnation keeps its number. A job is published when its record has changed. A job that accounting calls running
+and that `squeue` does not know, in two rounds, is a runaway.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import orjson
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import RUNAWAY, Job
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.sources import sacct
@@ -26,7 +28,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 
 _FIELDS = (
-    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList",
+    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList", "TimelimitRaw",
 )  # fmt: skip
 _DELIMITER = "\x1f"
 #: Jobs asked for at once: keeps the command line short.
@@ -73,6 +75,7 @@ class SacctCollector:
                 advice="Install Slurm's client (Debian: slurm-client), or name it with --sacct.",
             )
         self._command = program
+        self._squeue = shutil.which("squeue", path=os.path.dirname(program)) or shutil.which("squeue")
         self._publisher = publisher
         self._checkpoint = checkpoint
         self._since_s = since_s
@@ -100,6 +103,9 @@ class SacctCollector:
         digests: dict[str, str] = self._checkpoint.value.get("digests", {})
         current: dict[str, str] = {}
         changed = 0
+        queued: set[str] | None = None
+        missed: list[str] = self._checkpoint.value.get("missed", [])
+        missing: list[str] = []
         for batch in _split_batches(self._list_ids(back_s), _JOBS_A_QUERY):
             jobs, rejected = self._load_details(batch)
             for rejection in rejected:
@@ -107,16 +113,34 @@ class SacctCollector:
                 current[f"rejected {digest}"] = digest
                 if digests.get(f"rejected {digest}") != digest:
                     self._publisher.reject(rejection, "sacct")
+            if any(job.state == "RUNNING" for job in jobs):
+                # Asked behind sacct: what began since is in neither.
+                queued = self._ask_squeue()
             for job in jobs:
+                if job.state == "RUNNING" and queued is not None and job.job_id not in queued:
+                    missing.append(_identity_of(job)[0])
+                    if missing[-1] in missed:
+                        job = replace(job, state=RUNAWAY)
                 key, digest = _identity_of(job)
                 current[key] = digest
                 if digests.get(key) != digest:
                     changed += publish_jobs([job], self._publisher)
         self._publisher.flush()
-        self._checkpoint.value.update(asked_at=asked_at, digests=current)
+        self._checkpoint.value.update(asked_at=asked_at, digests=current, missed=missing)
         self._checkpoint.save()
         self.jobs += changed
         return changed
+
+    def _ask_squeue(self) -> set[str] | None:
+        """Ask which jobs the scheduler holds, array tasks one by one; None where it does not answer."""
+        if self._squeue is None:
+            return None
+        command = [self._squeue, "--array", "--noheader", "--states=all", "--format=%i"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return set(done.stdout.split()) if done.returncode == 0 else None
 
     def _list_ids(self, back_s: float) -> list[str]:
         window = ["--starttime", f"now-{int(back_s) + 1}seconds"]

@@ -6,7 +6,7 @@ knows: it drops repeats by port, counter and timestamp.
 Open
 
 - `http` for the endpoint: remote write and OTLP;
-- `limits` for what a sender may send, `held_body` for how much of it at a time, `messages` for remote write's protobuf;
+- `limits` for what a sender may send, and how much of it at a time; `messages` for remote write's protobuf;
 - `remote_write` and `otlp` for bodies as samples, `scraper` for asking exporters and `pages` for what they answer;
 - `sample` for one value of one series;
 - `table` for which metric is which counter, and which labels say whose port it counts; prometheus.yaml and slingshot.yaml have the rows;

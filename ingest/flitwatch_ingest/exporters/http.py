@@ -17,11 +17,11 @@ from starlette.routing import Route
 from flitwatch_domain import numerals
 from flitwatch_domain.addresses import to_network
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
+from flitwatch_domain.secret_file import check_private
 from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters import otlp, remote_write
-from flitwatch_ingest.exporters.held_body import HeldBody
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
-from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
+from flitwatch_ingest.exporters.limits import MOST_BYTES, HeldBody, Refused
 
 WRITE, METRICS = "/api/v1/write", "/v1/metrics"
 #: Bodies that are decoded and published at a time; others wait in memory.
@@ -40,10 +40,11 @@ def token_of(path: Path) -> str:
     Raises
     ------
     BadInput
-        It cannot be read, or holds none that a header can carry.
+        It cannot be read, others may read it, or it holds none that a header can carry.
     """
     try:
         text = path.read_text().strip()
+        check_private(path)
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
     if not text or not text.isascii() or not text.isprintable() or " " in text:

@@ -33,9 +33,6 @@ STALE = struct.pack("<Q", 0x7FF0000000000002)
 #: Every integer up to here is a float of its own.
 _EXACT = 1 << 53
 
-#: What became of a sample. The last two were not taken.
-RESULTS = ("published", "kept", "unused", "no_column", "stale", "saturated", "unmapped", "invalid")
-
 
 class InvalidSample(Exception):
     """A sample of a mapped metric that counts nothing; its text is the reason."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flitwatch_domain.shares import Shares
+
 #: Of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
 MOST_BYTES = 8 << 20
 MOST_SERIES = 50_000
@@ -49,3 +51,29 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     if not name or len(labels) + 1 != len(pairs):
         raise Refused(400, "malformed", "a series has no name, or a label twice")
     return name, tuple(sorted(labels.items()))
+
+
+class HeldBody:
+    """Counts what has come of a body: a slow one holds no more than that.
+
+    Attributes
+    ----------
+    bytes : int    taken of `shares`, to be given back
+    """
+
+    def __init__(self, shares: Shares, sender: str) -> None:
+        self._shares, self._sender, self.bytes = shares, sender, 0
+
+    def add(self, count: int) -> None:
+        """Count `count` more bytes received.
+
+        Raises
+        ------
+        Refused
+            The body is too long, or too much of its sender's is held.
+        """
+        if self.bytes + count > MOST_BYTES:
+            raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes")
+        if not self._shares.take(self._sender, count):
+            raise Refused(503, "busy", "too many bodies are being read: send the request again")
+        self.bytes += count

@@ -102,6 +102,7 @@ class ClusterCockpitReader:
             end_s=None if state in _GOING_ON or start_s is None or duration_s is None else start_s + duration_s,
             nodes=len(hosts) or _parse_node_count(meta.get("numNodes")),
             node_list=fields.node_list(hostlist.compress_hosts(hosts)) if hosts else None,
+            limit_s=_duration_s(meta.get("walltime")) or None,
         )
         return infer_end(job)
 

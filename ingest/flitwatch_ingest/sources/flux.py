@@ -100,6 +100,7 @@ def _parse_job(entry: Any, cluster: str) -> Job:
         end_s=_time_s(end),
         nodes=_count_nodes(entry, execution, node_list),
         node_list=node_list,
+        limit_s=_limit_s(entry.get("duration")),
     )
     ran_s = entry.get("runtime")
     return infer_end(
@@ -196,6 +197,12 @@ def _optional_text(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value.strip() or None if isinstance(value, str) else None
+
+
+def _limit_s(value: Any) -> float | None:
+    """Seconds of a duration; 0 is no limit."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < LATEST_S else None
 
 
 def _time_s(value: Any) -> float | None:

@@ -52,7 +52,8 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
             order, (held or {}).get(key, ()), printed_numbers[key]
         ).items():
             for at in places[incarnation]:
-                out[at] = replace(out[at], restart=restart)
+                if out[at].restart != restart:
+                    out[at] = replace(out[at], restart=restart)
     return out
 
 

@@ -287,6 +287,7 @@ def _parse_job(cluster: str, job_id: str, attributes: Mapping[str, str]) -> Job:
         end_s=fields.time_s(attributes.get("end", ""), None),
         nodes=len(hosts) or _parse_whole(attributes.get("Resource_List.nodect")),
         node_list=fields.node_list(hostlist.compress_hosts(hosts)) if hosts else None,
+        limit_s=_limit_s(attributes),
     )
 
 

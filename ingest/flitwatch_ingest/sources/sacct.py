@@ -135,6 +135,7 @@ def to_job_record(job: Job) -> JobRecord:
             for step in job.steps
         ],
         "simulated": job.simulated,
+        "limit": job.limit_s,
     }
 
 

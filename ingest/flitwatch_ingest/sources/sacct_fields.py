@@ -71,6 +71,15 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
     return tuple(dict.fromkeys(times)) if times[-1] > times[0] else (times[0],)
 
 
+def hour_s(text: str, zone: ZoneInfo | None) -> float | None:
+    """Epoch seconds at which an hour, `2026-01-31T10:`, begins; None where a clock is set within it, and where it is none."""
+    try:
+        first, last = times_s(f"{text}00:00", zone), times_s(f"{text}59:59", zone)
+    except BadInput:
+        return None
+    return first[0] if len(first) == len(last) == 1 and last[0] - first[0] == 3599 else None
+
+
 def elapsed_s(text: str) -> float | None:
     """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
     text = text.strip()
@@ -82,6 +91,11 @@ def elapsed_s(text: str) -> float | None:
         return None
     days, hours, minutes, rest = (int(part or 0) for part in match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
+
+
+def limit_s(text: str) -> float | None:
+    """Seconds of Timelimit, [DD-[HH:]]MM:SS; None where there is no limit (UNLIMITED) or the partition has it."""
+    return elapsed_s(text) if ":" in text else None
 
 
 def _check_range(seconds: float, text: str) -> float:

@@ -89,6 +89,7 @@ def _parse_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         nodes=_parse_node_count(entry.get("allocation_nodes")),
         node_list=fields.node_list(entry.get("nodes") or ""),
         steps=tuple(_parse_step(step) for step in entry.get("steps") or ()),
+        limit_s=_minutes(time.get("limit")),
     )
     return infer_end(job, _optional_number(time.get("elapsed"))), bool(_optional_number(restarts))
 
@@ -130,6 +131,7 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         end_s=_parse_time_s(entry.get("end_time")) if over else None,
         nodes=_parse_node_count(entry.get("node_count")),
         node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
+        limit_s=_minutes(entry.get("time_limit")),
     )
     return infer_end(job), restarts is not None
 
@@ -193,6 +195,12 @@ def _parse_time_s(value: Any) -> float | None:
     """Epoch seconds; 0 and NO_VAL mean that it has not come yet."""
     number = _optional_number(value)
     return None if number is None else fields.time_s(str(number), None)
+
+
+def _minutes(value: Any) -> float | None:
+    """Seconds of a limit in minutes; None where there is none, or the partition has it."""
+    number = _optional_number(value)
+    return None if number is None or not 0 < number < 0xFFFFFFFE else 60.0 * number
 
 
 def _optional_text(value: Any) -> str | None:

@@ -37,6 +37,15 @@ _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 #: The first column of a header, with its width, and what stands between it and the next.
 _FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
 
+#: Known outputs that are not read: the words with which they begin, what they are, and what to use instead.
+_NOT_READ = (
+    (b"JobId=", "scontrol show job", "Use scontrol show jobs --json, or sacct --parsable2."),
+    (b"JOBID PARTITION NAME", "squeue", "Use squeue --json, or sacct --allusers --parsable2."),
+    (b"Job Id:", "qstat -f", "Give PBS's accounting logs: flitwatch import pbs."),
+    (b"Job id Name", "qstat", "Give PBS's accounting logs: flitwatch import pbs."),
+    (b"JOBID QUEUE USER", "flux jobs", "Use flux jobs -A -a --json, and flitwatch import flux."),
+)
+
 _Checks = dict[str, Callable[[str], Any]]
 
 #: Cells repeat: a step has the times and nodes of its job. So many values of each column are kept, of cells up to this length.
@@ -76,12 +85,11 @@ def read_text_jobs(
     first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
     if first is None:
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
-    if first[1].lstrip().startswith(b"JobId="):
-        raise BadInput(
-            "is the text of scontrol show job",
-            where=where,
-            advice="Use scontrol show jobs --json, or sacct --parsable2.",
-        )
+    for beginning, what, advice in _NOT_READ:
+        if first[1].split()[: len(beginning.split())] == beginning.split() or (
+            beginning.endswith(b"=") and first[1].lstrip().startswith(beginning)
+        ):
+            raise BadInput(f"is the text of {what}", where=where, advice=advice)
     delimiter, names, headed = _detect_columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
@@ -195,13 +203,22 @@ class _Reader:
             "uid": _check_whole,
             "ncpus": _check_whole,
             "elapsedraw": _parse_seconds,
+            "timelimit": fields.limit_s,
+            "timelimitraw": lambda text: None if (limit := fields.elapsed_s(text)) is None else 60 * limit,
             "elapsed": fields.elapsed_s,
             "_end": _check_empty,
         }
+        self._zone, self._hour = zone, lru_cache(_KEPT_CELLS)(lambda text: fields.hour_s(text, zone))
+        self._moments = lru_cache(_KEPT_CELLS)(self._read_times)
         for name in ("submit", "start", "end", "eligible"):
-            self._checks[name] = lambda text: fields.time_s(text, zone)
-        self._checks = {name: _cache_check(check) for name, check in self._checks.items()}
-        self._zone = zone
+            self._checks[name] = lambda text: next(iter(self._moments(text)), None)
+        self._readers: list[tuple[str, Callable[[str], Any]]] = [
+            (name, self._checks.get(name, fields.optional_text)) for name in columns
+        ]
+        self._kept: list[tuple[str, Callable[[str], Any]]] = [
+            (name, lru_cache(_KEPT_CELLS)(check)) for name, check in self._readers
+        ]
+        self._start, self._end = (columns.index(name) if name in columns else None for name in ("start", "end"))
         self._number = 0
         # In the order they were read, each with whether its restart is known and with its steps.
         self._open: OrderedDict[int, tuple[Job, bool, list[JobStep]]] = OrderedDict()
@@ -299,33 +316,44 @@ class _Reader:
 
     def _check_cells(self, cells: list[str]) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        for name, text in zip(self._columns, cells, strict=True):
-            check = self._checks.get(name)
+        readers = self._kept if max(map(len, cells)) <= _KEPT_CELL_LENGTH else self._readers
+        for (name, check), text in zip(readers, cells, strict=True):
             try:
-                values[name] = check(text) if check else fields.optional_text(text)
+                values[name] = check(text)
             except BadInput as bad:
                 raise BadInput(f"{name}: {bad.reason}") from bad
-        if "start" in values and (took := values.get("elapsedraw") or values.get("elapsed")):
-            self._resolve_fold(values, dict(zip(self._columns, cells, strict=True)), took)
+        if self._start is not None and (took := values.get("elapsedraw") or values.get("elapsed")):
+            starts = self._moments(cells[self._start])
+            ends = () if self._end is None else self._moments(cells[self._end])
+            if len(starts) > 1 or len(ends) > 1:
+                self._resolve_fold(values, dict(zip(self._columns, cells, strict=True)), took, starts, ends)
         return values
 
-    def _resolve_fold(self, values: dict[str, Any], cells: dict[str, str], took_s: float) -> None:
+    def _read_times(self, text: str) -> tuple[float, ...]:
+        """Read a time as `fields.times_s` does, of each hour's first one by its calendar."""
+        if len(text) == 19 and text[13] == text[16] == ":" and text.isascii():
+            minute, second = text[14:16], text[17:]
+            if minute.isdigit() and second.isdigit() and minute < "60" > second:
+                hour_s = self._hour(text[:14])
+                if hour_s is not None:
+                    return (hour_s + 60 * int(minute) + int(second),)
+        return fields.times_s(text, self._zone)
+
+    def _resolve_fold(
+        self,
+        values: dict[str, Any],
+        cells: dict[str, str],
+        took_s: float,
+        starts: Sequence[float],
+        ends: Sequence[float],
+    ) -> None:
         """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
-        starts, ends = (fields.times_s(cells.get(name, ""), self._zone) for name in ("start", "end"))
-        if len(starts) < 2 and len(ends) < 2:
-            return
         ways = [(start, end) for start in starts for end in ends if end - start == took_s]
-        submits = fields.times_s(cells.get("submit", ""), self._zone)
+        submits = self._moments(cells.get("submit", ""))
         # A job that began and ended within the hour is placed by its submission, where that lies outside of it.
         possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
         if possible:
             values["start"], values["end"] = possible[0]
-
-
-def _cache_check(check: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The same check, which keeps what it found of short cells."""
-    cache = lru_cache(_KEPT_CELLS)(check)
-    return lambda text: cache(text) if len(text) <= _KEPT_CELL_LENGTH else check(text)
 
 
 def _add_steps(job: Job, steps: Sequence[JobStep]) -> Job:
@@ -349,6 +377,7 @@ def _build_job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
         end_s=values.get("end"),
         nodes=nodes if nodes is not None else values.get("allocnodes"),
         node_list=values.get("nodelist"),
+        limit_s=values.get("timelimit") or values.get("timelimitraw"),
     )
     raw_s = values.get("elapsedraw")
     return infer_end(job, values.get("elapsed") if raw_s is None else raw_s)

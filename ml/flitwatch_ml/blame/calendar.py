@@ -6,6 +6,7 @@ is left of run times and exposure when these are taken out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,6 +88,35 @@ def fit_calendar(
     axes = orthonormal_basis(np.column_stack(columns))
     axes, regimes = _add_regimes(start, response, axes, np.sort(np.asarray(marks_s, float)))
     return Calendar(axes, regimes, stratified)
+
+
+def calendar_by_application(
+    application: Ints,
+    start_s: Floats,
+    log_time: Floats,
+    covariates: Floats | None = None,
+    marks_s: ArrayLike = (),
+    known: Floats | None = None,
+) -> Calendar:
+    """Fit a calendar of each application (runs,) of its own: what is slow for one need not be for another."""
+    labels = np.unique(application)
+    fits, axes = [], []
+    for label in labels.tolist():
+        own = application == label
+        lay, explained = (None if values is None else values[own] for values in (covariates, known))
+        fits.append(fit_calendar(start_s[own], log_time[own], lay, marks_s, explained))
+        axes.append(np.zeros((len(own), fits[-1].axes.shape[1])))
+        axes[-1][own] = fits[-1].axes
+    regimes = np.unique(np.concatenate([fit.regimes_s for fit in fits]))
+    return Calendar(np.column_stack(axes), regimes, any(fit.strata for fit in fits))
+
+
+def by_application(application: Ints, make: Callable[[Floats], Floats], values: Floats) -> Floats:
+    """`make` of the values (runs,) of each application by itself."""
+    made = np.empty_like(values)
+    for label in np.unique(application).tolist():
+        made[application == label] = make(values[application == label])
+    return made
 
 
 def winsorise_values(values: Floats) -> Floats:

@@ -8,9 +8,10 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.several_sets import benjamini_hochberg
-from flitwatch_ml.blame.calendar import fit_calendar, winsorise_values
-from flitwatch_ml.blame.observations import merge_observations
+from flitwatch_ml.blame.calendar import by_application, fit_calendar, winsorise_values
+from flitwatch_ml.blame.observations import Observations, merge_observations
 from flitwatch_ml.blame.selection import Problem, one_sided_p
 from flitwatch_ml.blame.strata import day_numbers, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame
@@ -20,6 +21,8 @@ Floats = NDArray[np.float64]
 CALIBRATION_Q = 0.1
 #: Runs times shuffles: each shuffle costs as much as a verdict. Of very many runs there are fewer shuffles, but at least so many.
 MOST_DEALT, LEAST_SHUFFLES = 500_000, 5
+#: Shares by which a planted user makes exposed runs longer.
+EFFECTS = (0.05, 0.1, 0.2, 0.4)
 
 
 class Calibration(TypedDict):
@@ -39,6 +42,23 @@ class Calibration(TypedDict):
     share: float | None
 
 
+class Rotations(TypedDict):
+    """The same of run times that are moved around in time together: what one run has of the run before it stays, which a shuffle loses."""
+
+    rotations: int
+    q: float
+    sets_with_a_name: int
+
+
+class Power(TypedDict):
+    """How often a user who makes exposed runs longer by `effect` (a share) is found at a rate of false discoveries of `q`, in runs like these."""
+
+    effect: float
+    draws: int
+    found: int
+    q: float
+
+
 class Driver(TypedDict):
     """Partial correlation of a circumstance with run time, its p-value, and its false discovery rate."""
 
@@ -56,6 +76,7 @@ def calibrate_blame(
     shuffles: int = 100,
     seed: int = 0,
     report: Callable[[int], object] = lambda done: None,
+    application: ArrayLike | None = None,
 ) -> Calibration:
     """Name no user: fit sets with the times of observations shuffled, in which no exposure can matter.
 
@@ -63,20 +84,84 @@ def calibrate_blame(
     """
     rng = np.random.default_rng(seed)
     sets_with_name = 0
-    circumstances = None if covariates is None else np.asarray(covariates, float)
-    runs = merge_observations(
-        np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), circumstances
-    )
+    runs = _observed(exposure, run_time_s, start_s, covariates, application)
     shuffles = min(shuffles, max(MOST_DEALT // len(runs.run_time_s), LEAST_SHUFFLES))
     for at in range(shuffles):
-        times = rng.permutation(runs.run_time_s)
-        fitted = CalendarBlame().fit_scores(
-            runs.exposure, times, runs.start_s, runs.covariates, below=CALIBRATION_Q, joined=True
-        )
-        sets_with_name += bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
+        sets_with_name += _names_anybody(runs, by_application(runs.application, rng.permutation, runs.run_time_s))
         report(at + 1)
     share = sets_with_name / shuffles if shuffles else None
     return {"shuffles": shuffles, "q": CALIBRATION_Q, "sets_with_a_name": sets_with_name, "share": share}
+
+
+def rotate(
+    exposure: Floats,
+    run_time_s: Floats,
+    start_s: Floats,
+    covariates: ArrayLike | None = None,
+    most: int = 100,
+    application: ArrayLike | None = None,
+) -> Rotations:
+    """Name nobody: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
+    runs = _observed(exposure, run_time_s, start_s, covariates, application)
+    steps: list[int] = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)).tolist()
+    found = sum(_names_anybody(runs, _rotated(runs, by)) for by in steps)
+    return {"rotations": len(steps), "q": CALIBRATION_Q, "sets_with_a_name": found}
+
+
+def power(
+    exposure: Floats,
+    run_time_s: Floats,
+    start_s: Floats,
+    covariates: ArrayLike | None = None,
+    draws: int = 25,
+    seed: int = 0,
+    application: ArrayLike | None = None,
+) -> list[Power]:
+    """Plant each of `EFFECTS` in shuffled run times of observations, beside a random user who can be tested, and count how often that user is found."""
+    rng = np.random.default_rng([seed, 2])
+    runs = _observed(exposure, run_time_s, start_s, covariates, application)
+    testable = np.flatnonzero(
+        CalendarBlame().fit_scores(*runs[:4], below=0.0, joined=True, application=runs.application).testable_
+    )
+    rows: list[Power] = []
+    for effect in EFFECTS if len(testable) and draws else ():
+        found = 0
+        for user in rng.choice(testable, draws).tolist():
+            times = by_application(runs.application, rng.permutation, runs.run_time_s)
+            times = times * (1 + effect * (runs.exposure[:, user] > 0))
+            fit = _scored(runs, times, FOUND_Q)
+            found += bool(fit.q_value_[user] <= FOUND_Q and fit.score_[user] > 0)
+        rows.append({"effect": effect, "draws": draws, "found": found, "q": FOUND_Q})
+    return rows
+
+
+def _observed(
+    exposure: Floats,
+    run_time_s: Floats,
+    start_s: Floats,
+    covariates: ArrayLike | None,
+    application: ArrayLike | None,
+) -> Observations:
+    known = None if covariates is None else np.asarray(covariates, float)
+    of = None if application is None else np.unique(np.asarray(application), return_inverse=True)[1]
+    return merge_observations(
+        np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), known, application=of
+    )
+
+
+def _rotated(runs: Observations, by: int) -> Floats:
+    return by_application(runs.application, lambda times: np.roll(times, by), runs.run_time_s)
+
+
+def _scored(runs: Observations, times: Floats, below: float) -> CalendarBlame:
+    return CalendarBlame().fit_scores(
+        runs.exposure, times, runs.start_s, runs.covariates, below=below, joined=True, application=runs.application
+    )
+
+
+def _names_anybody(runs: Observations, times: Floats) -> bool:
+    fitted = _scored(runs, times, CALIBRATION_Q)
+    return bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
 
 
 def rank_drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:

@@ -56,12 +56,13 @@ def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: I
     return int(labels[worst]) if one_sided_p(without[[worst]], problem.degrees_of_freedom)[0] > DOUBT else None
 
 
-def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> Iterator[int]:
+def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats, spread: float) -> Iterator[int]:
     """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
 
     `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
     It must hold with weekdays taken out too, where runs suffice: every week has them, so that anyone who comes on slow Mondays would always be found.
-    `rhythm` asks of them. And it must be sizeable: with very many runs a trifle is beyond chance.
+    `rhythm` asks of them. And it must be sizeable: with very many runs a trifle is beyond chance. Runs of a day may vary together, and `spread` is by how much
+    the user's score wanders beyond that: the presence of another week wanders as much.
     """
     own = float(raw @ raw)
     column = problem.regressors[:, user]
@@ -74,27 +75,29 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> It
         nearest = np.where(target_s - start_s[right - 1] < start_s[right] - target_s, right - 1, right)
         rows = np.flatnonzero(np.abs(start_s[nearest] - target_s) <= DAY_S)
         shifted = raw[nearest[rows]]
-        result = _conditional_chance(regressors[rows], shifted, problem.outcome[rows], own)
+        clusters = tuple(each[rows] for each in problem.clusters)
+        result = _conditional_chance(regressors[rows], shifted, problem.outcome[rows], own, clusters, spread)
         if result is None or result[0] >= CONTROL or result[1] < sizeable:
             continue
-        result = _conditional_chance(
-            np.column_stack([regressors, by_weekday])[rows], shifted, problem.outcome[rows], own
-        )
+        beside = np.column_stack([regressors, by_weekday])[rows]
+        result = _conditional_chance(beside, shifted, problem.outcome[rows], own, clusters, spread)
         if result is None or (result[0] < CONTROL and result[1] >= sizeable):
             yield weeks
 
 
-def _conditional_chance(taken: Floats, column: Floats, outcome: Floats, own: float) -> tuple[float, float] | None:
+def _conditional_chance(
+    taken: Floats, column: Floats, outcome: Floats, own: float, clusters: tuple[Ints, ...], spread: float
+) -> tuple[float, float] | None:
     """The chance of a column's score when others are taken out, and its slope; None where runs do not suffice or nothing is left of its squared length `own`."""
     if len(column) < 2 * taken.shape[1]:
         return None
     axes = orthonormal_basis(taken)
     residual, rest = (values - axes @ (axes.T @ values) for values in (column, outcome))
-    length, freedom = float(residual @ residual), len(column) - axes.shape[1]
+    length = float(residual @ residual)
     if length <= EXPLAINED * max(own, EXPLAINED):
         return None
-    z = residual @ rest / np.sqrt(length * max(float(rest @ rest), 1e-300) / freedom)
-    return float(one_sided_p(np.array([z]), freedom)[0]), float(residual @ rest) / length
+    alone = Problem(residual[:, None], rest, axes, np.array([own]), clusters)
+    return float(one_sided_p(alone.scores() / spread, alone.degrees_of_freedom)[0]), float(residual @ rest) / length
 
 
 def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:

@@ -14,39 +14,44 @@ Ints = NDArray[np.int64]
 LEVEL = 0.95
 #: With fewer runs without a user nobody can say what a run takes alone; the effect is then that of the amounts.
 LEAST_ABSENT = 5
+#: Nobody makes a run a hundred times as long.
+MOST_LOG = float(np.log(100))
 
 
 def estimate_effects(
-    problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats
+    problem: Problem, raw: Floats, exposed: NDArray[np.bool_], day: Ints, spread: Floats, time_s: Floats
 ) -> tuple[Floats, Floats]:
     """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN where nothing is left of a user.
 
-    Run times are fitted by a user's amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
+    Users multiply run times, by an amount and by whether the user was there at all, as it is unknown whether twice the nodes slow twice as much.
 
     Parameters
     ----------
-    problem : with run times in seconds as its outcome
-    raw : float64 (runs, users)       regressors before anything was taken out: an effect is what the fit gives at their mean over the exposed runs
+    problem : with logarithms of run times as its outcome
+    raw : float64 (runs, users)       regressors before anything was taken out
     exposed : bool (runs, users);  day : int64 (runs,);  spread : float64 (users,)   widens the interval
+    time_s : float64 (runs,)          of which an exposed run would be without what the fit gives it
     """
     amounts, outcome = problem.regressors, problem.outcome[:, None]
-    typical = (raw * exposed).sum(0) / np.maximum(exposed.sum(0), 1)
     squares = (amounts**2).sum(0)
     usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
     by_amount = amounts / np.where(usable, squares, np.nan)
     present, has_presence = _beside_amounts(problem, exposed, by_amount)
-    # An effect is a sum of run times, each by a weight: those of the two slopes.
-    missing = 1 - typical * (by_amount * exposed).sum(0)
-    weights = typical * by_amount + np.where(has_presence, missing, 0.0) * present
-    residuals = outcome - amounts * (by_amount * outcome).sum(0)
-    residuals -= present * (outcome * present).sum(0) / np.where(has_presence, (present**2).sum(0), 1.0)
+    # The slopes are sums of log times, each by a weight.
+    by_amount = by_amount - (by_amount * exposed).sum(0) * present
+    slope, step = (by_amount * outcome).sum(0), (present * outcome).sum(0)
+    runs = np.maximum(exposed.sum(0), 1)
+    without = np.where(exposed, time_s[:, None] * np.exp(-np.clip(slope * raw + step, -MOST_LOG, MOST_LOG)), 0.0)
+    effect = np.where(usable, ((time_s @ exposed) - without.sum(0)) / runs, np.nan)
+    weights = (without * raw).sum(0) / runs * by_amount + without.sum(0) / runs * present
+    residuals = outcome - amounts * (amounts * outcome).sum(0) / np.where(usable, squares, np.nan)
+    residuals -= present * step / np.where(has_presence, (present**2).sum(0), 1.0)
     freedom = np.maximum(problem.degrees_of_freedom - 1 - has_presence, 1)
     independent = (residuals**2).sum(0) / freedom * (weights**2).sum(0)
     days = len(np.unique(day))
     by_day = (sum_clusters(weights * residuals, day) ** 2).sum(0) * days / max(days - 1, 1) * (len(day) - 1) / freedom
     reach = student.ppf(0.5 + LEVEL / 2, np.clip(freedom, 1, max(days - 1, 1)))
     reach = reach * np.sqrt(np.maximum(independent, by_day)) * spread
-    effect = (weights * outcome).sum(0)
     return effect, np.column_stack([effect - reach, effect + reach])
 
 

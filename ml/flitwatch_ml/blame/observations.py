@@ -12,17 +12,19 @@ from flitwatch_ml.blame.selection import sum_clusters
 from flitwatch_ml.blame.strata import day_numbers
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 #: Amounts of two runs that differ by no more than this share are the same.
 SAME = 0.05
 
 
 class Observations(NamedTuple):
-    """exposure (observations, users);  run_time_s, start_s (observations,);  covariates (observations, k), None where there are none"""
+    """exposure (observations, users);  run_time_s, start_s, application (observations,);  covariates (observations, k), None where there are none"""
 
     exposure: Floats
     run_time_s: Floats
     start_s: Floats
     covariates: Floats | None
+    application: Ints
 
 
 def merge_observations(
@@ -31,12 +33,41 @@ def merge_observations(
     start_s: Floats,
     covariates: Floats | None = None,
     marks_s: Floats | None = None,
+    application: Ints | None = None,
 ) -> Observations:
     """Runs in the order of their starts, those that belong together as one: the geometric mean of their times, the mean of the rest, the first start.
 
     Everything else that slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
-    (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie.
+    (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie. Runs of two applications
+    (`application`: a number for each run) never are.
     """
+    of = np.zeros(len(start_s), np.int64) if application is None else application
+    parts = []
+    for label in np.unique(of).tolist():
+        own = of == label
+        lay = None if covariates is None else covariates[own]
+        made = _of_one(exposure[own], run_time_s[own], start_s[own], lay, marks_s)
+        parts.append(made._replace(application=np.full(len(made.start_s), label, np.int64)))
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([part.start_s for part in parts]), kind="stable")
+
+    def joined(values: list[Floats]) -> Floats:
+        return np.concatenate(values)[order]
+
+    return Observations(
+        joined([part.exposure for part in parts]),
+        joined([part.run_time_s for part in parts]),
+        joined([part.start_s for part in parts]),
+        None if covariates is None else joined([part.covariates for part in parts if part.covariates is not None]),
+        np.concatenate([part.application for part in parts])[order],
+    )
+
+
+def _of_one(
+    exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
+) -> Observations:
+    """Observations of one application."""
     joined = _merge_neighbours(exposure, run_time_s, start_s, covariates, marks_s)
     label = same_runs(joined.exposure, joined.run_time_s, joined.start_s, joined.covariates)
     _, firsts, copy, sizes = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
@@ -51,6 +82,7 @@ def merge_observations(
         np.exp(mean(np.log(joined.run_time_s))),
         joined.start_s[firsts],
         None if joined.covariates is None else mean(joined.covariates),
+        joined.application[firsts],
     )
 
 
@@ -74,4 +106,5 @@ def _merge_neighbours(
         np.exp(mean(np.log(run_time_s))),
         start[firsts],
         None if covariates is None else mean(covariates),
+        np.zeros(len(firsts), np.int64),
     )

@@ -42,7 +42,8 @@ class DeviationModel(BaseEstimator):
     ----------
     inputs : {"rates", "deltas"}
         Counters per second of the step, or as counted over the step (the paper's). A count over a step contains the step's own
-        duration, which alone predicts its time; rates do not.
+        duration, which alone predicts its time. So does the rate of a counter with a fixed volume: a fold takes a counter's rate only where the
+        count agrees with it (`_agree`), and a group explains no more than its counts do.
     learner : {"lightgbm", "gbr"}
     folds : int
     split : {"run", "row"}
@@ -52,7 +53,7 @@ class DeviationModel(BaseEstimator):
     Attributes
     ----------
     relevance_ : float64, shape (counters,)      share of folds in which the counter is in the well-performing subset
-    relevance_spread_ : float64, shape (counters,)   standard error of that share
+    relevance_spread_ : float64, shape (counters,)   standard error of that share, of folds that share training runs; 0 for constant counters alone
     rank_ : float64, shape (counters,)           mean elimination rank; 1 was left last
     rank_spread_ : float64, shape (counters,)    its standard deviation over folds
     mape_ : float          % error of mean curve + predicted deviation on held-out runs that had no part in the choice;  mape_spread_ over folds
@@ -98,6 +99,7 @@ class DeviationModel(BaseEstimator):
         if self.split not in ("run", "row"):
             raise ValueError(f"split is 'run' or 'row', not {self.split!r}")
         features, times = self._check_input(counters, step_time_s, circumstances)
+        self._counters = np.asarray(counters).shape[2]
         if groups and len(groups) != features.shape[2]:
             raise BadInput(f"{len(groups)} groups for {features.shape[2]} features: give one for each")
         self._groups = tuple(groups)
@@ -134,7 +136,8 @@ class DeviationModel(BaseEstimator):
         self.relevance_ = np.zeros(len(self.constant_))
         self.relevance_[active] = np.mean([fold.survives for fold in folds], axis=0)
         self.folds_ = len(folds)
-        self.relevance_spread_ = np.sqrt(self.relevance_ * (1 - self.relevance_) / self.folds_)
+        self.relevance_spread_ = _spread_of_share(self.relevance_, self.folds_)
+        self.relevance_spread_[self.constant_] = 0.0
         self.rank_ = np.full(len(self.constant_), float(len(self.constant_)))
         self.rank_[active] = ranks.mean(0)
         self.rank_spread_ = np.zeros(len(self.constant_))
@@ -188,6 +191,7 @@ class DeviationModel(BaseEstimator):
         curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
         x, y = curve.deviations(features, times)
         x = x[:, :, ~self.constant_]
+        counted = self._counted(features, times, held)[:, :, ~self.constant_]
         usable = np.isfinite(y) & np.isfinite(x).any(2)
         aside = self._selection_rows(held)
         train, choose, test = (mask[usable] for mask in (~held & ~aside, ~held & aside, held))
@@ -201,14 +205,32 @@ class DeviationModel(BaseEstimator):
         def make() -> Learner:
             return make_learner(self.learner, self.seed)
 
-        elimination = eliminate_features(make, rows, train, choose, test, percentage_error)
+        known_rows, over_steps = train | choose, (counted[usable], y[usable])
+        agrees = _agree(rows[0][known_rows], over_steps[0][known_rows], y[usable][known_rows])
+        baseline = percentage_error(np.zeros(int(test.sum())), test)
+        elimination = _nothing(len(agrees), baseline)
+        if agrees.any():
+            taken = (rows[0][:, agrees], rows[1])
+            elimination = _placed(eliminate_features(make, taken, train, choose, test, percentage_error), agrees)
         place = np.cumsum(~self.constant_) - 1
         shares = {}
         for name, members in group_places(self._groups).items():
-            columns = [int(place[at]) for at in members if not self.constant_[at]]
-            known_rows = train | choose
-            shares[name] = share_explained(make, rows, columns, known_rows, test, percentage_error) if columns else 0.0
-        return _Fold(elimination, percentage_error(np.zeros(int(test.sum())), test), shares)
+            columns = [int(place[at]) for at in members if not self.constant_[at] and agrees[place[at]]]
+            by = (rows, over_steps) if self.inputs == "rates" else (rows,)
+            shares[name] = min(
+                (share_explained(make, each, columns, known_rows, test, percentage_error) for each in by if columns),
+                default=0.0,
+            )
+        return _Fold(elimination, baseline, shares)
+
+    def _counted(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> Floats:
+        """Deviations of counters as counted over a step, and of circumstances."""
+        if self.inputs == "rates":
+            features = np.concatenate(
+                [features[:, :, : self._counters] * times[:, :, None], features[:, :, self._counters :]], axis=2
+            )
+        curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
+        return curve.deviations(features, times)[0]
 
     def _selection_rows(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return the training rows (runs, steps) on which the subset is chosen: whole runs, or rows if rows are divided."""
@@ -219,6 +241,44 @@ class DeviationModel(BaseEstimator):
         aside = np.zeros(held.shape, bool)
         aside[rng.permutation(training)[: max(1, len(training) // CHOOSE_ON)]] = True
         return aside
+
+
+def _spread_of_share(share: Floats, folds: int) -> Floats:
+    """Standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and Bengio 2003)."""
+    likely = (share * folds + 0.5) / (folds + 1)
+    return np.sqrt(likely * (1 - likely) * (1 / folds + 1 / max(folds - 1, 1)))
+
+
+def _agree(rates: Floats, counts: Floats, time_s: Floats) -> NDArray[np.bool_]:
+    """Counters (features,) whose rates and counts, both (rows, features), go with time alike.
+
+    A fixed volume has a rate that falls as time rises, and a count that does not: its rate is the duration in other words.
+    """
+    of_rates, of_counts = _correlations(rates, time_s), _correlations(counts, time_s)
+    agree: NDArray[np.bool_] = (of_rates >= 0) | (of_counts <= of_rates / 2)
+    return agree
+
+
+def _correlations(values: Floats, with_: Floats) -> Floats:
+    """Correlation of each column (features,) with `with_` (rows,), over the rows that have it; 0 where nothing varies."""
+    there = np.isfinite(values)
+    rows = np.maximum(there.sum(0), 1)
+    left = np.where(there, values - np.where(there, values, 0.0).sum(0) / rows, 0.0)
+    right = np.where(there, with_[:, None] - np.where(there, with_[:, None], 0.0).sum(0) / rows, 0.0)
+    size = np.sqrt((left**2).sum(0) * (right**2).sum(0))
+    return np.divide((left * right).sum(0), size, out=np.zeros(len(rows)), where=size > 0)
+
+
+def _nothing(features: int, baseline: float) -> Elimination:
+    """A fold that takes no feature: the mean curve's error."""
+    return Elimination(np.full(features, features, np.int64), np.zeros(features, bool), baseline, baseline)
+
+
+def _placed(found: Elimination, taken: NDArray[np.bool_]) -> Elimination:
+    """An elimination among the features `taken`, in the places of all features; those left out come last."""
+    rank, survives = np.full(len(taken), len(taken), np.int64), np.zeros(len(taken), bool)
+    rank[taken], survives[taken] = found.rank, found.survives
+    return Elimination(rank, survives, found.chosen_error, found.error)
 
 
 def _never_deviates(features: Floats, times: Floats) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ What is served, and why:
 Start at `backtest`.
 """
 
-from flitwatch_ml.forecast.backtest import Backtest, backtest_unseen, run_backtest
+from flitwatch_ml.forecast.backtest import Backtest, backtest_unseen, has_pytorch, run_backtest
 from flitwatch_ml.forecast.chronological import Chronological, backtest_in_order
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import FEATURE_SETS, StepSeries, Windows
@@ -34,5 +34,6 @@ __all__ = [
     "Windows",
     "backtest_in_order",
     "backtest_unseen",
+    "has_pytorch",
     "run_backtest",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import time
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from sklearn.base import clone
 
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
-from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.baselines import NAIVE, with_averages
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.intervals import MIN_RUNS as LEAST_RUNS_HELD
 from flitwatch_ml.forecast.intervals import half_width, share_covered
@@ -29,13 +30,20 @@ BOOTSTRAPS = 2000
 
 
 def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
-    """The forecasters that learn, as unfitted prototypes."""
-    return {
+    """Return the forecasters that learn, as unfitted prototypes; those with attention only where PyTorch can train them."""
+    learned: dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster] = {
         "ridge": RidgeForecaster(),
         "lightgbm": LightGBMForecaster(),
-        ALONE: AttentionForecaster(on_ridge=False, with_boosting=False),
-        "attention": AttentionForecaster(),
     }
+    if has_pytorch():
+        learned[ALONE] = AttentionForecaster(on_ridge=False, with_boosting=False)
+        learned["attention"] = AttentionForecaster()
+    return learned
+
+
+def has_pytorch() -> bool:
+    """Return true where PyTorch is installed, without loading it."""
+    return importlib.util.find_spec("torch") is not None
 
 
 @dataclass
@@ -48,7 +56,7 @@ class Backtest:
     gain : (mean, low, high) of 1 - attention's error / the best other's, paired by run, 90 % bootstrap interval
     coverage90 : share of held-out windows within the 90 % interval of the serving forecaster, calibrated on the other folds; None for a single fold
     half_width90 : of that interval, in log; NaN where too few runs were held out
-    serves : name of the forecaster with the least error
+    serves : name of the forecaster with the least error; of an average, its members joined by " + "
     nested_mape : % error of the forecaster that the other folds choose, fold by fold; None for a single fold. The error of `serves` itself is the least of several
     train_s, infer_ms : one fit of the attention forecaster; one forecast a running job for 1,000 jobs
     """
@@ -97,7 +105,7 @@ class _Collected:
 
     def summary(self, serve: str | None = None) -> Backtest:
         return _summarise_backtest(
-            {name: np.concatenate(parts) for name, parts in self.forecasts.items()},
+            with_averages({name: np.concatenate(parts) for name, parts in self.forecasts.items()}),
             np.concatenate(self.observed),
             np.concatenate(self.owner),
             np.concatenate(self.fold),
@@ -193,7 +201,7 @@ def _summarise_backtest(
     ]
     return Backtest(
         mape=mape,
-        gain=attention_gain(errors) if "attention" in errors else (0.0, 0.0, 0.0),
+        gain=attention_gain(errors) if "attention" in errors else (math.nan, math.nan, math.nan),
         coverage90=float(np.average(coverage, weights=np.bincount(fold_of))) if coverage else None,
         half_width90=half_width(residual, owner) if len(np.unique(owner)) >= LEAST_RUNS_HELD else math.nan,
         serves=serves,

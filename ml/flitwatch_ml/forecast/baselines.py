@@ -25,4 +25,17 @@ def ratio_forecast(windows: Windows, k: int) -> Floats:
     return windows.curve_s * np.exp(windows.ratio)
 
 
+#: Forecasters whose forecasts are averaged in log, as rivals: whoever averages a net with trees must beat averages without a net.
+AVERAGED = (("ridge", "lightgbm"), ("ratio", "ridge", "lightgbm"))
+
+
+def with_averages(forecasts: dict[str, Floats]) -> dict[str, Floats]:
+    """Forecasts by name, and those of `AVERAGED` whose members are all there; their names are joined by " + "."""
+    return forecasts | {
+        " + ".join(names): np.exp(np.mean([np.log(forecasts[name]) for name in names], axis=0))
+        for names in AVERAGED
+        if set(names) <= set(forecasts)
+    }
+
+
 NAIVE = {"last steps": last_steps, "curve": curve_forecast, "ratio": ratio_forecast}

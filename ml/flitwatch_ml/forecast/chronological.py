@@ -2,7 +2,7 @@
 
 Runs are cut into an early part and three later blocks. Every candidate learns from all runs before a block and forecasts the block. What
 serves in a block is the candidate with the least error on the blocks before it, together with all that cannot be distinguished from it
-there: their forecasts are averaged in log. So the served error has no part in the choice. The first block is for choosing and for calibrating
+there: their forecasts are averaged in log. Where an average of baselines (`AVERAGED`) had less error than these together, it serves. So the served error has no part in the choice. The first block is for choosing and for calibrating
 only. All candidates forecast the same windows.
 """
 
@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from flitwatch_ml.folds import distinct_runs, too_few
 from flitwatch_ml.forecast.backtest import learned_forecasters, relative_gain
-from flitwatch_ml.forecast.baselines import NAIVE
+from flitwatch_ml.forecast.baselines import AVERAGED, NAIVE, with_averages
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
@@ -67,7 +67,7 @@ class Chronological:
         return float(self.served.mean())
 
     def gain(self) -> tuple[float, float, float]:
-        """(mean, low, high): 1 - error of what served / error of the best single candidate, known afterwards only; paired by run."""
+        """(mean, low, high): 1 - error of what served / error of the best candidate, averages of baselines among them,, known afterwards only; paired by run."""
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
 
 
@@ -163,7 +163,9 @@ def _forecast_block(
     teach, ask = standard.training(past_series, m, k, stride), standard.windows(new, m, k, stride)
     ask = ask.chosen(np.isfinite(ask.future_s))
     forecasts: dict[str, Floats] = {name: forecast(ask, k) for name, forecast in NAIVE.items()}
-    forecasts |= {name: clone(item).fit(teach).predict(ask) for name, item in prototypes.items()}
+    forecasts = with_averages(
+        forecasts | {name: clone(item).fit(teach).predict(ask) for name, item in prototypes.items()}
+    )
     return _Block(
         residuals={name: _of_runs(np.log(ask.future_s / forecast_s), ask) for name, forecast_s in forecasts.items()},
         errors={
@@ -180,12 +182,13 @@ def _of_runs(values: Floats, windows: Windows) -> list[Floats]:
 
 def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     names = list(blocks[0].errors)
+    single = [name for name in names if tuple(name.split(" + ")) not in AVERAGED]
     chosen, served = [], []
     inside: list[float] = []
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        serving = serve or best_together({name: _block_errors(blocks[:at], name) for name in names})
+        serving = serve or _winner(blocks[:at], single)
         chosen.append(serving)
         first = blocks[0].averaged_residuals(serving)
         fixed = half_width(
@@ -198,7 +201,7 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _block_errors(blocks[1:], name) for name in names}
-    serves = serve or best_together({name: _block_errors(blocks, name) for name in names})
+    serves = serve or _winner(blocks, single)
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,
@@ -211,6 +214,17 @@ def _summarise_blocks(blocks: list[_Block], serve: tuple[str, ...]) -> Chronolog
         runs=len(inside),
         windows=sum(block.windows for block in blocks[1:]),
     )
+
+
+def _winner(blocks: list[_Block], single: list[str]) -> tuple[str, ...]:
+    """Those of `best_together`, or an average of baselines that had less error."""
+    together = best_together({name: _block_errors(blocks, name) for name in single})
+
+    def error(names: tuple[str, ...]) -> float:
+        runs = [run for block in blocks for run in block.averaged_residuals(names)]
+        return float(np.mean([np.abs(np.exp(-run) - 1).mean() for run in runs]))
+
+    return min([together, *(names for names in AVERAGED if set(names) <= set(single))], key=error)
 
 
 def best_together(errors: Mapping[str, Floats]) -> tuple[str, ...]:

@@ -52,10 +52,11 @@ def fit_blame(
     start_s: NDArray[np.float64],
     lay: NDArray[np.float64],
     marks_s: Any = (),
+    application: Any = None,
 ) -> CalendarBlame:
     """The estimator as it serves: of circumstances, those that are known of every run."""
     covariates = lay[:, np.isfinite(lay).all(0)]
-    return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s)
+    return CalendarBlame().fit(exposure, time_s, start_s, covariates, marks_s, application)
 
 
 def estimate_blame(

@@ -11,11 +11,11 @@ import numpy as np
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.counters import LDMS_FOUR
-from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.errors import MissingDependency, NotEnoughData
 from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest_in_order, run_backtest
-from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, learned_forecasters
+from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, has_pytorch, learned_forecasters
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
 from flitwatch_ml.forecast.chronological import choose_features
 from flitwatch_ml.forecast.importance import Importances, measure_importances
@@ -32,6 +32,7 @@ LONG_RUN_STEPS = 40
 SEGMENT_STEPS, SEGMENT_M, SEGMENT_K = 200, 30, 40
 #: Why the paper's forecaster serves.
 PAPERS = "the paper's forecaster was asked for"
+WITHOUT_PYTORCH = "Forecasters with attention were not tried: PyTorch is not installed (pip install 'flitwatch[ml]')"
 #: Of the runs, the share that must carry a further set of features whole.
 LEAST_WHOLE = 0.9
 
@@ -73,6 +74,10 @@ def estimate_forecast(
     definition: str = OURS.name,
 ) -> tuple[Estimate, dict[int, bytes]]:
     """The backtests, and the fitted forecasters by m."""
+    if definition == PAPER.name and not has_pytorch():
+        raise MissingDependency(
+            "the paper's forecaster needs PyTorch, which is not installed", advice="pip install 'flitwatch[ml]'"
+        )
     runs, series, counters = data["runs"], data["series"], data["names"]
     (short_m, long_m), (short_k, long_k) = choose_grid(series.times.shape[1])
     sets = feature_sets(series)
@@ -90,7 +95,7 @@ def estimate_forecast(
         # Attention takes seconds a fit: it is ablated over features at the headline's m and k, the others over everything.
         learned = learned_forecasters()
         if (m, k) != (long_m, long_k):
-            del learned["attention"], learned[ALONE]
+            learned = {name: one for name, one in learned.items() if name not in ("attention", ALONE)}
         rows[m, k, chosen] = row = run_backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
         train_s = max(train_s, row.train_s)
     best_sets = features_of(series, runs.start_s, long_m, long_k)
@@ -120,7 +125,9 @@ def estimate_forecast(
         "curve_s": curve.tolist(),
         "rests_on": rests,
         "rests_on_lacks": rests_on_lacks,
-        "notes": data["notes"] + list(_list_surprises(rows, short_m, long_m, long_k, best_sets)),
+        "notes": data["notes"]
+        + list(_list_surprises(rows, short_m, long_m, long_k, best_sets))
+        + ([] if has_pytorch() else [WITHOUT_PYTORCH]),
     }
     score = {
         "mape": chosen_row.mape,
@@ -168,7 +175,7 @@ def _choose_forecasters(
         if paper:
             return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
         mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
-        return row, Choice((row.serves,), mape, row.half_width90, _choice_reason(row))
+        return row, Choice(tuple(row.serves.split(" + ")), mape, row.half_width90, _choice_reason(row))
     outcome = in_order(series, start_s, m, k, sets, definition)
     if paper:
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
@@ -222,7 +229,7 @@ def rests_on(
     """Of what serves and of the paper's forecaster; or what is lacking."""
     names = [*counters, *(f"{name}.{item}" for name in ("io", "sys") if name in sets for item in LDMS_FOUR)]
     try:
-        member_sets = dict.fromkeys((members, (ALONE,)))
+        member_sets = dict.fromkeys((members, (ALONE,)) if has_pytorch() else (members,))
         return [_row_of(measure_importances(series, start_s, names, m, k, sets, item)) for item in member_sets], None
     except NotEnoughData as lacking:
         return [], str(lacking)
@@ -309,6 +316,8 @@ def _backtest_row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronol
 def _choice_reason(row: Backtest) -> str:
     mean, low, high = row.gain
     text = f"least error over {row.runs} held-out runs; the error is that of what the other folds choose"
+    if "attention" not in row.mape:
+        return text
     if math.isnan(mean):
         return f"{text}: none"
     if row.serves != "attention":

@@ -63,16 +63,25 @@ def judge_runs(
     presence = (data.exposure > 0).astype(float)
     beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
     try:
-        blame = fit_blame(data.exposure, data.time_s, data.start_s, data.circumstances)
+        blame = fit_blame(data.exposure, data.time_s, data.start_s, data.circumstances, application=data.application)
     except NotEnoughData as lacking:
         raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
-    users = rank_entries(blame, beside, data.time_s, OURS, data.nodes)
+    users = rank_entries(blame, beside, data.relative_time, OURS, data.nodes)
     reasons = [
         [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]]
         for at in blame.ranking_.tolist()
     ]
-    calibration = calibrate_blame(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
-    driver_rows = rank_drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
+    calibration = calibrate_blame(
+        data.exposure,
+        data.time_s,
+        data.start_s,
+        data.circumstances,
+        shuffles,
+        seed,
+        report,
+        data.application,
+    )
+    driver_rows = rank_drivers(data.covariates, data.circumstances, data.relative_time, data.start_s)
     return MeasuredVerdicts(data, blame, users, reasons, calibration, driver_rows)
 
 

@@ -16,6 +16,7 @@ import httpx
 import orjson
 
 from flitwatch_alerting.config import Config, Receiver
+from flitwatch_alerting.mails import MailPart, compose
 from flitwatch_domain.errors import Unavailable
 
 Row = dict[str, Any]
@@ -168,51 +169,37 @@ def _send_webhook(config: Config, receiver: Receiver, notices: list[Row], key: s
     _post_notices(receiver, receiver.address(), body, key)
 
 
-def _format_lines(config: Config, notices: list[Row]) -> list[str]:
-    lines = []
-    for alert in notices:
-        item = _alert_item(config, alert)
-        mark = " [simulated]" if item["simulated"] else ""
-        why = f" - {item['explanation']}" if item["explanation"] else ""
-        likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
-        lines.append(
-            f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{why}{mark} {item['page'] or item['evidence']}"
-        )
-    return lines
+def _part(config: Config, alert: Row) -> MailPart:
+    item = _alert_item(config, alert)
+    mark = " [simulated]" if item["simulated"] else ""
+    why = f" - {item['explanation']}" if item["explanation"] else ""
+    likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
+    heading = f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{why}{mark}"
+    return MailPart(heading, chain_sentences(alert), item["page"] or item["evidence"])
 
 
 def _send_slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     # Names of users and jobs come from outside: Slack's own markup in them stays text.
-    escaped = [
-        line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in _format_lines(config, notices)
-    ]
+    lines = [f"{part.heading} {part.page}" for part in (_part(config, alert) for alert in notices)]
+    escaped = [line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in lines]
     _post_notices(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
 
 
 def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    message = EmailMessage()
     firing = sum(alert["status"] == "firing" for alert in notices)
     rules = ", ".join(sorted({alert["rule"] for alert in notices}))
-    message["Subject"] = f"[Flitwatch] {firing} firing, {len(notices) - firing} over: {rules}"[:200]
-    message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
-    message["Message-ID"] = f"<{key}@flitwatch>"
-    lines_and_alerts = zip(_format_lines(config, notices), notices, strict=True)
-    message.set_content(
-        "\n\n".join("\n".join([line, *chain_sentences(alert)]) for line, alert in lines_and_alerts) + "\n"
+    subject = f"[Flitwatch] {firing} firing, {len(notices) - firing} resolved: {rules}"
+    _post_mail(
+        receiver, compose(subject, receiver.sender, receiver.to, key, [_part(config, alert) for alert in notices])
     )
-    _post_mail(receiver, message)
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:
     """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not take it."""
-    message = EmailMessage()
-    message["Subject"] = "[Flitwatch] Test mail"
-    message["From"], message["To"] = receiver.sender, ", ".join(receiver.to)
-    message["Message-ID"] = f"<{key}@flitwatch>"
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
-    message.set_content(f"This is a test: alerts of Flitwatch arrive here. Nothing is wrong.\n\n{page}\n")
+    part = MailPart("This is a test: alerts of Flitwatch arrive here. Nothing is wrong.", [], page)
     with translate_errors(f"receiver {receiver.name}"):
-        _post_mail(receiver, message)
+        _post_mail(receiver, compose("[Flitwatch] Test mail", receiver.sender, receiver.to, key, [part]))
 
 
 def _post_mail(receiver: Receiver, message: EmailMessage) -> None:

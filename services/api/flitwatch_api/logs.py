@@ -1,44 +1,22 @@
-"""Structured logs: one JSON object a line, each with the id of the request it belongs to."""
+"""An id for each request, which the log lines of all that it causes carry, and a line about it."""
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import secrets
 import time
-from contextvars import ContextVar
-from datetime import UTC, datetime
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.response_recorder import ResponseRecorder
+from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger("flitwatch_api.access")
 
-#: The request that is being served; empty outside of one.
-request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 HEADER = "x-request-id"
 _FIT = re.compile(r"[A-Za-z0-9._-]{8,64}")
-
-
-class JsonLines(logging.Formatter):
-    """A record as one line of JSON: at, level, logger, message, request_id, fields, and the exception."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One line."""
-        line = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            "request_id": request_id.get(),
-            **getattr(record, "fields", {}),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps({key: value for key, value in line.items() if value is not None}, default=str)
 
 
 class RequestIdMiddleware:

@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
 from flitwatch_db.jobs.reads import NameMask
-from flitwatch_db.people.pseudonyms import pseudonym_key
+from flitwatch_db.people.pseudonyms import knows_only_simulated, pseudonym_key
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
 
@@ -130,10 +130,11 @@ def hides_jobs_from(request: Request) -> bool:
 
 
 async def names_of(request: Request, conn: Reader) -> Names:
-    """Return the names as the caller may see them; a caller who is not known to be an operator gets pseudonyms."""
-    if sees_names(request):
+    """Return how names are shown to the caller: below scope `names` as pseudonyms, unless all that the site knows is simulated."""
+    hidden = hides_jobs_from(request)
+    if sees_names(request) or (not hidden and await knows_only_simulated(conn)):
         return Names(None)
-    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hides_jobs_from(request))
+    return Names((await pseudonym_key(conn)).encode(), getattr(request.state, "user", None), hidden)
 
 
 TheNames = Annotated[Names, Depends(names_of)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from html import escape
 from typing import Any
 
 import psycopg
@@ -15,9 +16,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from flitwatch_api.answers import dump_json
-from flitwatch_api.logs import request_id
-from flitwatch_api.pages import problem_page
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.json_logs import request_id
 from flitwatch_domain.task_models.base import words_of
 
 log = logging.getLogger(__name__)
@@ -224,3 +224,26 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     )
 }
 UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}
+
+
+#: Without script, and readable in both themes.
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title} - Flitwatch</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 Inter, system-ui, sans-serif; max-width: 34rem; margin: 15vh auto 0; padding: 0 1.5rem; }}
+h1 {{ font-size: 1.375rem; }}
+small {{ opacity: .75; }}
+</style></head>
+<body><main><h1>{title}</h1><p>{detail}.</p><p>{advice}</p><p><a href="/login">To the login page</a></p><p><small>Request {request}</small></p></main></body></html>
+"""
+
+
+def problem_page(title: str, detail: str, advice: str, request: str) -> str:
+    """The page; what it is given is text, whatever it looks like."""
+    return _PAGE.format(
+        title=escape(title),
+        detail=escape(detail[:1].upper() + detail[1:]),
+        advice=escape(advice),
+        request=escape(request),
+    )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 import orjson
 
+from flitwatch_domain.json_logs import JsonLines
 from flitwatch_domain.local_text import LocalText
 
 if TYPE_CHECKING:
@@ -247,9 +248,30 @@ def make_progress(description: str = "") -> Progress:
     )
 
 
+def logs_json() -> bool:
+    """Whether this process logs JSON: it is a service, and no person reads along."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)
+
+
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send log records to standard error in one line each, without the addresses of what is asked or reported."""
+    """Send log records to standard error, one line each: JSON, or text on a terminal; without the addresses of what is asked or reported."""
     logging.basicConfig(level=level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if not sys.stderr.isatty():
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(JsonLines())
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def list_given_options(*names: str) -> list[str]:
+    """Those of the running command's parameters that its caller wrote out."""
+    context = click.get_current_context()
+    source = click.core.ParameterSource.COMMANDLINE
+    return [name for name in names if context.get_parameter_source(name) is source]
+
+
+def refuse_beside_paper(*names: str) -> None:
+    """Fail where `--paper` stands beside an option that it sets itself."""
+    if list_given_options("paper") and (given := list_given_options(*names)):
+        exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)

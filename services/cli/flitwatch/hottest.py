@@ -67,6 +67,7 @@ class HotLists(TypedDict):
     links_counted: int
     jobs: list[HotJob]
     jobs_running: int
+    slow_cables: list[models.SlowCable]
 
 
 def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
@@ -141,6 +142,7 @@ def load_hot_lists(fw: Client, machine: str | None, sort: str, most: int) -> Hot
         "links_counted": links["links_counted"],
         "jobs": _take_largest(by_job, sort, most),
         "jobs_running": len(by_job),
+        "slow_cables": fw.api.slow_cables(str(chosen["id"]))["items"][:most],
     }
 
 
@@ -235,6 +237,7 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
             f"{text_or_unknown(row['src_name'])} > {text_or_unknown(row['dst_name'])}",
             row["link_class"],
             *_format_figures(row),
+            _lost(row["lost_bps"]),
             _format_users(row),
         ]
         for row in found["links"]
@@ -251,11 +254,41 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
         ]
         for row in found["jobs"]
     ]
+    cables = [
+        [
+            f"{text_or_unknown(row['src_name'])} - {text_or_unknown(row['dst_name'])}",
+            row["link_class"],
+            _speed(row["bandwidth_bps"]),
+            _speed(row["usual_bps"]),
+        ]
+        for row in found["slow_cables"]
+    ]
+    slow = (
+        [
+            (
+                "Cables slower than their kind",
+                ["cable", "class", "speed", "usual"],
+                cables,
+                ["cable", "class", "speed", "usual"],
+            )
+        ]
+        if cables
+        else []
+    )
     return [
+        *slow,
         ("Groups", ["group", *figures, "routers counted", *past], groups, past),
-        (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "jobs"], links, ["link", "class", "jobs"]),
+        (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "lost", "jobs"], links, ["link", "class", "jobs"]),
         (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "incident", "nodes", *figures, "routers counted"], jobs, ["job", "user", "name", "incident"]),
     ]  # fmt: skip
+
+
+def _lost(bits_per_s: float | None) -> str:
+    return UNKNOWN if bits_per_s is None else f"{bits_per_s / 1e9:.3g} Gb/s"
+
+
+def _speed(bits_per_s: float) -> str:
+    return f"{bits_per_s / 1e9:g} Gb/s"
 
 
 def _figure_names(found: HotLists) -> list[str]:

@@ -139,7 +139,7 @@ def cli() -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; a known error becomes one clear line and a non-zero exit."""
     from flitwatch import configuration
-    from flitwatch_domain.errors import FlitwatchError
+    from flitwatch_domain.errors import FlitwatchError, name_extra
 
     try:
         configuration.load_settings()
@@ -158,6 +158,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     except FlitwatchError as known:
         exit_with_error(str(known))
     except ModuleNotFoundError as absent:
+        if lacking := name_extra(absent):
+            exit_with_error(str(lacking))
         if not (absent.name or "").startswith("flitwatch"):
             raise
         exit_with_error(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: Of scrapers and probes.
 CONNECTIONS = 64
+
+#: In the context of a command: its figures are served.
+_SERVES = f"{__name__}.serves"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,11 +93,22 @@ def process_info(command: str, registry: CollectorRegistry) -> None:
     )
 
 
+def add_figures(url: str, queues: Sequence[str] | None = None) -> None:
+    """Serve, where the running command serves figures, those of queues and this machine's database; without queues those of alerts' deliveries."""
+    if click.get_current_context().meta.get(_SERVES):
+        from prometheus_client import REGISTRY
+
+        from flitwatch.own_figures import OwnFigures
+
+        REGISTRY.register(OwnFigures(url, queues))
+
+
 def _serve_metrics(ctx: click.Context, param: click.Parameter, port: int | None) -> None:
     if port is None or ctx.resilient_parsing:
         return
     from prometheus_client import REGISTRY
 
+    ctx.meta[_SERVES] = True
     process_info(ctx.command_path, REGISTRY)
     listening = open_listener(ctx.meta[__name__], port, "metrics", "--metrics-port, or --metrics-host")
     HttpServer(_answer_request, listening, CONNECTIONS)

@@ -24,7 +24,10 @@ The API answers at `/metrics` (and at `--metrics-port`), every other service at 
 
 def collect_families() -> dict[str, list[Metric]]:
     """Every family by the service that shows it."""
+    from flitwatch.own_figures import delivery_families, place_families, queue_families
     from flitwatch_api.health.metrics import Metrics
+    from flitwatch_db.alerts.store import ReceiverFigures
+    from flitwatch_db.tasks.table import QueueFigures
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ingest.collectors.publisher import Publisher
     from flitwatch_ingest.exporters import Intake, MetricTable
@@ -43,6 +46,8 @@ def collect_families() -> dict[str, list[Metric]]:
     return {
         "API": api.everything(),
         "Writer": list(WriterCollector(writer).collect()),
+        "Worker": [*queue_families([QueueFigures("ml", 0, 0, 0, 0, 0)]), *place_families(None)],
+        "Alerting": delivery_families([ReceiverFigures("chat", 0, 0, 0)]),
         "Collectors": list(PublisherCollector(publisher).collect()),
         "`collect prometheus`": list(DoorCollector(Intake(MetricTable(), publisher), None, None).collect()),
         "Every service but the API": [

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import pearsonr
+from scipy.stats import binomtest, pearsonr
 
 from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judge_measured
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.calibration import CALIBRATION_Q, Driver
+from flitwatch_ml.blame.calibration import CALIBRATION_Q, Driver, Power
 from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_ml.measured import MeasuredRuns, read_measured
 
@@ -30,7 +30,7 @@ def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int =
     data, ours = read_measured(runs, exposure), judge_measured(runs, exposure, shuffles, 1)
     published = _read_published(correlation)
     first, last = (datetime.fromtimestamp(float(second), UTC).date() for second in data.start_s[[0, -1]])
-    calibration, (middle, high) = ours["calibration"], _by_chance(data)
+    calibration, rotations, (middle, high) = ours["calibration"], ours["rotations"], _by_chance(data)
     counts = {
         name: sum(user["verdict"] == name for user in ours["users"]) for name in ("named", "cannot tell", "no evidence")
     }
@@ -46,11 +46,21 @@ questions are what a method says, how often it says so of shuffled runs, and wha
 
 {counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; wanted: at most 10 %) have a name at q ≤ {calibration["q"]}.
 
-| user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | runs needed for a name | why |
-|---|---|---|---|---|---|---|
+A shuffle loses what one run has of the run before it. With run times rotated in time, which keeps it, {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
+
+| user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | why |
+|---|---|---|---|---|---|
 {_format_users(ours["users"])}
 
-Intervals are of one user each, not of the best of all: with that many users some leave zero out by chance. "Runs needed": with which the present score would be enough, if the effect is real.
+Intervals are of one user each, not of the best of all: with that many users some leave zero out by chance.
+
+## Who would be found
+
+A random user among those who can be tested is planted in shuffled run times. The 95 % intervals are Wilson's.
+
+| exposed runs take longer by | planted | found at q ≤ {FOUND_Q} |
+|---|---|---|
+{_power(ours["power"])}
 
 ## The same runs by other methods
 
@@ -95,7 +105,17 @@ def _format_users(users: list[MeasuredVerdict]) -> str:
         low, high = user["effect_interval_s"] or (np.nan, np.nan)
         lines.append(
             f"| {user['user']} | {user['verdict']} | {user['q']:.2g} | {user['effect_s']:.1f} ({low:.1f} to {high:.1f}) | {user['exposed_runs']} |"
-            f" {_format_number(user['runs_needed'], '.0f')} | {'; '.join(user['reasons'])} |"
+            f" {'; '.join(user['reasons'])} |"
+        )
+    return "\n".join(lines)
+
+
+def _power(rows: list[Power]) -> str:
+    lines = []
+    for row in rows:
+        low, high = binomtest(row["found"], row["draws"]).proportion_ci(method="wilson")
+        lines.append(
+            f"| {row['effect']:.0%} | {row['draws']} | {row['found'] / row['draws']:.2f} ({low:.2f} to {high:.2f}) |"
         )
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from flitwatch import profiles
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
+from flitwatch_domain.secret_file import check_private
 
 if TYPE_CHECKING:
     from flitwatch_client import Client, Refused
@@ -40,10 +41,11 @@ class Place:
         Raises
         ------
         BadInput
-            The file has no token in it.
+            The file has no token in it, or others may read it.
         """
         if self.token_file is None:
             return ""
+        check_private(self.token_file)
         text = self.token_file.read_text(encoding="utf-8").strip()
         if not text or not text.isascii() or len(text.split()) > 1:
             raise BadInput(

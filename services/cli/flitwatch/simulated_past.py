@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db import connect
+from flitwatch_db import connect, tasks
 from flitwatch_db.core.events import CountersEvent, emit_event
 from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
@@ -37,8 +37,10 @@ AT_ONCE = 30
 TREE = "demo-tree"
 DAY_S, PORTS_S, BUCKET_S = 86_400, 600, counters.PORT_BUCKET_S
 #: Bytes a second of the tree's busy node to each of two others, whose ways share a cable under the loaded tables.
-TREE_RATES = (4.0e8, 3.0e8)
+TREE_RATES = (5.5e9, 4.5e9)
 WORD_BYTES = 4
+#: The simulated loop that the advice begins with: one permutation on a tree of 48 nodes, which its static routes lay over each other.
+CONGESTED = {"topology": "xgft:2;6,8;1,6", "pattern": "permutation", "megabytes": 2.0, "optimise_s": 5.0}
 #: That finding the tree's traffic and its routes may take, each.
 LONGEST_S = 30.0
 #: Of a link in 4x EDR; the share of its waiting time at a load of one.
@@ -140,7 +142,10 @@ def store_tree(url: str, until_s: int) -> int:
         # Both take a tenth of a second. The limits are for a machine so busy that this process, which goes last, gets a hundredth of it.
         stored_run = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=LONGEST_S, reconstruct_s=LONGEST_S)
         outcome = stored.run_stored_turn(stored_run, stored.read_window(conn, stored_run))
-        return recommendations.save_recommendation(conn, stored.stored_recommendation(outcome))
+        number = recommendations.save_recommendation(conn, stored.stored_recommendation(outcome))
+        # A congested tree with sampled packets, before and after new routes: the worker simulates it in some seconds.
+        tasks.start_task(conn, "routing.loop", CONGESTED, "the schedule", authorised=True)
+        return number
 
 
 def _compute_link_rates(fabric: Fabric, ports: NDArray[np.int64]) -> Float:

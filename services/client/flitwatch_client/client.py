@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,19 +12,20 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import httpx
-import pyarrow as pa
-import pyarrow.ipc
 
 from flitwatch_client.columns import ALERTS, BLAME, CANDIDATES, FABRICS, FORECASTS, JOBS, LINKS, RUNS, STEPS
 from flitwatch_client.errors import Refused, TaskFailed, Unavailable
 from flitwatch_client.models import Explanation
 from flitwatch_client.operations import Operations
-from flitwatch_client.table import Table, of_rows
+from flitwatch_client.table import NUMBER, Table, check_installed, of_rows
 
 ARROW = "application/vnd.apache.arrow.stream"
 #: The most that the API gives at once.
 PAGE = 1000
+#: A datetime, RFC 3339, epoch seconds, `now`, or a while ago: `-7d`, `-90m`.
 Time = datetime | str | float | int
+AGO = re.compile(r"-(\d+(?:\.\d+)?)([smhdw])")
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 Rows = Iterator[Mapping[str, Any]]
 
 
@@ -175,9 +177,8 @@ class Client:
             "rank_median_s": answer["time_p50_s"],
         }
         rows = len(answer["step"])
-        arrays = [pa.array(_pad_values(columns[name], rows), kind) for name, kind in STEPS.items()]
-        arrays += [pa.array(_pad_values(values, rows), pa.float64()) for values in counters.values()]
-        return Table(pa.table(arrays, names=[*STEPS, *counters]))
+        values = {name: _pad_values(held, rows) for name, held in {**columns, **counters}.items()}
+        return Table({**STEPS, **dict.fromkeys(counters, NUMBER)}, values)
 
     def series(
         self,
@@ -211,6 +212,8 @@ class Client:
         ------
         Refused
             413 where the answer would be too large: ask for fewer points or routers.
+        ImportError
+            pyarrow is not installed: `pip install flitwatch-client[arrow]`.
         """
         query = {
             "routers": routers if isinstance(routers, str) else ",".join(str(int(router)) for router in routers),
@@ -242,11 +245,11 @@ class Client:
         self, fabric: str | int, *, at: Time | None = None, window_s: int | None = None, link_class: str | None = None
     ) -> Table:
         """Flits, stall cycles and stalls per flit of every counted link in the window that ends at `at`."""
-        window = {} if window_s is None else {"window": f"{window_s}s"}
+        window = None if window_s is None else f"{window_s}s"
         answer: Mapping[str, Any] = self.api.stalls_of_links(
-            str(fabric), at=_format_time(at), class_=link_class, **window
+            str(fabric), at=_format_time(at), class_=link_class, window=window
         )
-        return Table(pa.table([pa.array(answer[name], kind) for name, kind in LINKS.items()], names=list(LINKS)))
+        return Table(LINKS, {name: answer[name] for name in LINKS})
 
     def blame(self, application: str | None = None, nodes: int | None = None, *, by: str = "user") -> Table:
         """Return the users or applications associated with slow runs of an application: verdict, minutes and node-hours lost with their intervals.
@@ -343,9 +346,12 @@ class Client:
         return task["result"]
 
     def _request_arrow(self, path: str, query: Mapping[str, Any]) -> Table:
+        check_installed("pyarrow", "arrow")
+        import pyarrow.ipc
+
         answer = self._sender.send("GET", path, query, accept=ARROW)
-        with pa.ipc.open_stream(answer.content) as stream:
-            return Table(stream.read_all())
+        with pyarrow.ipc.open_stream(answer.content) as stream:
+            return Table.of_arrow(stream.read_all())
 
 
 def connect(url: str | None = None, token: str | None = None, timeout_s: float = 30.0) -> Client:
@@ -354,7 +360,7 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read.
+        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read, or others may read it.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
@@ -364,9 +370,11 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     file = os.environ.get("FLITWATCH_TOKEN_FILE")
     if token is None and file:
         try:
-            token = Path(file).read_text(encoding="utf-8")
+            token, mode = Path(file).read_text(encoding="utf-8"), Path(file).stat().st_mode
         except (OSError, UnicodeDecodeError) as problem:
             raise ValueError(f"FLITWATCH_TOKEN_FILE names {file}, which cannot be read: {problem}") from None
+        if mode & 0o077:
+            raise ValueError(f"others may read {file}, which FLITWATCH_TOKEN_FILE names: chmod 600 {file}")
     token = (token or "").strip()
     if any(not "!" <= char <= "~" for char in token):
         raise ValueError("the token holds a character that no token has: give what `flitwatch tokens create` printed")
@@ -394,7 +402,11 @@ def _iterate_pages(page: Callable[[int, str | None], Any], most: int | None, ite
 
 
 def _format_time(value: Time | None) -> str | None:
-    """A time as the API reads it; a datetime without a zone is local, as Python means it."""
+    """A time as the API reads it; a datetime without a zone is local, as Python means it; `-90m` is so long ago, and `now` is now."""
+    if isinstance(value, str) and (ago := AGO.fullmatch(value)):
+        value = time.time() - float(ago[1]) * UNITS_S[ago[2]]
+    elif value == "now":
+        value = time.time()
     if value is None or isinstance(value, str):
         return value
     # Numbers of numpy print their type.

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from flitwatch_client.table import TIME
-
-TEXT, YES_NO, INTEGER, NUMBER = pa.string(), pa.bool_(), pa.int64(), pa.float64()
+from flitwatch_client.table import INTEGER, LIST, NUMBER, TEXT, TIME, YES_NO
 
 FABRICS = {
     "id": INTEGER,
@@ -24,7 +20,7 @@ FABRICS = {
 }
 JOBS = {
     "job_id": TEXT, "cluster": TEXT, "user": TEXT, "account": TEXT, "name": TEXT, "partition": TEXT, "state": TEXT, "submit": TIME,
-    "start": TIME, "end": TIME, "elapsed_s": NUMBER, "nodes": INTEGER, "routers": INTEGER, "groups": pa.list_(INTEGER), "runs": INTEGER,
+    "start": TIME, "end": TIME, "elapsed_s": NUMBER, "nodes": INTEGER, "routers": INTEGER, "groups": LIST.format(INTEGER), "runs": INTEGER,
     "fabric_id": INTEGER, "simulated": YES_NO,
 }  # fmt: skip
 RUNS = {
@@ -57,7 +53,7 @@ LINKS = {
     "ratio": NUMBER,
 }
 BLAME = {
-    "name": TEXT, "verdict": TEXT, "reasons": pa.list_(TEXT), "q": NUMBER, "p": NUMBER, "effect_s": NUMBER, "effect_low_s": NUMBER,
+    "name": TEXT, "verdict": TEXT, "reasons": LIST.format(TEXT), "q": NUMBER, "p": NUMBER, "effect_s": NUMBER, "effect_low_s": NUMBER,
     "effect_high_s": NUMBER, "lost_node_hours": NUMBER, "lost_low_node_hours": NUMBER, "lost_high_node_hours": NUMBER, "exposed_runs": INTEGER,
     "runs_needed": NUMBER, "score": NUMBER, "mi_bits": NUMBER, "mi_q": NUMBER, "pseudonym": YES_NO,
 }  # fmt: skip

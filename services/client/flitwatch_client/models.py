@@ -722,6 +722,13 @@ class ForecastInput(TypedDict):
     verdict: Literal['carries', 'cannot tell', 'not used']
 
 
+class Formulations(TypedDict):
+    threads: NotRequired[int]
+    topology: NotRequired[str | None]
+    limit_s: NotRequired[float]
+    formulations: NotRequired[list[Literal['basic', 'partitioned', 'combined']] | None]
+
+
 class Frames(TypedDict):
     ts: list[str]
     step_s: int
@@ -990,6 +997,38 @@ class LaneFigures(TypedDict):
     simulated: bool
 
 
+class LaneSchemes(TypedDict):
+    threads: NotRequired[int]
+    topology: NotRequired[str]
+    application: NotRequired[
+        Literal[
+            'lulesh-512',
+            'partisn-168',
+            'amg-1728',
+            'boxlib-mg-1024',
+            'multigrid-1000',
+            'nekbone-1024',
+            'boxlib-cns-1024',
+        ]
+    ]
+    lanes: NotRequired[
+        list[
+            Literal[
+                '1 VL',
+                '2 VL',
+                '4 SL 2 VL',
+                '2 VL random',
+                '2 SL 4 VL',
+                '5 VL',
+                '5 VL random',
+                '5 VL Galois',
+            ]
+        ]
+        | None
+    ]
+    limit_s: NotRequired[float]
+
+
 class LdmsSchema(TypedDict):
     schema_id: int
     name: str
@@ -1248,6 +1287,7 @@ NewRule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1525,6 +1565,7 @@ class Pf3d(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str | None]
     mbytes: NotRequired[float]
+    compute_ms: NotRequired[float]
     congested_after_ns: NotRequired[float]
 
 
@@ -1672,6 +1713,7 @@ Rule = TypedDict(
             'forecast_drift',
             'ingest_gap',
             'counter_silence',
+            'slow_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1914,6 +1956,21 @@ class Sizes(TypedDict):
     largest_bytes: NotRequired[int]
 
 
+class SlowCable(TypedDict):
+    link: int
+    link_class: str
+    src_name: str
+    src_port: int | None
+    dst_name: str
+    dst_port: int | None
+    bandwidth_bps: float
+    usual_bps: float
+
+
+class SlowCables(TypedDict):
+    items: list[SlowCable]
+
+
 class SlowJob(TypedDict):
     job_pk: int
     job_id: str
@@ -2036,6 +2093,7 @@ class Stencil(TypedDict):
     topology: NotRequired[str]
     mbytes: NotRequired[float]
     optimise_s: NotRequired[float]
+    reconstruct_s: NotRequired[float]
 
 
 class StoredBlame(TypedDict):
@@ -2065,6 +2123,11 @@ class TablesOutput(TypedDict):
     entries: int | None
 
 
+class TaffetFig34(TypedDict):
+    study: Literal['taffet-fig3.4']
+    parameters: NotRequired[Formulations]
+
+
 class TaffetMiniGhost(TypedDict):
     study: Literal['taffet-minighost']
     parameters: NotRequired[MiniGhost]
@@ -2078,6 +2141,11 @@ class TaffetPf3d(TypedDict):
 class TaffetTable21(TypedDict):
     study: Literal['taffet-table2.1']
     parameters: NotRequired[Sampling]
+
+
+class TaffetTable43(TypedDict):
+    study: Literal['taffet-table4.3']
+    parameters: NotRequired[LaneSchemes]
 
 
 class TaffetTable51(TypedDict):
@@ -2115,6 +2183,17 @@ class TaskFile(TypedDict):
 class TaskList(TypedDict):
     items: list[Task]
     next_cursor: str | None
+
+
+class TaskVerdict(TypedDict):
+    job_id: str
+    state: str
+    start: str | None
+    end: str | None
+    nodes: int | None
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow'] | None
+    title: str | None
+    named: str | None
 
 
 Tile = TypedDict(
@@ -2183,6 +2262,12 @@ class TrafficMatrix(TypedDict):
     true: list[list[float | None]] | None
     reconstructed: list[list[float | None]] | None
     difference: list[list[float | None]] | None
+
+
+class UsualRange(TypedDict):
+    low_s: float
+    high_s: float
+    nodes: int
 
 
 class VictimLink(TypedDict):
@@ -2333,6 +2418,21 @@ class WhatIf(TypedDict):
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
+
+
+class WholeJob(TypedDict):
+    job_id: str
+    cluster: str
+    kind: Literal['array', 'heterogeneous']
+    user: str | None
+    account: str | None
+    name: str | None
+    simulated: bool
+    total: int
+    states: dict[str, int]
+    verdicts: dict[str, int]
+    named: dict[str, int]
+    tasks: list[TaskVerdict]
 
 
 class FlitwatchApiAlertsSchemasSilence(TypedDict):
@@ -2719,6 +2819,7 @@ class HotLink(TypedDict):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None
+    lost_bps: float | None
     jobs: list[LinkUser]
     jobs_more: int
     explained: float | None
@@ -3144,6 +3245,7 @@ class AdviceOutput(TypedDict):
     retry_after_s: float | None
     expected_slowdown: Slowdown | None
     usual_s: float | None
+    usual_range_s: UsualRange | None
     routing_mode: str | None
     candidates: list[Candidate]
     reasons: list[Reason]
@@ -3206,6 +3308,8 @@ class StartStudy(TypedDict):
         | HoeflerFig16
         | HoeflerBisection
         | TaffetTable21
+        | TaffetFig34
+        | TaffetTable43
         | TaffetTable51
         | TaffetTable52
         | TaffetPf3d

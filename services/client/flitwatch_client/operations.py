@@ -145,6 +145,10 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with how much."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
+    def slow_cables(self, fabric: str) -> models.SlowCables:
+        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/slow", {})
+
     def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.Matrix:
         """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
@@ -268,6 +272,10 @@ class Operations:
     def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
+
+    def tasks_of_job(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.WholeJob:
+        """GET /api/v1/jobs/{job_id}/tasks: Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/tasks", {"cluster": cluster, "at": at})
 
     def compare_network_noise(self, body: Any) -> models.NoiseComparison:
         """POST /api/v1/network-noise/compare: Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""

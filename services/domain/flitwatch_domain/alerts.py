@@ -24,6 +24,7 @@ Signal = Literal[
     "forecast_drift",
     "ingest_gap",
     "counter_silence",
+    "slow_cable",
 ]
 Severity = Literal["info", "warning", "critical"]
 By = Literal["machine", "group", "class"]
@@ -62,6 +63,7 @@ _LABELS: dict[Signal, tuple[str, ...]] = {
     "forecast_drift": ("exe", "nodes"),
     "ingest_gap": ("fabric",),
     "counter_silence": ("fabric",),
+    "slow_cable": ("fabric", "cable"),
     "incident": ("fabric", "incident"),
 }
 _BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}

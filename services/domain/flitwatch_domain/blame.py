@@ -9,4 +9,3 @@ FOUND_Q = 0.05
 
 #: What is said of a user. Only who is named may reach an alert, an adviser or a page as a name.
 NAMED, CANNOT_TELL, NO_EVIDENCE = "named", "cannot tell", "no evidence"
-VERDICTS = (NAMED, CANNOT_TELL, NO_EVIDENCE)

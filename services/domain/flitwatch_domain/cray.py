@@ -26,7 +26,6 @@ LOCAL_TILES: tuple[int, ...] = tuple(tile for tile in range(NETWORK_TILES) if ti
 ROUTER_CLOCK_HZ = 800e6
 #: Traffic in bytes = flits x 20/3, the convention of the LDMS Aries samplers.
 BYTES_PER_FLIT = 20.0 / 3.0
-STALL_NS_PER_CYCLE = 1.25
 #: Bandwidth of one cable in bits per second: 5.25 GiB/s electrical, 4.69 GiB/s optical, 16 GiB/s to the NIC (Wang 2018, section III).
 LOCAL_BPS = 5.25 * 8 * 2**30
 BLUE_BPS = 4.69 * 8 * 2**30

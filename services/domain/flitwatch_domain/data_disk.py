@@ -42,7 +42,7 @@ class DataDisk:
         data = parents[2] / "data"
         return cls(data if data.is_dir() else None)
 
-    def lack(self, part: float = 1.0) -> str | None:
+    def lack(self, part: float = 1.0, whose: str = "the database's") -> str | None:
         """Say why nothing new is taken; None where more than `part` of the mark is free.
 
         Raises
@@ -60,11 +60,23 @@ class DataDisk:
         free = disk.f_bavail * disk.f_frsize
         if free >= mark:
             return None
-        return f"the database's disk has {free // MIB:,} MiB left, less than the {math.ceil(mark / MIB):,} MiB that are kept free"
+        return (
+            f"{whose} disk has {free // MIB:,} MiB left, less than the {math.ceil(mark / MIB):,} MiB that are kept free"
+        )
 
-    def check(self, part: float = 1.0) -> None:
+    def free_bytes(self) -> int | None:
+        """What is free; None where that is not known."""
+        if self.folder is None:
+            return None
+        try:
+            disk = os.statvfs(self.folder)
+        except OSError:
+            return None
+        return disk.f_bavail * disk.f_frsize
+
+    def check(self, part: float = 1.0, whose: str = "the database's") -> None:
         """Raise DiskFull unless more than `part` of the mark is free."""
-        if (why := self.lack(part)) is not None:
+        if (why := self.lack(part, whose)) is not None:
             raise DiskFull(
                 f"{why}, so nothing new is stored",
                 advice="Make room on the disk (`flitwatch db status` says what is large), then try again.",

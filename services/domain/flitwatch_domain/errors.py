@@ -112,6 +112,20 @@ class MissingDependency(FlitwatchError):
     kind = "missing-dependency"
 
 
+#: Modules of the libraries that only an extra installs: what each is called, and the extra.
+EXTRAS = {"torch": ("PyTorch", "ml"), "matplotlib": ("Matplotlib", "sim"), "otf2": ("otf2", "sim")}
+
+
+def name_extra(absent: ModuleNotFoundError) -> MissingDependency | None:
+    """Name the extra that installs an absent module; None where no extra does."""
+    library, extra = EXTRAS.get((absent.name or "").partition(".")[0].lstrip("_"), ("", ""))
+    if not extra:
+        return None
+    return MissingDependency(
+        f"this needs {library}, which is not installed", advice=f"pip install 'flitwatch[{extra}]'"
+    )
+
+
 class Cancelled(FlitwatchError):
     """Work that was cancelled by its owner."""
 

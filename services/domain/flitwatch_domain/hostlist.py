@@ -19,6 +19,8 @@ MOST_HOSTS = 200_000
 #: A name in the DNS is no longer; without a limit, a short text could name terabytes.
 MOST_NAME = 255
 
+#: What a text of one name lacks.
+_SEVERAL = re.compile(r"[\[\],]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 #: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
 _LAST_NUMBER = re.compile(r"([0-9]{1,18})")
@@ -36,6 +38,8 @@ def expand_hosts(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     """
     if text.strip().lower() in NO_NODES:
         return []
+    if not _SEVERAL.search(text) and len(text) <= MOST_NAME:
+        return [text.strip()]
     hosts: list[str] = []
     for item in _split_items(text):
         hosts.extend(_expand_item(item, text, limit - len(hosts)))

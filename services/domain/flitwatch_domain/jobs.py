@@ -27,6 +27,12 @@ FINAL_STATES = frozenset(
         "TIMEOUT",
     }
 )
+#: The state of a job that accounting calls running and that is long gone: Slurm's "runaway job".
+RUNAWAY = "RUNAWAY"
+#: States of a job that is over, also where no record tells since when.
+OVER_STATES = FINAL_STATES | {"UNKNOWN", RUNAWAY}
+#: A job may run past its limit (OverTimeLimit, KillWait), and the time in which it was suspended does not count: it is gone after twice the limit and this.
+RUNAWAY_AFTER_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Job:
         Host list; None where no node was assigned.
     steps : tuple of JobStep
     simulated : bool
+    limit_s : float or None
+        How long it may run; None where no record tells or there is no limit.
     """
 
     cluster: str
@@ -81,6 +89,7 @@ class Job:
     node_list: str | None = None
     steps: tuple[JobStep, ...] = ()
     simulated: bool = False
+    limit_s: float | None = None
 
     @property
     def array_task(self) -> int | None:
@@ -115,6 +124,14 @@ def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
     return job
 
 
+def mark_runaway(job: Job, now_s: float) -> Job:
+    """Return a job that runs, according to its record, and is past its limit by far with the state `RUNAWAY`; others as they are."""
+    if job.state != "RUNNING" or job.end_s is not None or job.start_s is None or job.limit_s is None:
+        return job
+    is_gone = now_s > job.start_s + 2 * job.limit_s + RUNAWAY_AFTER_S
+    return replace(job, state=RUNAWAY) if is_gone else job
+
+
 class JobStepRecord(TypedDict):
     """A step in a record of topic flitwatch.jobs.v1; times are epoch seconds, None unknown."""
 
@@ -146,6 +163,7 @@ class JobRecord(TypedDict):
     node_list: str | None
     steps: list[JobStepRecord]
     simulated: bool
+    limit: float | None
 
 
 def split_job_id(job_id: str) -> tuple[str, str | None, str | None]:

@@ -22,11 +22,22 @@ def secret_of(path: Path, what: str) -> str:
         The file cannot be read, others than its owner may read or write it, or it is not one line of printable characters.
     """
     try:
-        text, mode = path.read_text().strip(), path.stat().st_mode
+        text = path.read_text().strip()
+        check_private(path)
     except (OSError, UnicodeDecodeError) as problem:
         raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-    if mode & 0o077:
-        raise BadInput("others than its owner may read or write it", where=str(path), advice=f"chmod 600 {path}")
     if not text or len(text.splitlines()) != 1 or not text.isprintable():
         raise BadInput(f"holds no {what}: expected one line of printable characters", where=str(path))
     return text
+
+
+def check_private(path: Path) -> None:
+    """Refuse a file that others than its owner may read or write.
+
+    Raises
+    ------
+    BadInput
+        With the command that closes it.
+    """
+    if path.stat().st_mode & 0o077:
+        raise BadInput("others than its owner may read or write it", where=str(path), advice=f"chmod 600 {path}")

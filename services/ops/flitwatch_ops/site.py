@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import shutil
 import subprocess
 import time
@@ -12,7 +14,7 @@ from typing import Literal, TypedDict
 
 import orjson
 
-from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.errors import EXTRAS, FlitwatchError
 from flitwatch_ops import sizing
 from flitwatch_ops.log_limits import LogLimits
 
@@ -50,6 +52,27 @@ def check_machine(folder: Path) -> Iterator[Check]:
         program_path = shutil.which(program)
         advice = "" if program_path else f"Only needed for {purpose}: apt-get install {package}"
         yield Check(program, "ok" if program_path else "skipped", program_path or "not on this machine", advice)
+
+
+def check_estimators() -> Check:
+    """Load the libraries that estimators compute with; name those of extras that are absent."""
+    try:
+        for library in ("scipy.special", "sklearn.linear_model", "lightgbm"):
+            importlib.import_module(library)
+    except (ImportError, OSError) as failure:
+        return Check(
+            "estimators",
+            "failed",
+            f"blame, drivers and forecasts cannot run: {_format_failure(failure)}",
+            "Install flitwatch with its dependencies: pip install flitwatch; libgomp.so.1 is in the system's package libgomp1 (RPM: libgomp)",
+        )
+    lacking = [
+        f"{library} (extra {extra})"
+        for module, (library, extra) in EXTRAS.items()
+        if importlib.util.find_spec(module) is None
+    ]
+    without = f"; not installed: {', '.join(lacking)}" if lacking else ""
+    return Check("estimators", "ok", f"blame, drivers and forecasts can run{without}")
 
 
 def check_database(url: str) -> Iterator[Check]:

@@ -81,6 +81,9 @@ class _Child:
     restarts: int = 0
     quick_deaths: int = 0
     start_after: float = 0.0
+    #: When it was last seen to have ended, and the seconds from then until it was started again.
+    ended_at: float | None = None
+    down_s: float | None = None
     #: The end of a pipe into which its loop beats, and how long it has been silent; None before the first beat.
     heartbeat: int | None = None
     silent_s: float | None = None
@@ -263,6 +266,7 @@ class Supervisor:
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
             _log_line(f"{child.process.name} left with {child.handle.returncode}; starting it again")
             child.handle = None
+            child.ended_at = now
             child.let_go()
         if child.handle is None and now >= child.start_after:
             try:
@@ -272,6 +276,9 @@ class Supervisor:
                 child.start_after = now + AGAIN_S
                 return
             child.restarts += 1
+            if child.ended_at is not None:
+                child.down_s = round(time.monotonic() - child.ended_at, 1)
+                _log_line(f"{child.process.name} was started again after {child.down_s:.1f} s")
 
     def _try_to_write_state(self) -> None:
         try:
@@ -293,6 +300,7 @@ class Supervisor:
                     "name": c.process.name,
                     "pid": c.handle.pid if c.handle else None,
                     "restarts": c.restarts,
+                    **({} if c.down_s is None else {"last_down_s": c.down_s}),
                     **({} if c.process.metrics_port is None else {"metrics_port": c.process.metrics_port}),
                 }
                 for c in self.children

@@ -48,7 +48,7 @@ HALF_NODES = 30.0
 
 @dataclass(frozen=True, eq=False)
 class StressCase:
-    """Data that an estimator sees: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
+    """Estimator inputs: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
 
     exposure: Floats
     time_s: Floats

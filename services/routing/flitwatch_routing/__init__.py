@@ -9,7 +9,7 @@ Open
 - `optimise` for the whole, `baselines`, `minhop` and `greedy` for what it is compared with, `compared` for the comparison;
 - `bounds`, `packing` and `adaptive` for lower bounds; `milp` and `partitioned` for the
   dissertation's integer programs in HiGHS (`integer`), which prove the optimum of small trees; `weighting` for what a link's load counts;
-- `updown` for the ways an entry may take; `cabling` for parallel cables;
+- `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
 - `traces` for DUMPI text, OTF2 archives and GOAL: operations, a matrix, what was left out;
 - `lft` for OpenSM's dump format; `difference` for route changes; `staging` for OpenSM's folder; `service_levels` for levels by pair;

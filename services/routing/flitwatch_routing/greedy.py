@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import links_by_port, way_of
-from flitwatch_routing.tree import as_tree
-from flitwatch_routing.updown import next_links
+from flitwatch_routing.tree import as_tree, next_links
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -69,6 +69,7 @@ class JobValue(_Shape):
     node_list: str | None = None
     steps: list[JobStepValue] = []
     simulated: bool = False
+    limit: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class RankPlace(_Shape):
@@ -153,14 +154,6 @@ class SampleValue(_Shape):
         return self
 
 
-class EventValue(_Shape):
-    """Something that happened (topic flitwatch.events.v1)."""
-
-    kind: Name
-    at: EpochSeconds
-    payload: dict[str, Any]
-
-
 RunRecord = Annotated[RunValue | StepValue, Field(discriminator="type")]
 
 _RUNS: TypeAdapter[RunValue | StepValue] = TypeAdapter(RunRecord)
@@ -179,11 +172,6 @@ def parse_run(value: bytes, where: str = "") -> RunValue | StepValue:
 def parse_sample(value: bytes, where: str = "") -> SampleValue:
     """Read a record of flitwatch.samples.v1; raise `BadInput` that names the field."""
     return _parse_value(SampleValue.model_validate_json, value, where)
-
-
-def parse_event(value: bytes, where: str = "") -> EventValue:
-    """Read a record of flitwatch.events.v1; raise `BadInput` that names the field."""
-    return _parse_value(EventValue.model_validate_json, value, where)
 
 
 def _parse_value(read: Callable[[bytes], T], value: bytes, where: str) -> T:

@@ -7,6 +7,7 @@ import { momentParameters, type Moment } from "./queries";
 export interface HotLinkFilter {
   class?: string;
   link?: number;
+  router?: number;
   src_group?: number;
   dst_group?: number;
 }

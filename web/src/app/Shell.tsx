@@ -1,15 +1,18 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
+import { Outlet, useNavigate, useParams, useRouterState, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
+import { Misaddressed } from "../components/Misaddressed";
 import { Empty } from "../components/Notice";
+import { AddressError } from "../lib/address";
 import { isEmbedded } from "../lib/embed";
 import { useKeys } from "../lib/keys";
 import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useMachineOfExports } from "../lib/origin";
 import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
+import { parseTime } from "../lib/time";
 import { toggleTheme } from "../lib/theme";
 import { PACE_S, wallStore } from "../lib/wall";
 import { EmbedBar } from "./EmbedBar";
@@ -26,6 +29,14 @@ export function Shell() {
   const navigate = useNavigate();
   const { fabric: inAddress, job, incident } = useParams({ strict: false }) as Record<string, string | undefined>;
   const path = useRouterState({ select: (state) => state.location.pathname });
+  // A machine that the address names and that is not there is said, never exchanged for another.
+  const {
+    machine: named,
+    fabric: filtered,
+    at,
+    to,
+  } = useSearch({ strict: false }) as Record<string, string | undefined>;
+  const asked = named ?? filtered;
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items;
   const remembered = useStore(machineStore);
@@ -33,8 +44,9 @@ export function Shell() {
   const machine = useMemo(
     () =>
       fabrics &&
-      (fabrics.find((f) => f.name === inAddress || String(f.id) === inAddress) ?? currentMachine(fabrics, remembered)),
-    [fabrics, inAddress, remembered],
+      (fabrics.find((f) => f.name === inAddress || String(f.id) === inAddress) ??
+        currentMachine(fabrics, asked ?? remembered)),
+    [fabrics, inAddress, asked, remembered],
   );
   useEffect(() => {
     if (machine && inAddress) rememberMachine(machine.name);
@@ -42,8 +54,8 @@ export function Shell() {
 
   useMachineOfExports(machine?.name ?? null, machine?.simulated ?? false);
   useEffect(() => {
-    document.title = titleOf(path, { fabric: inAddress, job, incident });
-  }, [path, inAddress, job, incident]);
+    document.title = titleOf(path, { fabric: inAddress, job, incident }, parseTime(at ?? to));
+  }, [path, inAddress, job, incident, at, to]);
 
   const wall = useStore(wallStore);
   useLayoutEffect(() => {
@@ -61,15 +73,6 @@ export function Shell() {
     setOpen(null);
     void navigate({ to: "/" }).then(startTour);
   };
-
-  // Where the pages' row scrolls, the page that is open stands in sight.
-  useEffect(() => {
-    const show = () =>
-      document.querySelector('.top nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
-    show();
-    window.addEventListener("resize", show); // a phone is turned
-    return () => window.removeEventListener("resize", show);
-  }, [path, machine?.name]);
 
   const bindings = useMemo(
     () => [
@@ -116,7 +119,11 @@ export function Shell() {
       )}
       <OldData />
       <main id="main" className="page" tabIndex={-1}>
-        <Outlet />
+        {asked !== undefined && fabrics && !fabrics.some((f) => f.name === asked) ? (
+          <Misaddressed error={new AddressError(`No machine is called "${asked}".`, ["machine", "fabric"])} />
+        ) : (
+          <Outlet />
+        )}
       </main>
       <Suspense>
         {open === "search" && <SearchDialog fabric={machine ?? null} onClose={() => setOpen(null)} />}

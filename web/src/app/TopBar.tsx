@@ -1,6 +1,6 @@
 /** Above every page: the machine, the pages, search, theme, help, account, and how fresh the data are. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useRouterState } from "@tanstack/react-router";
 import type { Fabric } from "../api/shapes";
 import { Icon } from "../components/Icon";
 import { Menu } from "../components/Menu";
@@ -12,6 +12,22 @@ import { FiringBadge } from "./FiringBadge";
 import { Freshness } from "./Freshness";
 import { MachineMenu } from "./MachineMenu";
 
+/** Every page; where they do not fit side by side, those that are opened less often fold into a menu. */
+const PAGES: [to: string, label: string, often: boolean][] = [
+  ["/", "Home", true],
+  ["/fabric", "Fabric", true],
+  ["/jobs", "Jobs", true],
+  ["/incidents", "Incidents", true],
+  ["/blame", "Blame", false],
+  ["/drivers", "Drivers", false],
+  ["/forecast", "Forecast", false],
+  ["/lab", "Lab", false],
+  ["/advice", "Advice", false],
+  ["/alerts", "Alerts", true],
+  ["/health", "Health", false],
+];
+const rest = PAGES.filter(([, , often]) => !often);
+
 interface Props {
   machine: Fabric | null;
   machines: UseQueryResult<{ items: Fabric[] }>;
@@ -22,6 +38,8 @@ interface Props {
 export function TopBar({ machine, machines, onOpen, onTour }: Props) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const here = rest.find(([to]) => path.startsWith(to));
   return (
     <header className="top">
       <a className="skip" href="#main">
@@ -41,42 +59,28 @@ export function TopBar({ machine, machines, onOpen, onTour }: Props) {
       </Link>
       <MachineMenu machine={machine} machines={machines} />
       <nav aria-label="Pages">
-        <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-          Home
-        </Link>
-        {machine ? (
-          <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>
-            Fabric
+        {PAGES.map(([to, label, often]) => (
+          <Link
+            key={to}
+            to={to === "/fabric" && machine ? `/fabric/${encodeURIComponent(machine.name)}` : to}
+            activeOptions={{ exact: to === "/", includeSearch: false }}
+            data-rest={!often || undefined}
+          >
+            {label}
+            {to === "/alerts" && <FiringBadge />}
           </Link>
-        ) : (
-          <Link to="/fabric">Fabric</Link>
-        )}
-        <Link to="/jobs" activeOptions={{ includeSearch: false }}>
-          Jobs
-        </Link>
-        <Link to="/incidents" activeOptions={{ includeSearch: false }}>
-          Incidents
-        </Link>
-        <Link to="/blame" activeOptions={{ includeSearch: false }}>
-          Blame
-        </Link>
-        <Link to="/drivers" activeOptions={{ includeSearch: false }}>
-          Drivers
-        </Link>
-        <Link to="/forecast" activeOptions={{ includeSearch: false }}>
-          Forecast
-        </Link>
-        <Link to="/lab" activeOptions={{ includeSearch: false }}>
-          Lab
-        </Link>
-        <Link to="/advice" activeOptions={{ includeSearch: false }}>
-          Advice
-        </Link>
-        <Link to="/alerts" activeOptions={{ includeSearch: false }}>
-          Alerts
-          <FiringBadge />
-        </Link>
-        <Link to="/health">Health</Link>
+        ))}
+        <div className="nav-more" data-here={here ? "page" : undefined}>
+          <Menu
+            trigger={
+              <>
+                {here?.[1] ?? "More"}
+                <Icon name="down" />
+              </>
+            }
+            entries={rest.map(([to, label]) => ({ id: to, label, onSelect: () => void navigate({ to }) }))}
+          />
+        </div>
       </nav>
       <div className="spacer" />
       <button className="search-button" onClick={() => onOpen("search")} title="Search jobs, routers, users">

@@ -1,4 +1,4 @@
-/** Six steps that tell a demo's story. It stands beside the page and blocks nothing; Escape leaves it at any step. */
+/** Six steps that explain a demo, in a bar below the page that covers none of it. Escape leaves it at any step. */
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { Icon } from "../components/Icon";
@@ -21,12 +21,12 @@ const STEPS: Step[] = [
   },
   {
     title: "The slow job",
-    text: "The incident panel names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
+    text: "The incident card names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
     marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
   },
   {
     title: "Who",
-    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says “cannot tell” and why.",
+    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says that Flitwatch cannot tell.",
     marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
   },
   {
@@ -69,7 +69,8 @@ export default function Tour() {
   useEffect(() => {
     const found = step.marks.map((mark) => document.querySelector<HTMLElement>(mark)).find((one) => one !== null);
     found?.setAttribute("data-tour", "");
-    found?.scrollIntoView({ block: "nearest" });
+    // The first step comes by itself: the page stays where the reader is.
+    if (at > 0) found?.scrollIntoView({ block: "nearest" });
     // A reader who works by keys goes on from the step's title. The first step came by itself and takes nobody's focus.
     if (at > 0) heading.current?.focus({ preventScroll: true });
     return () => found?.removeAttribute("data-tour");
@@ -80,20 +81,15 @@ export default function Tour() {
     void navigate({ to: "/connect" });
   };
   return (
-    <aside className="tour card" aria-label="Tour">
-      <div className="tour-head">
-        <h2 tabIndex={-1} ref={heading}>
-          {step.title}
-        </h2>
+    <aside className="tour" aria-label="Tour">
+      <h2 tabIndex={-1} ref={heading}>
+        {step.title}
+      </h2>
+      <p>{step.text}</p>
+      <div className="tour-foot">
         <span className="subtitle">
           Step {at + 1} of {STEPS.length}
         </span>
-        <button className="button plain" onClick={leaveTour} aria-label="Leave the tour" title="Leave the tour (Esc)">
-          <Icon name="close" />
-        </button>
-      </div>
-      <p>{step.text}</p>
-      <div className="tour-foot">
         <button className="button" disabled={at === 0} onClick={() => tourStore.set(at - 1)}>
           Back
         </button>
@@ -106,6 +102,9 @@ export default function Tour() {
             Next
           </button>
         )}
+        <button className="button plain" onClick={leaveTour} aria-label="Leave the tour" title="Leave the tour (Esc)">
+          <Icon name="close" />
+        </button>
       </div>
     </aside>
   );

@@ -1,5 +1,6 @@
 /** Stable paths and what their addresses hold. Pages load when they are first opened. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { Misaddressed } from "../components/Misaddressed";
 import { Failure, Waiting } from "../components/Notice";
 import { adminSearch } from "../features/admin/address";
 import { alertsSearch } from "../features/alerts/address";
@@ -13,6 +14,7 @@ import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { loginSearch } from "../features/login/address";
 import { recommendationsSearch } from "../features/recommendations/address";
+import { AddressError, checked } from "../lib/address";
 import { BASE } from "../lib/remote";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { labSearch } from "../features/lab/address";
@@ -23,99 +25,103 @@ const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  validateSearch: homeSearch,
+  validateSearch: checked(homeSearch),
   component: lazyRouteComponent(() => import("../features/home/HomePage"), "HomePage"),
 });
 const fabrics = createRoute({
   getParentRoute: () => root,
   path: "/fabric",
+  validateSearch: checked(() => ({})),
   component: lazyRouteComponent(() => import("../features/fabric/FabricIndex"), "FabricIndex"),
 });
 const fabric = createRoute({
   getParentRoute: () => root,
   path: "/fabric/$fabric",
-  validateSearch: fabricSearch,
+  validateSearch: checked(fabricSearch),
   component: lazyRouteComponent(() => import("../features/fabric/FabricPage"), "FabricPage"),
 });
 const jobs = createRoute({
   getParentRoute: () => root,
   path: "/jobs",
-  validateSearch: jobsSearch,
+  validateSearch: checked(jobsSearch),
   component: lazyRouteComponent(() => import("../features/jobs/JobsPage"), "JobsPage"),
 });
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$job",
-  validateSearch: jobSearch,
+  validateSearch: checked(jobSearch),
   component: lazyRouteComponent(() => import("../features/job/JobPage"), "JobPage"),
 });
 const incidents = createRoute({
   getParentRoute: () => root,
   path: "/incidents",
-  validateSearch: incidentsSearch,
+  validateSearch: checked(incidentsSearch),
   component: lazyRouteComponent(() => import("../features/incidents/IncidentsPage"), "IncidentsPage"),
 });
 const incident = createRoute({
   getParentRoute: () => root,
   path: "/incidents/$incident",
+  validateSearch: checked(() => ({})),
   component: lazyRouteComponent(() => import("../features/incidents/IncidentPage"), "IncidentPage"),
 });
 const blame = createRoute({
   getParentRoute: () => root,
   path: "/blame",
-  validateSearch: blameSearch,
+  validateSearch: checked(blameSearch),
   component: lazyRouteComponent(() => import("../features/blame/BlamePage"), "BlamePage"),
 });
 const drivers = createRoute({
   getParentRoute: () => root,
   path: "/drivers",
-  validateSearch: driversSearch,
+  validateSearch: checked(driversSearch),
   component: lazyRouteComponent(() => import("../features/drivers/DriversPage"), "DriversPage"),
 });
 const forecast = createRoute({
   getParentRoute: () => root,
   path: "/forecast",
-  validateSearch: forecastSearch,
+  validateSearch: checked(forecastSearch),
   component: lazyRouteComponent(() => import("../features/forecast/ForecastPage"), "ForecastPage"),
 });
 const lab = createRoute({
   getParentRoute: () => root,
   path: "/lab",
-  validateSearch: labSearch,
+  validateSearch: checked(labSearch),
   component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
 });
 const advice = createRoute({
   getParentRoute: () => root,
   path: "/advice",
-  validateSearch: recommendationsSearch,
+  validateSearch: checked(recommendationsSearch),
   component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
 });
 const alerts = createRoute({
   getParentRoute: () => root,
   path: "/alerts",
-  validateSearch: alertsSearch,
+  validateSearch: checked(alertsSearch),
   component: lazyRouteComponent(() => import("../features/alerts/AlertsPage"), "AlertsPage"),
 });
 const health = createRoute({
   getParentRoute: () => root,
   path: "/health",
+  validateSearch: checked(() => ({})),
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
 const connect = createRoute({
   getParentRoute: () => root,
   path: "/connect",
+  validateSearch: checked(() => ({})),
   component: lazyRouteComponent(() => import("../features/connect/ConnectPage"), "ConnectPage"),
 });
 const admin = createRoute({
   getParentRoute: () => root,
   path: "/admin",
-  validateSearch: adminSearch,
+  validateSearch: checked(adminSearch),
   component: lazyRouteComponent(() => import("../features/admin/AdminPage"), "AdminPage"),
 });
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: loginSearch,
+  validateSearch: checked(loginSearch),
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
 /** Addresses by earlier or other names, which lead on with all that they hold. */
@@ -162,7 +168,12 @@ export function makeRouter() {
     stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,
-    defaultErrorComponent: ({ error, reset }) => <Failure page error={error} retry={reset} />,
+    defaultErrorComponent: ({ error, reset }) =>
+      error instanceof Error && error.cause instanceof AddressError ? (
+        <Misaddressed error={error.cause} />
+      ) : (
+        <Failure page error={error} retry={reset} />
+      ),
     defaultPendingMs: 200,
   });
 }

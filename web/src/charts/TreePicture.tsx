@@ -15,7 +15,7 @@ import {
   type TreePaint,
 } from "./treePlot";
 import { usePalette } from "./usePalette";
-import { hideTooltip, showTooltip } from "../components/tooltip";
+import { hideTooltip, type More, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/zoom";
 
 interface Props {
@@ -32,6 +32,8 @@ interface Props {
   rings?: ReadonlySet<number>;
   label: string;
   describe: (router: number) => string;
+  /** What the tooltip adds once the pointer rests on a switch. */
+  more?: (router: number) => More | undefined;
 }
 
 const NO_RINGS: ReadonlySet<number> = new Set();
@@ -49,6 +51,7 @@ export function TreePicture({
   rings = NO_RINGS,
   label,
   describe,
+  more,
 }: Props) {
   const [box, size] = useSize();
   const base = useRef<HTMLCanvasElement>(null);
@@ -132,7 +135,7 @@ export function TreePicture({
           aria-label={`The worst link around each of ${leaves.length} leaves, to and from spines and nodes`}
           onPointerMove={(event) => {
             const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX / zoomOf());
-            if (leaf) showTooltip(event.clientX, event.clientY, describe(leaf.leaf));
+            if (leaf) showTooltip(event.clientX, event.clientY, describe(leaf.leaf), more?.(leaf.leaf));
             else hideTooltip();
           }}
           onPointerLeave={hideTooltip}
@@ -154,7 +157,7 @@ export function TreePicture({
           onHover={(at) => {
             const router = at ? switchAt(layout, at.x, at.y) : null;
             setHovered(router);
-            if (at && router !== null) showTooltip(at.clientX, at.clientY, describe(router));
+            if (at && router !== null) showTooltip(at.clientX, at.clientY, describe(router), more?.(router));
             else hideTooltip();
           }}
           onPick={({ x, y }) => {

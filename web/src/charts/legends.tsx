@@ -1,4 +1,5 @@
 /** Legends of the colour scales: steps with the cuts between them. */
+import { DASHES } from "./overlay";
 import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, NO_COLOUR, type Theme } from "./scale";
 
 interface StepsProps {
@@ -64,18 +65,26 @@ export function ChangeLegend({ theme, against, width = 288 }: { theme: Theme; ag
 
 const GREYS = Array.from({ length: 20 }, (_, i) => i / 19);
 
-export function FractionLegend({ theme, width = 220 }: { theme: Theme; width?: number }) {
+export function FractionLegend({
+  theme,
+  what = "congested fraction",
+  width = 220,
+}: {
+  theme: Theme;
+  what?: string;
+  width?: number;
+}) {
   const bar = width - 20;
   return (
     <svg
       width={width}
       height={36}
       role="img"
-      aria-label={`Congested fraction from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`}
+      aria-label={`${what}, from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`}
       className="legend"
     >
       <text x={0} y={10}>
-        congested fraction · {theme === "dark" ? "lighter" : "darker"} is worse
+        {what} · {theme === "dark" ? "lighter" : "darker"} is worse
       </text>
       {GREYS.map((value, i) => (
         <rect
@@ -104,3 +113,10 @@ export function Swatch({ colour }: { colour: string }) {
   const unknown = colour === NO_COLOUR;
   return <span className={unknown ? "swatch unknown" : "swatch"} style={{ background: colour }} aria-hidden="true" />;
 }
+
+/** The line with which a picture outlines a job. */
+export const JobKey = ({ dash }: { dash: number }) => (
+  <svg className="job-key" width={22} height={8} aria-hidden="true">
+    <line x1={0} x2={22} y1={4} y2={4} strokeDasharray={DASHES[dash]?.join(" ")} />
+  </svg>
+);

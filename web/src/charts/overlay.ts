@@ -3,10 +3,13 @@ import type { Rect } from "./cells";
 import type { Edge } from "./outline";
 import type { Palette } from "./palette";
 
+/** Outlines of jobs on one picture: the first is solid, and each further one has dashes of its own. */
+export const DASHES: readonly number[][] = [[], [2, 3], [8, 3], [8, 3, 1.5, 3]];
+
 export interface JobOutline {
   edges: Edge[];
-  /** The first job has a solid outline, further ones are dashed. */
-  dashed: boolean;
+  /** Place of its pattern in DASHES. */
+  dash: number;
 }
 
 export interface OverlayState {
@@ -63,7 +66,7 @@ export function drawOverlay(
   for (const job of state.jobs) {
     const path = () => job.edges.forEach((edge) => shape.edge(context, edge));
     stroke(context, palette.surface, 3.5, path);
-    context.setLineDash(job.dashed ? [2, 3] : []);
+    context.setLineDash(DASHES[job.dash] ?? []);
     stroke(context, palette.accent, 1.75, path);
     context.setLineDash([]);
   }

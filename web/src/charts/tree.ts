@@ -272,6 +272,7 @@ export const mostTraffic = (tree: Tree): number =>
 
 /** The leaf with the most congested link to a spine, in words. */
 export function worstLeafText(tree: Tree, machine: Machine): string {
+  if (!tree.edges.some(({ up, down }) => up.counted || down.counted)) return "no link is known";
   const leaves = worstOfLeaves(tree)
     .map((leaf) => ({ leaf: leaf.leaf, value: Math.max(leaf.fromSpines || 0, leaf.toSpines || 0) }))
     .sort((a, b) => b.value - a.value);

@@ -3,7 +3,45 @@ import { zoomOf } from "../lib/zoom";
 
 let element: HTMLElement | null = null;
 
-export function showTooltip(x: number, y: number, text: string): void {
+/** What is added once the pointer has rested on one thing: asked for at most once while it stays. */
+export interface More {
+  key: string;
+  ask: () => Promise<string>;
+}
+
+const REST_MS = 150;
+let rested: { key: string; timer: number; text: string } | null = null;
+let shown: [x: number, y: number, text: string] = [0, 0, ""];
+
+export function showTooltip(x: number, y: number, text: string, more?: More): void {
+  shown = [x, y, text];
+  if (rested?.key !== more?.key) {
+    forget();
+    if (more) {
+      const own = { key: more.key, timer: 0, text: "" };
+      own.timer = window.setTimeout(() => {
+        // A refusal adds nothing: the page itself says what failed.
+        more.ask().then(
+          (said) => {
+            own.text = said;
+            if (rested === own) place(...shown);
+          },
+          () => undefined,
+        );
+      }, REST_MS);
+      rested = own;
+    }
+  }
+  place(x, y, text);
+}
+
+function forget(): void {
+  window.clearTimeout(rested?.timer);
+  rested = null;
+}
+
+function place(x: number, y: number, own: string): void {
+  const text = rested?.text ? `${own}\n${rested.text}` : own;
   if (!element) {
     element = document.createElement("div");
     element.className = "tooltip";
@@ -22,5 +60,6 @@ export function showTooltip(x: number, y: number, text: string): void {
 }
 
 export function hideTooltip(): void {
+  forget();
   if (element) element.style.visibility = "hidden";
 }

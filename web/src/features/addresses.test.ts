@@ -1,5 +1,6 @@
 import { createMemoryHistory, createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { describe, expect, it } from "vitest";
+import { addressError } from "../lib/address";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { adminSearch } from "./admin/address";
 import { alertsSearch } from "./alerts/address";
@@ -7,6 +8,7 @@ import { blameSearch } from "./blame/address";
 import { driversSearch } from "./drivers/address";
 import { fabricSearch } from "./fabric/address";
 import { forecastSearch } from "./forecast/address";
+import { homeSearch } from "./home/address";
 import { incidentsSearch } from "./incidents/address";
 import { jobSearch } from "./job/address";
 import { jobsSearch } from "./jobs/address";
@@ -21,6 +23,7 @@ const PAGES = {
   drivers: driversSearch,
   fabric: fabricSearch,
   forecast: forecastSearch,
+  home: homeSearch,
   incidents: incidentsSearch,
   job: jobSearch,
   jobs: jobsSearch,
@@ -81,4 +84,30 @@ describe("what was typed into an address", () => {
     ],
     ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }],
   ])("%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
+});
+
+describe("an address that cannot be shown is refused, with the reason", () => {
+  const NOW = Date.parse("2026-11-29T12:00:00Z");
+  const reason = (page: keyof typeof PAGES, search: string): string | undefined => {
+    const raw = parseSearch(search);
+    return addressError(raw, PAGES[page](raw), NOW)?.message;
+  };
+  it.each([
+    ["fabric", "at=banana", /"banana" is not a time/],
+    ["job", "at=2030", /"2030" is not a time/],
+    ["home", "at=2026-11-29T13:00:00Z", /in the future/],
+    ["fabric", "from=2026-11-29T11:00:00Z&to=2026-11-29T10:00:00Z", /ends \(to\) before it begins \(from\)/],
+    ["incidents", "from=2026-11-29T11:00:00Z&to=2026-11-29T10:00:00Z", /before it begins/],
+    ["fabric", "diff=on&cfrom=2026-11-29T11:00:00Z", /needs both cfrom and cto/],
+    ["fabric", "span=forever", /"forever" is not a valid span/],
+    ["jobs", "usr=ann", /no parameter "usr"/],
+  ] as const)("%s?%s", (page, search, wanted) => expect(reason(page, search)).toMatch(wanted));
+  it.each([
+    ["fabric", "at=2026-11-29T11:00:00Z"],
+    ["fabric", "from=2026-11-29T10:00:00Z&to=2026-11-29T11:00:00Z&view=ring&embed&wall=30"],
+    ["incidents", "from=2026-11-29T10:00:00Z"],
+    ["home", "machine=demo&at=2026-11-29T12:01:00Z"],
+    ["job", "at=1795950000"],
+    ["jobs", "q="],
+  ] as const)("but not %s?%s", (page, search) => expect(reason(page, search)).toBeUndefined());
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisText, bytes, change, duration, fraction, lostTime, minutesText, plural, ratio, si } from "./format";
+import { axisText, bytes, change, duration, fraction, lostTime, plural, ratio, si } from "./format";
 import { intervalText, parseTime, timeTicks } from "./time";
 import { csv } from "./csv";
 import { stringifySearch, wholeNumber } from "./search";
@@ -137,15 +137,5 @@ it("keeps addresses flat and short", () => {
     undefined,
     undefined,
     undefined,
-  ]);
-});
-
-it("minutes that are lost or saved are written as in the sentences next to them", () => {
-  expect([0, 120, 252.4, 3599.6, 3872].map(minutesText)).toEqual([
-    "0:00 min",
-    "2:00 min",
-    "4:12 min",
-    "1:00:00 h",
-    "1:04:32 h",
   ]);
 });

@@ -108,15 +108,7 @@ export function exactDuration(seconds: number | null | undefined, beside: number
   return hours || (beside ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
 }
 
-/** Seconds lost or saved as the API's sentences have them: 4:12 min, or 1:04:32 h. */
-export function minutesText(seconds: number): string {
-  const whole = Math.round(seconds);
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  const two = (value: number) => String(value).padStart(2, "0");
-  return hours ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
-}
-
-/** Seconds lost, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
+/** Seconds lost or saved, as the API's sentences write them, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
 export function lostTime(seconds: number | null | undefined): string {
   if (!known(seconds)) return UNKNOWN;
   const whole = Math.round(seconds);

@@ -1,11 +1,11 @@
-/** The machine that pages without one in their address speak of: the last one looked at. */
+/** The machine that pages without one in their address show: the last one that this tab looked at. */
 import { Store } from "./store";
 
 const KEY = "flitwatch-machine";
 
 function remembered(): string | null {
   try {
-    return localStorage.getItem(KEY);
+    return sessionStorage.getItem(KEY);
   } catch {
     return null;
   }
@@ -15,7 +15,7 @@ export const machineStore = new Store<string | null>(remembered());
 
 export function rememberMachine(name: string): void {
   try {
-    localStorage.setItem(KEY, name);
+    sessionStorage.setItem(KEY, name);
   } catch {
     // storage is refused: the choice lasts as long as the page
   }

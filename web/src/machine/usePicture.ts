@@ -6,8 +6,10 @@ import { drawOverlay, type CellShape } from "../charts/overlay";
 import type { Palette } from "../charts/palette";
 import type { TilesMarks } from "../charts/tiles";
 import { usePalette } from "../charts/usePalette";
+import type { HotLinkFilter } from "../api/links";
 import { hideTooltip, showTooltip } from "../components/tooltip";
 import type { Store } from "../lib/store";
+import type { Senders } from "./senders";
 import { routerText, type JobOverlay, type Scene, type Values } from "./scene";
 
 export interface ViewProps {
@@ -16,6 +18,8 @@ export interface ViewProps {
   selected: number | null;
   jobs: JobOverlay[];
   jobsAt: (router: number) => string[];
+  /** Who sends over a router's links, or over what is beside the routers. */
+  senders?: Senders;
   label: string;
   onSelect: (router: number) => void;
   onDescend: (router: number) => void;
@@ -29,7 +33,7 @@ export interface PictureGeometry {
   shape: CellShape;
   at: (x: number, y: number) => number | null;
   /** What else than a router is there: its text, and what a click opens. */
-  beside?: (x: number, y: number) => { text: string; open: () => void } | null;
+  beside?: (x: number, y: number) => { text: string; filter: HotLinkFilter; open: () => void } | null;
   drawing: (context: CanvasRenderingContext2D, palette: Palette) => BaseDrawing;
 }
 
@@ -48,7 +52,7 @@ function useJobPanels(scene: Scene, jobs: JobOverlay[]): ReadonlySet<number> {
 
 /** `layout` turns a size into geometry and must be stable while its inputs are. */
 export function usePicture(props: ViewProps, layout: (size: { width: number; height: number }) => PictureGeometry) {
-  const { scene, values, selected, jobs, jobsAt, onSelect, onDescend } = props;
+  const { scene, values, selected, jobs, jobsAt, senders, onSelect, onDescend } = props;
   const { arrangement, index } = scene;
   const [box, size] = useSize();
   const base = useRef<HTMLCanvasElement>(null);
@@ -81,7 +85,7 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   }, [values, marks, arrangement, geometry, size, palette, font]);
 
   const outlines = useMemo(
-    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dashed: i > 0 })),
+    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dash: i })),
     [jobs, arrangement, index],
   );
   const surface = useRef<CanvasRenderingContext2D | null>(null);
@@ -106,8 +110,13 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
       setHovered(router);
       const beside = place && router === null ? geometry?.beside?.(place.x, place.y) : null;
       if (place && router !== null)
-        showTooltip(place.clientX, place.clientY, routerText(scene, values.get(), router, jobsAt(router)));
-      else if (place && beside) showTooltip(place.clientX, place.clientY, beside.text);
+        showTooltip(
+          place.clientX,
+          place.clientY,
+          routerText(scene, values.get(), router, jobsAt(router)),
+          senders?.({ router }),
+        );
+      else if (place && beside) showTooltip(place.clientX, place.clientY, beside.text, senders?.(beside.filter));
       else hideTooltip();
     },
     onPick: ({ x, y }: { x: number; y: number }) => {

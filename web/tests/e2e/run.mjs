@@ -1,6 +1,7 @@
 // The page in a real Chromium: `npm run e2e [part of a name]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
 import { access } from "./checks/access.mjs";
+import { addresses } from "./checks/addresses.mjs";
 import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
 import { connect } from "./checks/connect.mjs";
@@ -39,7 +40,7 @@ const inTurn = async (parts) => {
 };
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
 await Promise.all([
-  inTurn([accessible, touch, shifts]),
+  inTurn([addresses, accessible, touch, shifts]),
   inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home, connect]),
   inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);

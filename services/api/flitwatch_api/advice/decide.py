@@ -52,13 +52,31 @@ class PlacementQuestion:
 class Expected:
     """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason.
 
-    `blamed`: the user whose jobs it rests on.
+    `usual_s`: the mean time of these runs; `nodes`: how many nodes they had; `blamed`: the user whose jobs it rests on.
     """
 
     slowdown: schemas.Slowdown | None
     usual_s: float | None
     reason: schemas.Reason
     blamed: str | None = None
+    nodes: int | None = None
+
+    def range_s(self, nodes: int) -> schemas.UsualRange | None:
+        """Return the usual time on another number of nodes: from work divided among the nodes to work that grows with them."""
+        if self.usual_s is None or self.nodes in (None, nodes):
+            return None
+        divided_s = self.usual_s * self.nodes / nodes
+        low_s, high_s = sorted((self.usual_s, divided_s))
+        return build_model(schemas.UsualRange, low_s=low_s, high_s=high_s, nodes=self.nodes)
+
+    def known_s(self, nodes: int) -> float | None:
+        """Return the usual time where these runs had as many nodes; None: unknown."""
+        return self.usual_s if self.nodes in (None, nodes) else None
+
+    def longest_s(self, nodes: int) -> float:
+        """Return the longest usual time that the runs allow; 0 where it is unknown."""
+        scaled = self.range_s(nodes)
+        return scaled.high_s if scaled is not None else self.usual_s or 0.0
 
 
 def select_comparable_runs(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
@@ -100,10 +118,13 @@ class ComparableRuns:
     Attributes
     ----------
     times_s, congestion : float64[n]
+    nodes : int, optional
+        How many nodes all of them had.
     """
 
     times_s: np.ndarray
     congestion: np.ndarray
+    nodes: int | None = None
 
 
 def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
@@ -115,7 +136,9 @@ def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") ->
         column = "driven" if kind else "congestion"
         rows = [row for row in select_comparable_runs(basis, asked) if row[column] is not None]
         runs = ComparableRuns(
-            np.array([row["time_s"] for row in rows], float), np.array([row[column] for row in rows], float)
+            np.array([row["time_s"] for row in rows], float),
+            np.array([row[column] for row in rows], float),
+            rows[0]["nodes"] if rows else None,
         )
         _store_memo(basis, key, runs)
     return runs
@@ -259,13 +282,14 @@ def from_congestion(
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
         text = f"{now:.2f} {unit} near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
-        return Expected(None, usual_s, _make_reason("unknown", text))
+        return Expected(None, usual_s, _make_reason("unknown", text), nodes=runs.nodes)
     fabric = next(iter(places))[0]
     text = (
         f"{now:.2f} {unit} in the groups of these nodes; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
-        " at the most alike congestion"
+        f" on {runs.nodes} nodes at the most alike congestion"
     )
-    return Expected(slowdown, usual_s, _make_reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
+    evidence = f"/api/v1/fabrics/{fabric}/stalls?window=10m"
+    return Expected(slowdown, usual_s, _make_reason("congestion", text, evidence), nodes=runs.nodes)
 
 
 def _nearest_slowdown(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
@@ -383,7 +407,8 @@ def give_advice(
         preferred=best if action == "prefer" else None,
         retry_after_s=WAIT_S if action == "delay" else None,
         expected_slowdown=expectations[best].slowdown,
-        usual_s=expectations[best].usual_s,
+        usual_s=expectations[best].known_s(asked.nodes),
+        usual_range_s=expectations[best].range_s(asked.nodes),
         routing_mode=mode,
         candidates=candidates,
         reasons=reasons,
@@ -478,12 +503,11 @@ def _candidate_action(action: Action, at: int, best: int, one: Expected) -> Acti
 def _choose_delay(
     basis: Basis, asked: PlacementQuestion, best: Expected, reasons: list[schemas.Reason], otherwise: Action
 ) -> Action:
-    needs_s = WAIT_S + (best.usual_s or 0.0)
+    usual_s = best.longest_s(asked.nodes)
+    needs_s = WAIT_S + usual_s
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(
-            _make_reason(
-                "deadline", f"a delay of {WAIT_S:.0f} s and the usual {best.usual_s:.0f} s would pass the deadline"
-            )
+            _make_reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {usual_s:.0f} s would pass the deadline")
         )
         return otherwise
     return "delay"

@@ -33,6 +33,14 @@ class Slowdown(BaseModel):
     high: float
 
 
+class UsualRange(BaseModel):
+    """The usual time of runs on another number of nodes: `low_s` and `high_s` for work that the nodes divide and for work that grows with them."""
+
+    low_s: float
+    high_s: float
+    nodes: int = Field(description="How many nodes the comparable runs had.")
+
+
 class Candidate(BaseModel):
     """A candidate list of nodes."""
 
@@ -79,7 +87,10 @@ class Advice(BaseModel):
     expected_slowdown: Slowdown | None = Field(
         description="Of the preferred candidate, else of the best; null: unknown."
     )
-    usual_s: float | None = Field(description="Mean time of comparable runs.")
+    usual_s: float | None = Field(description="Mean time of comparable runs on as many nodes; null: unknown.")
+    usual_range_s: UsualRange | None = Field(
+        description="Where comparable runs had another number of nodes: the range of the usual time."
+    )
     routing_mode: str | None = Field(
         description="MPICH_GNI_ROUTING_MODE on the preferred candidate, else on every one, from the application's NIC counters; null: unknown, see reasons."
     )

@@ -23,6 +23,7 @@ from flitwatch_db.jobs.case import load_evidence as read_case
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident as present
 from flitwatch_db.jobs.parts import load_parts
+from flitwatch_db.jobs.whole import WholeJob, explain_whole
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.explanation.case import Evidence, render_page
 from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
@@ -45,6 +46,23 @@ async def explanation(
 
     job_explanation = await platform.in_thread("reader", work)
     return json_response(build_model(schemas.Explanation, _mask_explanation(job_explanation, names)))
+
+
+@http.get("/jobs/{job_id}/tasks", response_model=schemas.WholeJob)
+async def tasks_of_job(
+    platform: ThePlatform,
+    names: TheNames,
+    job_id: JobId,
+    cluster: Cluster = None,
+    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+) -> Response:
+    """Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
+
+    def work(conn: psycopg.Connection[Any]) -> WholeJob:
+        return explain_whole(conn, job_id, cluster or None, at)
+
+    made = await platform.in_thread("reader", work)
+    return json_response(build_model(schemas.WholeJob, names.job(made)))
 
 
 @http.get("/incident", response_model=schemas.Incident)

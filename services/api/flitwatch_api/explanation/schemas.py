@@ -12,6 +12,36 @@ from flitwatch_api.diagnosis.schemas import CongestionRoot
 Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 
 
+class TaskVerdict(BaseModel):
+    """A task of an array, or a component of a heterogeneous job."""
+
+    job_id: str
+    state: str
+    start: datetime | None
+    end: datetime | None
+    nodes: int | None
+    verdict: Verdict | None = Field(description="Null: it has not begun.")
+    title: str | None
+    named: str | None = Field(description="The job that slows it.")
+
+
+class WholeJob(BaseModel):
+    """An array or a heterogeneous job."""
+
+    job_id: str
+    cluster: str
+    kind: Literal["array", "heterogeneous"]
+    user: str | None
+    account: str | None
+    name: str | None
+    simulated: bool
+    total: int = Field(description="Tasks in all, those that wait in one row included.")
+    states: dict[str, int] = Field(description="Tasks by state.")
+    verdicts: dict[str, int] = Field(description="Judged tasks by verdict.")
+    named: dict[str, int] = Field(description="Tasks that a job slows, by that job's id.")
+    tasks: list[TaskVerdict] = Field(description="At most 100: those that run first, then the latest.")
+
+
 class JobSlowdown(BaseModel):
     """A slow stretch of the job."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -11,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from flitwatch_api.platform import Platform
 from flitwatch_db.counters import findings
+from flitwatch_db.fabrics.slow_cables import list_slow_cables
 from flitwatch_domain.alerts import Rule
 
 #: A scrape within this time is answered from memory.
@@ -40,7 +42,7 @@ class Findings(Collector):
         self._of_jobs: list[Metric] = []
         self._read_at = float("-inf")
         self._one = asyncio.Lock()
-        self._fill_metrics([], [], [], [])
+        self._fill_metrics([], [], [], [], [])
 
     def collect(self) -> Iterable[Metric]:
         """All of them."""
@@ -62,12 +64,13 @@ class Findings(Collector):
                     await findings.count_recent_gaps(conn),
                     await findings.list_slowdowns(conn, MOST_JOBS),
                     await findings.count_firing_alerts(conn),
+                    await list_slow_cables(conn),
                 )
             self._read_at = time.monotonic()
 
     def forget(self) -> None:
         """The database is unavailable: what was found a while ago is not shown as if it were found now."""
-        self._fill_metrics([], [], [], [])
+        self._fill_metrics([], [], [], [], [])
         self._read_at = float("-inf")
 
     def _fill_metrics(
@@ -76,6 +79,7 @@ class Findings(Collector):
         gaps: list[findings.Row],
         slowdowns: list[findings.Row],
         firing: list[findings.Row],
+        cables: list[findings.Row],
     ) -> None:
         metrics: list[Metric] = []
         for kind, labels in _KINDS.items():
@@ -106,4 +110,11 @@ class Findings(Collector):
         )
         for row in slowdowns:
             slow.add_metric([row["job_id"], row["exe"], str(row["simulated"]).lower()], row["ratio"])
-        self._held, self._of_jobs = [*metrics, gap, alerts], [slow]
+        slow_cables = GaugeMetricFamily(
+            "flitwatch_slow_cables",
+            "Cables that run at half the speed of most of their kind or less.",
+            labels=["fabric"],
+        )
+        for fabric, count in Counter(row["fabric"] for row in cables).items():
+            slow_cables.add_metric([fabric], count)
+        self._held, self._of_jobs = [*metrics, gap, alerts, slow_cables], [slow]

@@ -113,7 +113,7 @@ class Ingest(Collector):
         now = datetime.now(UTC)
         async with platform.reading() as conn:
             self._rows = [
-                {"topic": row.topic, "records": row.records, "lag": row.lag_records}
+                {"topic": row.topic, "records": row.records, "lag": row.lag_records, "waits_s": row.lag_s}
                 for row in await list_topics(conn, platform.log_ends, now)
             ]
             self._dead = await ingest.dead_letter_total(conn)
@@ -131,12 +131,20 @@ class Ingest(Collector):
         )
         records = CounterMetricFamily("flitwatch_ingest_records", "Records written.", labels=["topic"])
         lag = GaugeMetricFamily("flitwatch_ingest_lag_records", "Records in the log and not written.", labels=["topic"])
+        waits = GaugeMetricFamily(
+            "flitwatch_ingest_unwritten_seconds",
+            "For how long nothing of a topic was written, where records of it wait in the log; 0 where none do.",
+            labels=["topic"],
+        )
         for row in self._rows:
+            if row["waits_s"] is not None:
+                waits.add_metric([row["topic"]], row["waits_s"])
             records.add_metric([row["topic"]], row["records"])
             if row["lag"] is not None:
                 lag.add_metric([row["topic"]], row["lag"])
         yield records
         yield lag
+        yield waits
         dead = GaugeMetricFamily("flitwatch_ingest_dead_letters", "Records that could not be used and are kept.")
         if self._dead is not None:
             dead.add_metric([], self._dead)

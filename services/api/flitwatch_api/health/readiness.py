@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.migrations.health import list_misfit_migrations
+from flitwatch_db.migrations.runner import list_misfit_migrations
 from flitwatch_domain.errors import Unavailable
 
 #: How long a probe waits for the database.

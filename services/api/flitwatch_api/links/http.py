@@ -7,13 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from flitwatch_api.answers import json_response
+from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, resolve_window
 from flitwatch_api.links import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
+from flitwatch_db.fabrics.slow_cables import list_slow_cables
 
 http = APIRouter(prefix="/fabrics/{fabric}/links", tags=["links"], responses=RESPONSES)
 
@@ -45,6 +46,13 @@ async def hot_links(
     window_query = await resolve_window(platform, conn, topology, at, window, of_ports=True)
     link_filter = service.LinkFilter(link_class, link, router, src_group, dst_group)
     return json_response(await service.hot_links(platform, conn, names, window_query, link_filter, limit))
+
+
+@http.get("/slow", response_model=schemas.SlowCables)
+async def slow_cables(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
+    """Cables that run at half the speed of most others of their kind or less, the slowest first."""
+    topology = await platform.topologies.get(conn, fabric)
+    return json_response(build_model(schemas.SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
 
 
 @http.get("/paths", response_model=schemas.JobPaths)

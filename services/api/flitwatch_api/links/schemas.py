@@ -34,6 +34,9 @@ class HotLink(BaseModel):
     flits: float | None
     stall_cycles: float | None
     ratio: float | None = Field(description="Stalls over flits: the time stalled over the time of sending.")
+    lost_bps: float | None = Field(
+        description="Bits a second that it could have sent while it was stalled, in the mean of the window; null where the length of a stall's unit is unknown."
+    )
     jobs: list[LinkUser] = Field(description="The largest share first; shares of at least 1 %.")
     jobs_more: int = Field(description="Further jobs with such a share.")
     explained: float | None = Field(
@@ -54,6 +57,25 @@ class HotLinks(BaseModel):
     )
     note: str | None = Field(description="Says so where the sums of a long window are estimates.")
     simulated: bool
+
+
+class SlowCable(BaseModel):
+    """A cable, by the link of one direction, that runs slower than others of its kind."""
+
+    link: int
+    link_class: str
+    src_name: str
+    src_port: int | None
+    dst_name: str
+    dst_port: int | None
+    bandwidth_bps: float = Field(description="What it runs at, bits per second.")
+    usual_bps: float = Field(description="What most cables of its kind run at.")
+
+
+class SlowCables(BaseModel):
+    """The slow cables of a fabric."""
+
+    items: list[SlowCable] = Field(description="The slowest for its kind first; at most 1,000.")
 
 
 class JobPaths(BaseModel):

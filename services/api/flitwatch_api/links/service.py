@@ -116,6 +116,8 @@ async def hot_links(
     links = counted.link[chosen]
     jobs, job_shares, reason = await _estimate_shares(platform, conn, asked, links, counted)
     rows = link_columns(topology, links)
+    # A stall counts in times of one count of data.
+    bits_per_s = 8 * COUNT_BYTES.get(topology.fabric.technology, np.nan) / (asked.head()["window_s"] or np.nan)
     items = []
     for at, link in enumerate(links.tolist()):
         src, dst = int(rows["src"][at]), int(rows["dst"][at])
@@ -136,6 +138,7 @@ async def hot_links(
                 flits=finite_or_none(counted.flits[chosen[at]]),
                 stall_cycles=finite_or_none(counted.stalls[chosen[at]]),
                 ratio=finite_or_none(rate[chosen[at]]),
+                lost_bps=finite_or_none(counted.stalls[chosen[at]] * bits_per_s),
                 jobs=users.listed,
                 jobs_more=users.more,
                 explained=users.explained,

@@ -16,7 +16,6 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from flitwatch_api.logs import request_id
 from flitwatch_api.people.anonymous_trail import AnonymousTrail
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.platform import Platform
@@ -24,6 +23,7 @@ from flitwatch_api.response_recorder import ResponseRecorder
 from flitwatch_db.people import audit
 from flitwatch_db.people.audit import Entry
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.json_logs import request_id
 
 log = logging.getLogger(__name__)
 

@@ -13,14 +13,14 @@ from flitwatch_api.people.access import made_by
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS
 from flitwatch_api.tasks import schemas
 from flitwatch_db.tasks.reads import Row
+from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import FlitwatchError
 
 log = logging.getLogger(__name__)
 
-#: Tasks about machines: arguments and results name nobody, and the lab's addresses are shared.
-ABOUT_MACHINES = frozenset(
+#: The lab's simulations: arguments and results name nobody, and a visitor can share the address of a result.
+SHARED = frozenset(
     {
-        "demo.count",
         "sim.study",
         "sim.collective",
         "sim.packet",
@@ -30,6 +30,8 @@ ABOUT_MACHINES = frozenset(
         "routing.reconstruct",
     }
 )
+#: Tasks about machines: every caller sees their arguments and results.
+ABOUT_MACHINES = SHARED | {"demo.count"}
 
 UNREADABLE = {"kind": "internal", "message": "this task's stored arguments or result cannot be shown; start it again"}
 
@@ -52,7 +54,9 @@ def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
 
 def _mask_task(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
-        return row
+        # On a simulated machine everybody sees names; a visit's own mark stays the site's.
+        visit = not request.state.saw_names and (row["created_by"] or "").startswith(VISITOR)
+        return {**row, "created_by": names.author(row["created_by"])} if visit else row
     own = is_own(row, request)
     if names.hides_jobs and row["name"] not in TASKS_WITHOUT_JOBS:
         return {**row, "args": None, "message": "", "result": None, "error": None, "created_by": None}

@@ -12,6 +12,7 @@ import click
 
 from flitwatch.console import FiniteRange, Group, exit_with_error, json_option, log_to_stderr, print_result
 from flitwatch.metrics import metrics_option
+from flitwatch_domain.secret_file import check_private
 from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_heartbeat
 
@@ -170,6 +171,7 @@ def unit(as_json: bool) -> None:
 
 def _read_token(file: Path) -> str:
     """Read the token in the file: printable ASCII, as an HTTP header requires."""
+    check_private(file)
     token = file.read_bytes().strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         exit_with_error(

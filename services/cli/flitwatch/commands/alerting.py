@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from flitwatch.console import database_options, json_option, log_to_stderr, print_result
-from flitwatch.metrics import metrics_option
+from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
 
@@ -73,6 +73,7 @@ def alerting(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with open_database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
+        add_figures(url)
         engine = Engine(url, chosen, stop, heartbeat=own_heartbeat(), webhook=webhook)
         engine.run()
         print_result(asdict(engine.measures), as_json)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from flitwatch.console import Group, Moment, database_options, exit_with_error, json_option, print_result
+from flitwatch.rest import api_options, choose_place, open_client
+
+MOST_LISTED = 1000
 
 
 @click.group(cls=Group)
@@ -16,16 +20,33 @@ def alerts() -> None:
 
 
 @alerts.command("list")
+@api_options
 @database_options
 @json_option
-def list_(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Alerts that fire now."""
-    from flitwatch_db import connect
-    from flitwatch_db.alerts.store import list_firing_alerts
-    from flitwatch_ops.platform import open_database
+def list_(
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Alerts that fire now.
 
-    with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        rows = list_firing_alerts(conn)
+    With --url or a profile it asks the API; else it reads the database.
+    """
+    at_api = choose_place(api_url, token_file, profile)
+    rows: Sequence[Mapping[str, Any]]
+    if at_api is not None:
+        with open_client(at_api) as fw:
+            rows = fw.api.alerts(phase="firing", limit=MOST_LISTED)["items"]
+    else:
+        from flitwatch_db import connect
+        from flitwatch_db.alerts.store import list_firing_alerts
+        from flitwatch_ops.platform import open_database
+
+        with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+            rows = list_firing_alerts(conn)
     print_result(
         {
             "firing": [

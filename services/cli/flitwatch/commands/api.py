@@ -67,14 +67,12 @@ def api(
     as_json: bool,
 ) -> None:
     """Serve the API and the page until stopped."""
-    import logging
     import os
     import signal
     import sys
 
     from pydantic import SecretStr
 
-    from flitwatch_api.logs import JsonLines
     from flitwatch_api.serve import serve_api
     from flitwatch_api.settings import Settings
     from flitwatch_ops.first_admin import ensure_admin
@@ -94,8 +92,7 @@ def api(
         api_metrics_port=metrics_port,
         **chosen,
     )
-    log_to_stderr(logging.INFO)
-    logging.getLogger().handlers[0].setFormatter(JsonLines())
+    log_to_stderr()
     # Until the server itself heeds signals: a throw-away database is not left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:

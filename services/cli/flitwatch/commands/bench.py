@@ -10,6 +10,7 @@ BENCHMARKS = {
     "api": ("bench_api", "Time the API's answers about a whole machine, while a feed is written."),
     "advice": ("bench_advice", "Ask for advice to schedulers at a fixed rate."),
     "ingest": ("bench_ingest", "Carry a machine's counters through log, writer and database, and count them."),
+    "import": ("bench_import", "Import a long text of sacct, and count its jobs."),
 }
 
 
@@ -23,7 +24,8 @@ class Benchmarks(click.Group):
         if cmd_name not in BENCHMARKS:
             return None
         command: click.Command = getattr(
-            importlib.import_module(f"flitwatch.commands.{BENCHMARKS[cmd_name][0]}"), cmd_name
+            importlib.import_module(f"flitwatch.commands.{BENCHMARKS[cmd_name][0]}"),
+            "import_" if cmd_name == "import" else cmd_name,
         )
         return command
 

@@ -10,7 +10,15 @@ from typing import Any, TypedDict
 import click
 
 from flitwatch.commands.blame_measured import CAVEAT, judge_measured, show_measured
-from flitwatch.console import FiniteRange, exit_with_error, json_option, print_result, stderr_console
+from flitwatch.console import (
+    FiniteRange,
+    exit_with_error,
+    json_option,
+    list_given_options,
+    print_result,
+    refuse_beside_paper,
+    stderr_console,
+)
 from flitwatch.rest import api_options, application_options, open_client, require_place
 
 
@@ -59,7 +67,14 @@ from flitwatch.rest import api_options, application_options, open_client, requir
     help="A run is optimal below tau x the mean time.",
 )
 @click.option(
-    "--runs", type=click.Path(path_type=Path), help="CSV run,start,time_s[,nodes][,circumstances...] of measured runs."
+    "--paper",
+    is_flag=True,
+    help="All choices of the paper: mi, tau 1, throughout, more than 128 nodes (--runs: nodes in any part of a run).",
+)
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path),
+    help="CSV run,start,time_s[,nodes][,application][,circumstances...] of measured runs.",
 )
 @click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount alongside --runs.")
 @click.option(
@@ -86,6 +101,7 @@ def blame(
     method: str,
     rule: str,
     tau: float,
+    paper: bool,
     runs: Path | None,
     exposure: Path | None,
     shuffles: int,
@@ -108,6 +124,9 @@ def blame(
             "give one of --application NAME, --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
             code=2,
         )
+    _refuse_idle_options(scenario is not None or presence is not None, runs is not None)
+    if paper:
+        method, tau, rule = "mi", 1.0, "any" if runs is not None else "throughout"
     if application is not None:
         from flitwatch import stored
 
@@ -121,13 +140,15 @@ def blame(
 
         print_result(stress_blame(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
         return
-    if runs is not None and exposure is not None:
+    if runs is not None and exposure is not None and method == "exposure":
         verdicts = judge_measured(runs, exposure, shuffles, seed)
         print_result(verdicts, True) if as_json else show_measured(verdicts)
         return
     user_ranking: _Ranking = (
         _of_scenario(scenario, seed, users, method, rule, tau)
         if scenario is not None
+        else _of_runs(runs, exposure, tau, paper)
+        if runs is not None and exposure is not None
         else _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
     )
     result: dict[str, Any] = (
@@ -147,6 +168,18 @@ def blame(
         print_result(result, True)
     else:
         _print_ranking(result)
+
+
+def _refuse_idle_options(ranks: bool, measured: bool) -> None:
+    """Fail where an option of the paper's method was given that the source would not use."""
+    given = list_given_options("method", "rule", "tau", "paper")
+    if given and not (ranks or measured):
+        exit_with_error(f"--{given[0]} needs --scenario, --presence or --runs", code=2)
+    refuse_beside_paper("method", "rule", "tau")
+    if measured and "rule" in given:
+        exit_with_error("--runs has amounts, not shares of a run: --rule needs --presence", code=2)
+    if measured and "tau" in given and click.get_current_context().params["method"] == "exposure":
+        exit_with_error("--tau needs --method mi: the verdicts on --runs use no limit of run times", code=2)
 
 
 class _RankedUser(TypedDict):
@@ -200,6 +233,17 @@ def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) 
         )
     result = _estimate_blame(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
     return {**result, "truth": None, "precision_at_10": None, "false_share": None, "notes": table.notes}
+
+
+def _of_runs(runs: Path, exposure: Path, tau: float, paper: bool) -> _TableRanking:
+    """Mutual information on measured runs; the paper's jobs of more than 128 nodes are amounts of nodes beyond that."""
+    from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
+    from flitwatch_ml.measured import read_measured
+
+    data = read_measured(runs, exposure)
+    there = (data.exposure >= LARGE_JOB_NODES if paper else data.exposure > 0).astype(float)
+    result = _estimate_blame(data.users, there, there, data.time_s, None, "mi", "any", tau)
+    return {**result, "truth": None, "precision_at_10": None, "false_share": None, "notes": data.notes}
 
 
 def _estimate_blame(

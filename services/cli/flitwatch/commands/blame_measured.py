@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from flitwatch.console import make_progress
+from flitwatch_domain.blame import FOUND_Q
 
 CAVEAT = "Dependence between presence and slow runs; not proof of cause."
+#: Users planted of each effect; each takes as long as a shuffle.
+PLANTED = 25
 
 
 if TYPE_CHECKING:
     from flitwatch_db.estimates.store import Entry
-    from flitwatch_ml.blame.calibration import Calibration, Driver
+    from flitwatch_ml.blame.calibration import Calibration, Driver, Power, Rotations
 
 
 class MeasuredVerdict(TypedDict):
@@ -28,14 +31,15 @@ class MeasuredVerdict(TypedDict):
     effect_interval_s: list[float] | None
     lost_node_hours: float | None
     exposed_runs: int
-    runs_needed: float | None
 
 
 class MeasuredBlame(TypedDict):
-    """Verdicts with how often the method names no user's fault, what else goes with run times, and the changes of regime (epoch seconds)."""
+    """Verdicts with how often the method names no user's fault and finds planted ones, what else goes with run times, and changes of regime (epoch seconds)."""
 
     users: list[MeasuredVerdict]
     calibration: Calibration
+    rotations: Rotations
+    power: list[Power]
     drivers: list[Driver]
     runs: int
     mean_time_s: float
@@ -48,6 +52,7 @@ class MeasuredBlame(TypedDict):
 
 def judge_measured(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
     """Return the verdicts that `flitwatch blame --runs --exposure` prints."""
+    from flitwatch_ml.blame.calibration import power, rotate
     from flitwatch_ml.measured import read_measured
     from flitwatch_ml.work.measured import judge_runs
 
@@ -55,11 +60,16 @@ def judge_measured(runs: Path, exposure: Path, shuffles: int, seed: int) -> Meas
     with make_progress("shuffled run times") as bar:
         task = bar.add_task("shuffled run times", total=shuffles)
         judgement = judge_runs(data, shuffles, seed, lambda done: bar.update(task, completed=done))
+    runs_of = (data.exposure, data.time_s, data.start_s, data.circumstances)
+    rotations = rotate(*runs_of, most=shuffles, application=data.application)
+    planted = power(*runs_of, min(shuffles, PLANTED), seed, data.application)
     users = [_make_verdict(*pair) for pair in zip(judgement.users, judgement.reasons, strict=True)]
     order = {"named": 0, "cannot tell": 1, "no evidence": 2}
     return {
         "users": sorted(users, key=lambda row: (order[row["verdict"]], row["q"] is None, row["q"] or 0.0)),
         "calibration": judgement.calibration,
+        "rotations": rotations,
+        "power": planted,
         "drivers": judgement.drivers,
         "runs": len(data.runs),
         "mean_time_s": float(data.time_s.mean()),
@@ -85,7 +95,6 @@ def _make_verdict(one: Entry, reasons: list[str]) -> MeasuredVerdict:
         "effect_interval_s": None if low is None else [low, high],
         "lost_node_hours": entry["lost_node_hours"],
         "exposed_runs": entry["exposed_runs"],
-        "runs_needed": entry["runs_needed"],
     }
 
 
@@ -117,6 +126,15 @@ def show_measured(result: MeasuredBlame) -> None:
         stderr_console().print(
             f"Shuffled run times: {calibration['sets_with_a_name']} of {calibration['shuffles']} sets have a name at q ≤ {calibration['q']}.",
             highlight=False,
+        )
+        rotations = result["rotations"]
+        stderr_console().print(
+            f"Run times rotated in time: {rotations['sets_with_a_name']} of {rotations['rotations']} sets have a name.",
+            highlight=False,
+        )
+        found = ", ".join(f"+{one['effect']:.0%}: {one['found']} of {one['draws']}" for one in result["power"])
+        stderr_console().print(
+            f"Planted in these runs and found at q ≤ {FOUND_Q}: {found or 'nobody can be tested'}.", highlight=False
         )
     for note in result["notes"]:
         stderr_console().print(note, highlight=False)

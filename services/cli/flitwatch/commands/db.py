@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-#: A petabyte: no disk that a log lies on is larger.
-_MOST_LOG_GB = 1e6
+#: A petabyte: no disk of a database is larger.
+_MOST_GB = 1e6
 
 
 def _check_gigabytes(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
     # Not a range of click's: that takes what is not a number for one within. Less than a byte would keep nothing.
-    if value is not None and not 1e-9 <= value <= _MOST_LOG_GB:
-        raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_LOG_GB:,.0f} GB")
+    if value is not None and not 1e-9 <= value <= _MOST_GB:
+        raise click.BadParameter(f"{value:g} is not a size from a byte to {_MOST_GB:,.0f} GB")
     return value
 
 
@@ -104,7 +104,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     "keeps",
     multiple=True,
     metavar="TABLE=DAYS",
-    help="Keep a table this many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least); stays set.",
+    help="Keep a table this many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least, 'job' jobs with their runs); stays set.",
 )
 @click.option(
     "--log-gb",
@@ -112,14 +112,27 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     callback=_check_gigabytes,
     help="Keep so much of the embedded stack's log at most; stays set.",
 )
+@click.option(
+    "--tables-gb",
+    type=float,
+    callback=_check_gigabytes,
+    help="Keep so much of the tables of times at most, in plain PostgreSQL: the largest loses its oldest rows; stays set.",
+)
 @database_options
 @json_option
-def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+def maintain(
+    keeps: tuple[str, ...],
+    log_gb: float | None,
+    tables_gb: float | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
     """Drop what is older than it is kept; the worker does so every ten minutes automatically."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep
     from flitwatch_db.core.maintenance import maintain_database as run
-    from flitwatch_db.core.maintenance import set_keep
+    from flitwatch_db.core.maintenance import set_jobs_kept, set_keep, set_tables_kept
     from flitwatch_db.people import audit
 
     limits = [_parse_keep(keep) for keep in keeps]
@@ -130,12 +143,17 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
                     log_keep.set_kept(conn, days=math.inf if days is None else days)
                 elif table == "audit":
                     audit.set_kept(conn, days)
+                elif table == "job":
+                    set_jobs_kept(conn, days)
                 else:
                     set_keep(conn, table, days)
                 audit.by_command(conn, "db maintain", table, keep_days=days)
             if log_gb is not None:
                 log_keep.set_kept(conn, size_bytes=int(log_gb * 1e9))
                 audit.by_command(conn, "db maintain", "log", keep_gb=log_gb)
+            if tables_gb is not None:
+                set_tables_kept(conn, int(tables_gb * 1e9))
+                audit.by_command(conn, "db maintain", "tables", keep_gb=tables_gb)
         with make_progress("maintaining") as bar:
             task = bar.add_task("maintaining")
             print_result(run(url, lambda done, total, what: bar.update(task, completed=done, total=total)), as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch.console import exit_with_error, json_option, print_result, refuse_beside_paper
 
 
 @click.command()
@@ -23,7 +23,7 @@ from flitwatch.console import exit_with_error, json_option, print_result
     type=click.Choice(["rates", "deltas"]),
     default="rates",
     show_default=True,
-    help="Counters as rates, or as differences from a run's mean.",
+    help="Counters per second, or as counted over a step (contains its duration).",
 )
 @click.option(
     "--learner",
@@ -40,6 +40,11 @@ from flitwatch.console import exit_with_error, json_option, print_result
     show_default=True,
     help="'row' is the paper's; it flatters.",
 )
+@click.option(
+    "--paper",
+    is_flag=True,
+    help="All choices of the paper: deltas, gradient-boosted regression, rows divided at random.",
+)
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @json_option
 def deviation(
@@ -50,12 +55,16 @@ def deviation(
     learner: str,
     folds: int,
     split: str,
+    paper: bool,
     steps: Path | None,
     as_json: bool,
 ) -> None:
     """Relevance of each counter for the deviation of step times from the mean behaviour."""
     if (scenario is None) == (steps is None):
         exit_with_error("give --scenario NAME or --steps FILE", code=2)
+    refuse_beside_paper("inputs", "learner", "split")
+    if paper:
+        inputs, learner, split = "deltas", "gbr", "row"
     from flitwatch_domain.counters import feature_of
     from flitwatch_domain.drivers import answer_in_words
     from flitwatch_ml.deviation import DeviationModel
@@ -92,6 +101,7 @@ def deviation(
         "runs": model.runs_,
         "inputs": inputs,
         "split": split,
+        "learner": learner,
         "groups": groups,
         "answer": answer_in_words(groups),
         "notes": notes,

@@ -52,7 +52,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
     db_url, log_url = db_url or state.get("database"), log_url or state.get("log")
     rates: dict[str, site.TopicRate] = {}
     partitions: dict[str, int] = {}
-    checks = [*site.check_machine(home_folder()), *site.check_slurm()]
+    checks = [*site.check_machine(home_folder()), site.check_estimators(), *site.check_slurm()]
     if db_url:
         checks += site.check_database(db_url)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 import signal
 import sys
@@ -15,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
-from flitwatch.console import SOME_REFUSED, FiniteRange, json_option, print_result, stderr_console
+from flitwatch.console import (
+    SOME_REFUSED,
+    FiniteRange,
+    json_option,
+    log_to_stderr,
+    logs_json,
+    print_result,
+    stderr_console,
+)
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.exporters import Intake
+
+log = logging.getLogger(__name__)
 
 #: Refused metrics in a report, and those of them that a person is told.
 _MOST_LISTED, _MOST_TOLD = 1000, 8
@@ -57,6 +68,8 @@ def add_collector_options(function: F) -> F:
         common = CollectorOptions(
             **{field.name: options.pop(field.name) for field in fields(CollectorOptions) if field.name in options}
         )
+        if not common.once:
+            log_to_stderr()
         return function(common=common, **options)
 
     outer_command = log_options(cast(F, command))
@@ -212,8 +225,11 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 
 
 def print_message(text: str) -> None:
-    """Tell a person on standard error."""
-    stderr_console().print(text, markup=False, highlight=False)
+    """Tell a person on standard error, or the log of a collector that goes on."""
+    if logs_json():
+        log.info("%s", text)
+    else:
+        stderr_console().print(text, markup=False, highlight=False)
 
 
 class RefusedMetric(TypedDict):

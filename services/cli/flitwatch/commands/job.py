@@ -14,6 +14,7 @@ from flitwatch.rest import Place, api_options, choose_place, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
+    from flitwatch_db.jobs.whole import WholeJob
     from flitwatch_domain.explanation.result import Explanation
 
 MOST_SHOWN = 5
@@ -45,6 +46,8 @@ def job(
 ) -> None:
     """Say whether JOB_ID is slow, since when, who may be behind it, and what would help.
 
+    The number of an array or of a heterogeneous job (530 of 530_1 and 530_2) shows its tasks with their verdicts.
+
     With --url or a profile it asks the API; else it reads the database.
     """
     at_api = choose_place(api_url, token_file, profile)
@@ -59,32 +62,55 @@ def job(
             f"{evidence}: sha256 {digest}"
         )
         return
-    explanation = (
-        _load_explanation(db_url, ephemeral, job_id, cluster, at_s)
-        if at_api is None
-        else _request_explanation(at_api, job_id, cluster, at_s)
-    )
+    explanation: Explanation | models.Explanation | None
+    whole: WholeJob | models.WholeJob | None
+    if at_api is None:
+        explanation, whole = _load_explanation(db_url, ephemeral, job_id, cluster, at_s)
+    else:
+        explanation, whole = _request_explanation(at_api, job_id, cluster, at_s)
+    found = explanation or whole
+    assert found is not None, "an answer is of one or the other"
     if as_json:
-        print_result(explanation, True)
+        print_result(found, True)
         return
-    for line in format_explanation(explanation):
+    for line in [*(format_explanation(explanation) if explanation else ()), *(list_tasks(whole) if whole else ())]:
         click.echo(line)
 
 
-def _request_explanation(at_api: Place, job_id: str, cluster: str | None, at_s: float | None) -> models.Explanation:
+def _request_explanation(
+    at_api: Place, job_id: str, cluster: str | None, at_s: float | None
+) -> tuple[models.Explanation | None, models.WholeJob | None]:
+    from flitwatch_client import Refused
+
     with open_client(at_api) as fw:
-        return fw.explanation(job_id, cluster=cluster, at=at_s)
+        try:
+            return fw.explanation(job_id, cluster=cluster, at=at_s), None
+        except Refused as missing:
+            if missing.status != 404:
+                raise
+            try:
+                return None, fw.api.tasks_of_job(job_id, cluster=cluster, at=at_s)
+            except Refused as none:
+                raise (missing if none.status == 404 else none) from None
 
 
 def _load_explanation(
     db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None
-) -> Explanation:
+) -> tuple[Explanation | None, WholeJob | None]:
     from flitwatch_db import connect
     from flitwatch_db.jobs.explanation import explain_by_id
+    from flitwatch_db.jobs.whole import explain_whole
+    from flitwatch_domain.errors import NotFound
     from flitwatch_ops.platform import open_database
 
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
-        return explain_by_id(conn, job_id, cluster, at_s)
+        try:
+            return explain_by_id(conn, job_id, cluster, at_s), None
+        except NotFound as missing:
+            try:
+                return None, explain_whole(conn, job_id, cluster, at_s)
+            except NotFound:
+                raise missing from None
 
 
 def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> str:
@@ -121,3 +147,18 @@ def format_explanation(made: Explanation | models.Explanation) -> list[str]:
             who = f"{item['user'] or 'unknown user'}, {item['name'] or 'no name'}"
             texts.append(f"job {item['job_id']}: {who}{', named' if item['named'] else ''}")
     return texts
+
+
+def list_tasks(whole: WholeJob | models.WholeJob) -> list[str]:
+    """List the tasks of an array, or the components of a heterogeneous job, for a person."""
+    parts = "components" if whole["kind"] == "heterogeneous" else "tasks"
+    simulated = " (simulated)" if whole["simulated"] else ""
+    states = ", ".join(f"{count} {state.lower()}" for state, count in whole["states"].items())
+    rows = [f"job {whole['job_id']}{simulated}: {whole['total']} {parts}: {states}"]
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in whole["verdicts"].items())
+    rows += [f"verdicts: {verdicts}"] if verdicts else []
+    rows += [f"job {named} slows {count} of them" for named, count in whole["named"].items()]
+    return rows + [
+        f"job {task['job_id']}: {task['title'] or 'it has not begun'} ({task['state'].lower()})"
+        for task in whole["tasks"]
+    ]

@@ -203,7 +203,7 @@ def experiment(
         return
     result = engine.figure_215(speedup=speedup, variant=variant, downsampling=downsampling, seed=seed)
     if figure is not None:
-        from flitwatch_simulation.namespaces.figure import draw_figure
+        from flitwatch_simulation.namespaces.experiment import draw_figure
 
         draw_figure(result, figure)
     print_result(result if as_json else {key: value for key, value in result.items() if key != "series"}, as_json)

@@ -198,7 +198,7 @@ def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: 
     """Seed by seed, the longest of a seed first: what was interrupted is a card of fewer seeds."""
     from flitwatch_research.scorecard.deviation import OURS, VARIANTS
     from flitwatch_research.scorecard.pieces import Piece
-    from flitwatch_research.scorecard.worlds import COUNTER_WORLDS
+    from flitwatch_research.scorecard.worlds import COUNTER_WORLDS, NO_BLAME
     from flitwatch_research.stress import CALENDAR
 
     yield Piece("blame_pooled", "blame.pooled_rows", (POOLED, 1, pooled_users))
@@ -215,8 +215,9 @@ def _list_pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: 
         for world, scenario in counted.items():
             variants = VARIANTS if world == "plain" else (OURS,)
             yield Piece("deviation", "deviation.rows", (scenario, seed, users, variants))
-        for scenario in sets.values():
-            yield Piece("blame", "blame.rows", (scenario, seed, users))
+        for world, scenario in sets.items():
+            if world not in NO_BLAME:
+                yield Piece("blame", "blame.rows", (scenario, seed, users))
 
 
 def _name_scenario(world: str, seed: int) -> str:

@@ -24,6 +24,11 @@ from flitwatch_domain.local_text import as_local
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
 @click.option("--threads", type=click.IntRange(1, 1024), help="Threads; the results do not depend on them.")
 @click.option("--topology", metavar="SPEC", help="Topology or file:PATH, where the study has one.")
+@click.option(
+    "--trace",
+    type=click.Path(exists=True, path_type=Path),
+    help="wang-fig2, -fig3, -fig7, -fig8-10: the trace of one application (a folder of DUMPI text, OTF2 or a message DAG) in the place of its pattern.",
+)
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
 @click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: seeds of each world.  [default: 5]")
 @click.option(
@@ -60,6 +65,7 @@ def study(
     seed: int | None,
     threads: int | None,
     topology: str | None,
+    trace: Path | None,
     settings: tuple[str, ...],
     seeds: int | None,
     first_seed: int | None,
@@ -85,24 +91,40 @@ def study(
         return
     of_incidents = {"--draws": draws, "--resolution": resolution, "--fabric": fabric, "--kind": kinds}
     if name == incident_study.NAME:
-        foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}
+        foreign = {
+            "--runs": runs,
+            "--threads": threads,
+            "--topology": topology,
+            "--set": settings,
+            "--out": out,
+            "--trace": trace,
+        }
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
         _reject_foreign_options(name, {**foreign, "--processes": processes})
         incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, as_json)
         return
     if name == advice_value.NAME:
-        foreign = {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings}
+        foreign = {
+            "--runs": runs,
+            "--seed": seed,
+            "--threads": threads,
+            "--topology": topology,
+            "--set": settings,
+            "--trace": trace,
+        }
         _reject_foreign_options(name, {**foreign, **of_incidents})
         advice_value.run_advice_study(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return
     foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
+    foreign |= {} if name.startswith("wang-") else {"--trace": trace}
     _reject_foreign_options(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
     chosen = registry.find_study(name)
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; this study writes a folder")
     if out is not None:
         output.prepare_folder(out)
-    local_options = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology})
+    path = None if trace is None else str(trace)
+    local_options = as_local({"runs": runs, "seed": seed, "threads": threads, "topology": topology, "trace": path})
     parameters = {key: value for key, value in local_options.items() if value is not None} | _parse_settings(settings)
     with make_progress("") as bar:
         task = bar.add_task(chosen.name, total=None)

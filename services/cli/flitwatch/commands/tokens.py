@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import click
 
 from flitwatch.commands.users import open_accounts
 from flitwatch.console import FiniteRange, Group, database_options, json_option, print_result
+from flitwatch.rest import api_options, choose_place, open_client
 from flitwatch_domain.access import SCOPES
 
 
@@ -30,11 +35,22 @@ def tokens() -> None:
     "--days", type=FiniteRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
 )
 @json_option
+@api_options
 @database_options
 def create(
-    account: str, label: str, scopes: tuple[str, ...], days: float, as_json: bool, db_url: str | None, ephemeral: bool
-) -> None:
-    """Make a token of an account; its secret is shown this once and stored hashed."""
+    account: str, label: str, scopes: tuple[str, ...], days: float, as_json: bool, api_url: str | None, token_file: Path | None,
+    profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Make a token of an account; its secret is shown this once and stored hashed.
+
+    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            print_result(
+                fw.api.add_token({"account": account, "label": label, "scopes": list(scopes), "days": days}), as_json
+            )
+        return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -47,31 +63,54 @@ def create(
 @tokens.command("list")
 @click.option("--account", help="Of this account only.")
 @json_option
+@api_options
 @database_options
-def list_(account: str | None, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """List tokens, without their secrets."""
-    from flitwatch_db.people import accounts as people
+def list_(
+    account: str | None, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None,
+    db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """List tokens, without their secrets.
 
-    with open_accounts(db_url, ephemeral) as conn:
-        rows = people.list_tokens(conn, account)
+    With --url or a profile it asks the API, which lists those of an admin's site or a user's own; else it reads the database.
+    """
+    rows: Sequence[Mapping[str, Any]]
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            rows = [one for one in fw.api.tokens()["items"] if account in (None, one["account"])]
+    else:
+        from flitwatch_db.people import accounts as people
+
+        with open_accounts(db_url, ephemeral) as conn:
+            rows = people.list_tokens(conn, account)
     if as_json:
         print_result({"items": rows}, True)
         return
     for row in rows:
-        state = "revoked" if row["revoked"] else f"until {row['expires']:%Y-%m-%d}"
+        state = "revoked" if row["revoked"] else f"until {str(row['expires'])[:10]}"
         print(f"{row['token_id']:>6} {row['account']:<24} {','.join(row['scopes']):<24} {state:<18} {row['label']}")
 
 
 @tokens.command()
 @click.argument("token_id", type=click.IntRange(0, 2**63 - 1))
 @json_option
+@api_options
 @database_options
-def revoke(token_id: int, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """End a token; a running API believes it for five seconds more at most."""
-    from flitwatch_db.people import accounts as people
-    from flitwatch_db.people import audit
+def revoke(
+    token_id: int, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None,
+    db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """End a token; a running API believes it for five seconds more at most.
 
-    with open_accounts(db_url, ephemeral) as conn:
-        people.revoke_token(conn, token_id)
-        audit.by_command(conn, "tokens revoke", str(token_id))
+    With --url or a profile it asks the API; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            fw.api.revoke_token(token_id)
+    else:
+        from flitwatch_db.people import accounts as people
+        from flitwatch_db.people import audit
+
+        with open_accounts(db_url, ephemeral) as conn:
+            people.revoke_token(conn, token_id)
+            audit.by_command(conn, "tokens revoke", str(token_id))
     print_result({"token_id": token_id, "revoked": True}, as_json)

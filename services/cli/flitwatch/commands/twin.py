@@ -12,11 +12,15 @@ from typing import Any
 import click
 
 from flitwatch.console import FiniteRange, Group, json_option, make_progress, print_result
+from flitwatch.metrics import metrics_option
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
+from flitwatch_ops.watched import own_heartbeat
 
 #: Seconds of a history with runs: of the demo machine about 34 of AMG and 20 of MILC.
 FINE_S = 14_400
+#: Blame counts runs of one day beside the same users once: so many days before the history have runs too, each for 40 minutes, at another hour each day.
+EARLIER_DAYS, SESSION_S, HOURS_APART, DAY_S = 60, 2400, 7, 86_400
 
 
 @click.group(cls=Group)
@@ -75,6 +79,7 @@ def twin() -> None:
     show_default=True,
     help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated alongside it.",
 )
+@metrics_option
 @json_option
 def run(
     spec: str, seconds: int, speed: float, seed: int, day: int, history: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
@@ -101,7 +106,7 @@ def run(
                 _run_alongside(
                     [
                         *("history", spec, "--seconds", str(history), "--until", str(epoch_s), "--seed", str(seed)),
-                        *("--fine", str(min(history, FINE_S)), "--tree"),
+                        *("--fine", str(min(history, FINE_S)), "--tree", "--days", str(EARLIER_DAYS)),
                     ],
                     {"FLITWATCH_LOG": log_url, "FLITWATCH_DB": db_url},
                 )
@@ -116,7 +121,13 @@ def run(
         bar = stack.enter_context(make_progress(f"twin {loaded.name}"))
         task = bar.add_task("seconds", total=seconds or None)
         running = TwinRun(cluster, sinks, epoch_s, out / "truth.json" if out else None, sets)
-        totals = running.run(seconds, speed, stop, lambda done: bar.update(task, completed=done))
+        heartbeat = own_heartbeat()
+
+        def note(done: int) -> None:
+            heartbeat.beat()
+            bar.update(task, completed=done)
+
+        totals = running.run(seconds, speed, stop, note)
     result: dict[str, Any] = {
         "scenario": loaded.name,
         "seed": seed,
@@ -147,6 +158,13 @@ def run(
     help="The last this many of them have runs; what is before has jobs and counters only.",
 )
 @click.option(
+    "--days",
+    type=click.IntRange(0, 120),
+    default=0,
+    show_default=True,
+    help="So many days before them have 40 minutes of jobs and runs each, without counters.",
+)
+@click.option(
     "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="The users' seed.")
@@ -157,7 +175,7 @@ def run(
 @click.option("--tree", is_flag=True, help="With --db: a fat tree alongside it, with counters and a finished loop.")
 @json_option
 def history_(
-    spec: str, seconds: int, fine: int, until: str, seed: int, log_url: str, db_url: str | None, tree: bool,
+    spec: str, seconds: int, fine: int, days: int, until: str, seed: int, log_url: str, db_url: str | None, tree: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
     """Publish the jobs and instrumented runs of SPEC's last hours, simulated as fast as possible, and with --db sums of its counters."""
@@ -177,6 +195,10 @@ def history_(
         recommendation_id = simulated_past.store_tree(db_url, until_s) if tree else None
         simulated_past.store_sums(db_url, loaded.name, sums, loaded.ldms, stop.is_set)
     begin_s = (until_s - seconds) // MINUTE_S * MINUTE_S
+    for day in range(1, days + 1):
+        if not stop.is_set():
+            session_s = (begin_s // DAY_S - day) * DAY_S + HOURS_APART * 3600 * day % (DAY_S - SESSION_S)
+            _simulate_past(loaded, seed, session_s, session_s + SESSION_S, False, log_url, None, stop)
     if begin_s < fine_s and not stop.is_set():
         _, before = _simulate_past(loaded, seed, begin_s, fine_s, True, log_url, db_url, stop)
         if db_url and not stop.is_set():

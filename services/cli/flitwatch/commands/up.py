@@ -26,12 +26,14 @@ from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_s
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: a day.
 HISTORY_S = 86_400
-#: What the embedded log keeps of the demo machine, unless somebody set it: what is simulated can be simulated again.
-DEMO_LOG_BYTES = 256 << 20
+#: What the embedded database keeps of the demo machine, unless somebody set it: what is simulated can be simulated again. All of it takes at most 2 GB.
+DEMO_LOG_BYTES, DEMO_TABLES_BYTES, DEMO_JOBS_DAYS = 192 << 20, 1_000_000_000, 1
+#: By the end of a table's name: the hours that it is kept, and those of a chunk.
+DEMO_HOURS = {"_1s": (1.5, 1), "_10s": (1.5, 1), "_1m": (26, 1), "_1h": (7 * 24, 24)}
 #: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
 DEMO_SERVER = {"shared_buffers": "128MB", "max_wal_size": "192MB"}
 #: The processes that serve figures, in the order of their ports.
-METRICS = ("writer", "worker", "estimates", "alerting", "api")
+METRICS = ("writer", "worker", "estimates", "alerting", "api", "twin")
 LAST_PORT = 65535
 
 
@@ -69,7 +71,7 @@ LAST_PORT = 65535
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api.",
+    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api, twin.",
 )
 @click.option(
     "--metrics-host",
@@ -279,13 +281,21 @@ def serve_platform(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded log keep less than a site's would, where no one has set what it keeps."""
+    """Have the embedded database keep less than a site's would, where no one has set what its log keeps."""
     from flitwatch_db import connect
-    from flitwatch_db.core import log_keep
+    from flitwatch_db.core import log_keep, maintenance
 
     with connect(database_url) as conn:
-        if not log_keep.is_set(conn):
-            log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
+        if log_keep.is_set(conn):
+            return
+        log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
+        maintenance.set_tables_kept(conn, DEMO_TABLES_BYTES)
+        maintenance.set_jobs_kept(conn, DEMO_JOBS_DAYS)
+        for table in maintenance.table_names(conn):
+            for suffix, (keep_hours, chunk_hours) in DEMO_HOURS.items():
+                if table.endswith(suffix):
+                    maintenance.set_keep(conn, table, keep_hours / 24)
+                    maintenance.shorten_chunks(conn, table, chunk_hours)
 
 
 def _make_stage_report(total: int, report: Callable[[str], None]) -> Callable[[str], None]:

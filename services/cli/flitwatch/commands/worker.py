@@ -16,7 +16,7 @@ from flitwatch.console import (
     print_result,
     stderr_console,
 )
-from flitwatch.metrics import metrics_option
+from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
 from flitwatch_ops.watched import own_heartbeat
 
@@ -121,6 +121,7 @@ def worker(
         if as_json:
             print_result({"tasks": sorted(module_by_task), "concurrency": concurrency, "pid": os.getpid()}, True)
         served = {name.partition(".")[0] for name in module_by_task}
+        add_figures(url, sorted(served))
         periodic, services = (
             {name: what for name, what in load_handlers(table).items() if name.partition(".")[0] in served}
             for table in ("PERIODIC", "SERVICES")

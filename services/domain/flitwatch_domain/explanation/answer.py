@@ -30,7 +30,7 @@ from flitwatch_domain.explanation.result import (
     Verdict,
 )
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Basis, Slowdown, Steps
-from flitwatch_domain.jobs import FINAL_STATES
+from flitwatch_domain.jobs import OVER_STATES
 
 Row = dict[str, Any]
 
@@ -89,7 +89,7 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
 
 def _end_is_lost(job: Row) -> bool:
     """Return whether a job may have ended without a record of when."""
-    return job["end_s"] is None and (job["state"] == "UNKNOWN" or job["state"] in FINAL_STATES)
+    return job["end_s"] is None and job["state"] in OVER_STATES
 
 
 def build_explanation(

@@ -46,11 +46,15 @@ def build_chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainS
 
 
 def minutes_and_seconds(seconds: float) -> str:
-    """A length of time as 4:32 min, or 1:04:32 h."""
+    """Write a length of time as 37 s, 5 min 48 s or 1 h 04 min, as the page does."""
     whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    minutes, remainder = divmod(rest, 60)
-    return f"{hours}:{minutes:02}:{remainder:02} h" if hours else f"{minutes}:{remainder:02} min"
+    if whole < 60:
+        return f"{whole} s"
+    minutes, remainder = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {remainder:02} s" if remainder else f"{minutes} min"
+    hours, rest = divmod(round(whole / 60), 60)
+    return f"{hours} h {rest:02} min" if rest else f"{hours} h"
 
 
 def slowed_text(slowed: SlowedTotal) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+from flitwatch_domain.counters.units import tick_of
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.fabric import Fabric, cables
+from flitwatch_domain.fabric import Fabric, Technology, cables
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
@@ -55,7 +57,22 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
         text = read_text(path)
         chosen = detect_format(text, str(path)) if format == "auto" else format
         fabric = _PARSERS[chosen](text, str(path), name or default_name(path))
-    return replace(fabric, warnings=(*fabric.warnings, *cables.describe_slow_cables(fabric)))
+    return replace(fabric, warnings=(*fabric.warnings, *cables.describe_slow_cables(fabric), *_unknown_ticks(fabric)))
+
+
+def _unknown_ticks(fabric: Fabric) -> list[str]:
+    """Name the InfiniBand switches whose device no document names."""
+    if fabric.technology is not Technology.INFINIBAND:
+        return []
+    count, texts = len(fabric.routers), fabric.attributes.get("descriptions") or []
+    ids = fabric.attributes.get("device_ids") or [None] * count
+    unknown = [at for at, one in enumerate(ids) if tick_of(one, texts[at] if texts else "") is None]
+    if not unknown:
+        return []
+    devices = ", ".join(sorted({f"{ids[at]:#x}" for at in unknown})[:5])
+    return [
+        f"{len(unknown)} of {count} switches have a device id ({devices}) that no document names: their stalls and lost bandwidth are unknown"
+    ]
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
@@ -64,6 +81,19 @@ def _of_folder(folder: Path, name: str) -> Fabric:
     if not files:
         raise BadInput("is an empty folder", where=str(folder), advice="Expected a file with LLDP neighbours a switch.")
     return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
+
+
+_BEGINNING = 1 << 16
+_IBNETDISCOVER = "Give what `ibnetdiscover` prints on a host of the fabric."
+#: Known outputs that are not read: how they begin, what they are, and what to use instead.
+_NOT_READ = (
+    (re.compile(r"^\s*NodeDesc;SystemImageGUID;PortNum;"), "the counters of opaextractperf", "Collect them with LDMS's sampler opa2: flitwatch collect ldms-csv."),
+    (re.compile(r"^(?:NodeGUID;|.*;PortGUID;|Rate;|\s*Rate;NodeGUID)", re.MULTILINE), "a table of an opaextract program", _IBNETDISCOVER),
+    (re.compile(r"<Report\b|^\s*(?:Link|Node|Fabric|Route) (?:Summary|Information)\b|\bNodeGUID\s+Port\s+Type\s+Name", re.MULTILINE), "a report of opareport", _IBNETDISCOVER),
+    (re.compile(r"\A\s*(?:#.*\s+)*0x[0-9a-fA-F]{1,16}\s+\"[^\"]*\"\s*$", re.MULTILINE), "a node-name map", "Give what `ibnetdiscover --node-name-map FILE` prints: the names are in it."),
+    (re.compile(r"^(?:CA|Switch): .*:$|==\(\s*[0-9]+X\s", re.MULTILINE), "the output of iblinkinfo", _IBNETDISCOVER),
+    (re.compile(r"^(?:Ca|Switch)\s+: 0x[0-9a-fA-F]+ ports", re.MULTILINE), "the list of `ibnetdiscover --list`, which leaves the links out", "Give what `ibnetdiscover` prints without options."),
+)  # fmt: skip
 
 
 def detect_format(text: str, where: str) -> str:
@@ -90,6 +120,9 @@ def detect_format(text: str, where: str) -> str:
             return "slingshot"
         if position > 10_000:
             break
+    for pattern, what, advice in _NOT_READ:
+        if pattern.search(text[:_BEGINNING]):
+            raise BadInput(f"is {what}, which is not read", where=where, advice=advice)
     raise BadInput(
         "is neither a Cray interconnect file nor ibnetdiscover output nor Slingshot's template nor a list of its or UFM's links, nor LLDP neighbours",
         where=where,

@@ -29,9 +29,6 @@ RoutesTopology: TypeAlias = make_text_type(  # type: ignore[valid-type]
     "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
 )
 FlowRouting = Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"]
-DragonflyRouting = Literal[
-    "minimal", "valiant", "adaptive0", "adaptive1", "adaptive2", "adaptive3", "min-hash", "nmin-hash", "in-order"
-]
 PacketRouting = Literal[
     "minimal",
     "valiant",

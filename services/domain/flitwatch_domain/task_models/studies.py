@@ -89,6 +89,33 @@ class Stencil(SeededStudy):
     topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=0.25, ge=0.01, le=2)
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
+    reconstruct_s: float = Field(default=60, ge=1, le=3600, description="Of the matrix that routes are optimised for.")
+
+
+class Formulations(Arguments):
+    """Routes from integer programs, on a tree that HiGHS can solve."""
+
+    threads: Threads = 1
+    topology: RoutesTopology | None = None
+    limit_s: float = Field(default=90, ge=1, le=3600, description="Of each formulation.")
+    formulations: list[Literal["basic", "partitioned", "combined"]] | None = Field(
+        default=None, min_length=1, max_length=3
+    )
+
+
+class LaneSchemes(Arguments):
+    """Reconstructions of one application's traffic by ways to give lanes."""
+
+    threads: Threads = 1
+    topology: RoutesTopology = "quartz1"
+    application: Literal[
+        "lulesh-512", "partisn-168", "amg-1728", "boxlib-mg-1024", "multigrid-1000", "nekbone-1024", "boxlib-cns-1024"
+    ] = "partisn-168"
+    lanes: (
+        list[Literal["1 VL", "2 VL", "4 SL 2 VL", "2 VL random", "2 SL 4 VL", "5 VL", "5 VL random", "5 VL Galois"]]
+        | None
+    ) = Field(default=None, min_length=1, max_length=8)
+    limit_s: float = Field(default=60, ge=1, le=3600, description="Of each reconstruction.")
 
 
 class Ghost(SeededStudy):
@@ -98,7 +125,7 @@ class Ghost(SeededStudy):
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
     compute: float = Field(
-        default=7, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
+        default=45, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
     )
     imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
 
@@ -131,6 +158,7 @@ class Sampling(Ghost):
 class Pf3d(SeededStudy):
     topology: RoutesTopology | None = None
     mbytes: float = Field(default=4, ge=0.1, le=100)
+    compute_ms: float = Field(default=8.3, ge=0, le=1000, description="Computation at the end of the round.")
     congested_after_ns: CongestedAfter = 0.0
 
 
@@ -279,6 +307,16 @@ class TaffetTable21(Arguments):
     parameters: Sampling = Sampling()
 
 
+class TaffetFig34(Arguments):
+    study: Literal["taffet-fig3.4"]
+    parameters: Formulations = Formulations()
+
+
+class TaffetTable43(Arguments):
+    study: Literal["taffet-table4.3"]
+    parameters: LaneSchemes = LaneSchemes()
+
+
 class TaffetTable51(Arguments):
     study: Literal["taffet-table5.1"]
     parameters: Bisections = Bisections()
@@ -372,6 +410,8 @@ Study = Annotated[
     | HoeflerFig16
     | HoeflerBisection
     | TaffetTable21
+    | TaffetFig34
+    | TaffetTable43
     | TaffetTable51
     | TaffetTable52
     | TaffetPf3d

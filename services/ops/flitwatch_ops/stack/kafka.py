@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib
 import importlib.util
+import logging
 import os
 import shutil
 import signal
@@ -15,9 +16,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from flitwatch_domain.errors import MissingDependency, Unavailable
+from flitwatch_domain.data_disk import LOG_PART, DataDisk
+from flitwatch_domain.errors import DiskFull, MissingDependency, Unavailable
 from flitwatch_ops.home import cache_folder
 from flitwatch_ops.stack.daemon import Daemon, free_port, hold_lock, is_listening
+
+log = logging.getLogger(__name__)
 
 POM = Path(__file__).with_name("kafka-pom.xml")
 START_TIMEOUT_S = 60.0
@@ -185,8 +189,15 @@ class Kafka:
         MissingDependency
             Java or Maven is not installed.
         Unavailable
-            The broker did not start; the message quotes its log.
+            The broker did not start; the message quotes its log. Or its data lack the file that says whose they are.
+        DiskFull
+            The disk is nearly full. A broker that runs is stopped: one that finds no byte left ends in the middle of what it writes.
         """
+        try:
+            DataDisk(self.folder).check(LOG_PART, "Kafka's")
+        except DiskFull:
+            self.stop()
+            raise
         with contextlib.suppress(OSError, ValueError):
             # A supervisor asks every few seconds: a connection is cheap, a client of its own is not.
             if self.pid() is not None and is_listening(self._ports()[0]):
@@ -195,12 +206,38 @@ class Kafka:
         with hold_lock(self.folder / "start.lock"):
             if self.pid() is None:
                 self._write_configuration()
-                if not (self.folder / "data" / "meta.properties").exists():
+                if not self._has_its_name():
                     self._format_storage(command)
                 dump = [f"-XX:ArchiveClassesAtExit={self.dump}"] if self.dump else []
                 self.daemon.spawn([command[0], *dump, *command[1:], "kafka.Kafka", str(self.properties)])
             self.daemon.wait_ready(self._is_answering, START_TIMEOUT_S, "Kafka")
+        if not self._name_copy.exists():
+            fresh = self._name_copy.with_suffix(".new")
+            shutil.copyfile(self.folder / "data" / "meta.properties", fresh)
+            fresh.replace(self._name_copy)
+        if aside := self.set_aside():
+            log.warning(
+                "Kafka has set partitions aside that its damaged metadata no longer name: %s. Their records stay in %s until you remove them",
+                ", ".join(aside),
+                self.folder / "data",
+            )
         return self.url
+
+    @property
+    def _name_copy(self) -> Path:
+        return self.folder / "meta.properties"
+
+    def _has_its_name(self) -> bool:
+        """Whether the data say whose they are; a file that was lost is restored from its copy."""
+        data = self.folder / "data"
+        if not (data / "meta.properties").exists() and (data / "__cluster_metadata-0").exists():
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(self._name_copy, data / "meta.properties")
+        return (data / "meta.properties").exists()
+
+    def set_aside(self) -> list[str]:
+        """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is left."""
+        return sorted(path.name.partition(".")[0] for path in (self.folder / "data").glob("*-stray"))
 
     def stop(self) -> None:
         """Stop the broker; its data stays."""
@@ -256,7 +293,13 @@ class Kafka:
                 [*command, "kafka.tools.StorageTool", "random-uuid"], capture_output=True, text=True, check=False
             )
             cluster_file.write_text(cluster.stdout.strip().splitlines()[-1] if cluster.stdout.strip() else "")
-        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        data = self.folder / "data"
+        if (data / "__cluster_metadata-0").exists():
+            raise Unavailable(
+                f"Kafka's data in {data} lack meta.properties, so that the broker would begin anew without topics",
+                advice=f"Restore the file from a backup. To give up the records, remove {data}.",
+            )
+        shutil.rmtree(data, ignore_errors=True)
         done = subprocess.run(
             [*command, "kafka.tools.StorageTool", "format", "-t", cluster_file.read_text(), "-c", str(self.properties)],
             capture_output=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from flitwatch_research.papers.measured import MEASURED
@@ -13,6 +15,9 @@ from flitwatch_research.papers.report import to_markdown
 from flitwatch_research.papers_routes.report import load_rows
 from flitwatch_research.studies.published import PAPERS
 from flitwatch_simulation.collectives import MeanFigure
+
+#: (paper, place)
+Place = tuple[str, str]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -32,19 +37,9 @@ def main(argv: list[str] | None = None) -> int:
             for paper, place in MEASURED
             if chosen.paper in (None, paper) and (chosen.place is None or place in chosen.place)
         ]
+        _measure(targets, figures_file)
         if chosen.place is None:
             draw_pictures(chosen.out)
-        rows = [] if len(targets) == len(MEASURED) else json.loads(figures_file.read_text())
-        rows = [entry for entry in rows if (entry["paper"], entry["place"]) not in targets]
-        for paper, place in targets:
-            print(f"{paper}, {place}", file=sys.stderr, flush=True)
-            rows += [
-                {"paper": paper, "place": place, "row": row, "column": column, **_to_record(value)}
-                for (row, column), value in MEASURED[paper, place]().items()
-            ]
-        chosen.out.mkdir(parents=True, exist_ok=True)
-        rows.sort(key=lambda entry: list(MEASURED).index((entry["paper"], entry["place"])))
-        figures_file.write_text(json.dumps(rows, indent=1) + "\n")
     figures_by_place: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     intervals: dict[tuple[str, str, str, str], tuple[float, float]] = {}
     for entry in json.loads(figures_file.read_text()):
@@ -55,6 +50,40 @@ def main(argv: list[str] | None = None) -> int:
         to_markdown(figures_by_place, load_rows(chosen.out / "papers-routes.json"), intervals)
     )
     return 0
+
+
+def _measure(wanted: Sequence[Place], kept: Path) -> None:
+    """Measure place after place; each is kept at once, and a run that was stopped goes on with those that are left."""
+    rows = json.loads(kept.read_text()) if kept.exists() else []
+    last_s = {(one["paper"], one["place"]): one.get("wall_s") for one in rows}
+    begun = kept.with_name("papers-measured.json")
+    done = [tuple(one) for one in json.loads(begun.read_text())] if begun.exists() else []
+    left = [place for place in wanted if place not in done]
+    known_s = [last_s[place] for place in left if last_s.get(place) is not None]
+    _say(
+        f"{len(left)} of {len(wanted)} places to measure; {len(known_s)} of them took {sum(known_s) / 60:.0f} min last time"
+    )
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    for paper, place in left:
+        took_s = last_s.get((paper, place))
+        _say(f"{paper}, {place}" + ("" if took_s is None else f": about {took_s:.0f} s"))
+        started = time.monotonic()
+        figures = MEASURED[paper, place]()
+        wall_s = round(time.monotonic() - started, 1)
+        rows = [one for one in rows if (one["paper"], one["place"]) != (paper, place)]
+        rows += [
+            {"paper": paper, "place": place, "row": row, "column": column, **_to_record(value), "wall_s": wall_s}
+            for (row, column), value in figures.items()
+        ]
+        rows.sort(key=lambda one: list(MEASURED).index((one["paper"], one["place"])))
+        kept.write_text(json.dumps(rows, indent=1) + "\n")
+        done.append((paper, place))
+        begun.write_text(json.dumps(done))
+    begun.unlink(missing_ok=True)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _to_record(value: float | MeanFigure) -> dict[str, float | list[float] | None]:

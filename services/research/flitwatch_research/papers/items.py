@@ -6,8 +6,27 @@ import csv
 from dataclasses import dataclass
 from importlib import resources
 
+from flitwatch_research.studies.published import load_figures
+
 #: Whether an item is here, here in part, or not.
 STATES = ("yes", "part", "not")
+
+#: Kind of an item -> what "as published" asks of it.
+CRITERIA = {
+    "exact": "an equation, algorithm or theorem: as written; a table of sizes: every count is equal; a test holds it",
+    "numbers": "every printed number is within 25 %, and all are in the printed order (1 % is no difference); times of another scale as ratios to the first",
+    "matrix": "a picture of a trace's matrix: ours, in kind, has as many non-zeros a node within 25 % (table 4.1); `--traces` draws on the trace itself",
+    "statements": "a drawing or figure whose values are not in the text: what the text says of it (order, sign, place of congestion) holds in ours",
+}
+#: Tables of sizes and definitions.
+_EXACT = {
+    ("bhatele2020", "table II"),
+    ("hoefler2009", "table 1"),
+    ("hoefler2009", "table 2"),
+    ("wang2018", "table I"),
+    ("wang2018", "table II"),
+}
+_MATRICES = {f"figure 4.{number}" for number in (2, 3, 5, 6, 7, 8)}
 
 
 @dataclass(frozen=True)
@@ -32,6 +51,16 @@ class Item:
     command: str
     state: str
     reason: str
+
+    @property
+    def kind(self) -> str:
+        """The key of `CRITERIA` by which it is judged."""
+        if (self.paper, self.item) in _EXACT or self.item.split()[0] in ("equation", "algorithm", "theorem"):
+            return "exact"
+        if self.item in _MATRICES or self.item.startswith("figure A."):
+            return "matrix"
+        printed = any((one.paper, one.place) == (self.paper, self.item) for one in load_figures())
+        return "numbers" if printed else "statements"
 
 
 def load_items() -> list[Item]:

@@ -36,7 +36,7 @@ PAPER, SEED = "taffet2021", 1
 #: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
 #: Leaf switches that hold miniGhost's nodes; pF3D's cases.
-GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
+GHOST_LEAVES, BESIDE = 24, {"alone": False, "beside incasts": True}
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -276,13 +276,14 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 LOOPS = {
     "figure 5.2": ("bisection-shuffle-ftree", "ftree", 48),
     "figure 5.3": ("bisection-shuffle-loop", "the loop's routes", 0),
+    "figure 5.5": ("cyclic-stencil-minus-y", "the -y phase on the loop's routes", 48),
     "figure 5.7": ("random-ftree", "ftree", 0),
     "figure 5.8": ("random-adaptive", "adaptive", 0),
     "figure 5.9": ("random-optimised", "optimised", 0),
     "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
     "figure 5.12": ("even-ftree", "ftree", 0),
     "figure 5.13": ("even-adaptive", "adaptive", 0),
-    "figure 5.16": ("even-loop-mixed", "the loop's routes, mixed weighting", 0),
+    "figure 5.16": ("even-optimised-mixed", "optimised, mixed weighting", 0),
 }
 #: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
 PLOTS: dict[str, Callable[[], list[Plot]]] = {

@@ -25,6 +25,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--column", action="append", default=[], help="columns of tables 4.2 and 4.3; default all")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where tables 4.2 and 4.3 are solved")
     parser.add_argument("--limit", type=float, help="seconds of a reconstruction, half of table 4.2's (default 60)")
+    parser.add_argument(
+        "--traces",
+        type=Path,
+        help="folder of traces, each (a folder of DUMPI text, OTF2 or a DAG) named as our pattern: lulesh-512, partisn-168, amg-1728, boxlib-mg-1024, multigrid-1000, nekbone-1024, boxlib-cns-1024",
+    )
     parser.add_argument("--at-once", type=int, default=1, help="rows and cells measured at once (default 1)")
     parser.add_argument(
         "--quick", action="store_true", help="a small tree and short limits: a check that everything runs"
@@ -32,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = parser.parse_args(argv)
     rows = [row for row in ROWS if (not chosen.only or row.table in chosen.only) and (chosen.name or "") in row.name]
     chosen.out.mkdir(parents=True, exist_ok=True)
-    size = replace(QUICK if chosen.quick else FULL, device=chosen.device)
+    size = replace(QUICK if chosen.quick else FULL, device=chosen.device, traces=chosen.traces)
     rows_by_key = report.measure_rows(
         rows,
         size if chosen.limit is None else replace(size, reconstruct_s=chosen.limit),

@@ -102,13 +102,13 @@ def _measure_phases(*names: str) -> Measure:
 def _measure_copies(name: str, coupled: bool) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        demand = _place_instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
+        demand = instances(SMALL if size.quick else name, len(fabric.endpoints), 4 if size.quick else 1, coupled)
         return _compute_gaps(optimise_routes(fabric, demand, size.optimise_s, SEED))
 
     return measure
 
 
-def _place_instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
+def instances(name: str, endpoints: int, parts: int, coupled: bool) -> Traffic:
     """As many instances of an application as fit, ranks in the order of the nodes that other jobs left (Taffet 2021, section 3.5.1).
 
     parts: of the endpoints that one instance takes where its pattern has no size of its own;  coupled: rank i of each instance sends to rank j of every instance (the patterns named Trace*), else of its own (Trace).
@@ -118,11 +118,11 @@ def _place_instances(name: str, endpoints: int, parts: int, coupled: bool) -> Tr
     ranks = int(max(src.max(), dst.max())) + 1
     ends = np.cumsum(rng.integers(1, LONGEST_FRAGMENT, endpoints))
     fragments = np.split(np.arange(endpoints), ends[ends < endpoints])
-    free = np.concatenate([fragments[place] for place in rng.permutation(len(fragments))])
+    free = np.concatenate([fragments[one] for one in rng.permutation(len(fragments))])
     nodes = [np.sort(free[first : first + ranks]) for first in range(0, endpoints - ranks + 1, ranks)]
-    pairs = [(place, other) for place in nodes for other in (nodes if coupled else [place])]
+    pairs = [(one, other) for one in nodes for other in (nodes if coupled else [one])]
     return (
-        np.concatenate([place[src] for place, _ in pairs]),
+        np.concatenate([one[src] for one, _ in pairs]),
         np.concatenate([other[dst] for _, other in pairs]),
         np.tile(size, len(pairs)),
     )

@@ -18,6 +18,8 @@ SEED = 1
 #: The figure's pattern; of its thousand ranks as many as the tree has nodes, one after the other.
 PATTERN, PATTERN_RANKS = "multigrid-1000", 1000
 SHOWN = ("basic", "combined")
+#: A tree of three levels, small enough for HiGHS.
+TOPOLOGY = "xgft:3;8,4,4;1,4,2"
 
 
 class RoutesCurve(TypedDict):
@@ -34,9 +36,7 @@ class RoutesCurve(TypedDict):
 def main(argv: list[str] | None = None) -> int:
     """Measure and keep the curves."""
     parser = argparse.ArgumentParser(prog="formulations", description=__doc__)
-    parser.add_argument(
-        "--topology", default="xgft:3;8,4,4;1,4,2", help="a tree of three levels, small enough for HiGHS"
-    )
+    parser.add_argument("--topology", default=TOPOLOGY, help="a tree of three levels, small enough for HiGHS")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of each formulation (the text: 720)")
     parser.add_argument("--out", type=Path, default=Path("docs/papers-routes/formulations.json"), help="file of curves")
     chosen = parser.parse_args(argv)

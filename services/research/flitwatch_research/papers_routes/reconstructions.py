@@ -66,16 +66,24 @@ def of_two_cores() -> float:
 
 
 def reconstruct_cell(
-    topology: str, pattern: str, scheme: Scheme, basis: str, limit_s: float, device: str = "cpu"
+    topology: str,
+    pattern: str,
+    scheme: Scheme,
+    basis: str,
+    limit_s: float,
+    device: str = "cpu",
+    stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
-    """One cell. On a processor the limit is seconds of two cores, on a GPU seconds."""
+    """One cell, the best so far where it is stopped. On a processor the limit is seconds of two cores, on a GPU seconds."""
     fabric = fabric_of(topology)
     ports = ftree_tables(fabric)
     truth = build_study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
     m = truth.measured
     options = Options(basis, device, time_limit_s=limit_s, estimate=False)
     clock: Callable[[], float] = of_two_cores if device == "cpu" else time.monotonic
-    estimate = reconstruct_matrix(fabric, ports, m.lanes, m.pairs, m.counters, options, clock=clock)
+    estimate = reconstruct_matrix(
+        fabric, ports, m.lanes, m.pairs, m.counters, options, lambda *_: not stop(), clock=clock
+    )
     first = int(m.pairs.src.min())
     ranks = int(m.pairs.src.max()) - first + 1
     matrix = np.zeros((ranks, ranks), np.float32)

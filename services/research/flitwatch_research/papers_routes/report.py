@@ -133,16 +133,17 @@ def to_markdown(rows: Sequence[Row], kept: Kept) -> str:
 
 
 def _format_worse_cells(rows: Sequence[Row], kept: Kept) -> str:
-    """List the cells where our value exceeds the published one by more than the last printed digit."""
+    """Where ours is above what was published by more than the last digit that was printed; a search that ended at its limit is not counted."""
     both = apart = 0
     worse = []
     for row in rows:
-        ours = kept.get(row.key, {}).get("ours", {})
-        common = [name for name in row.published if name in ours]
+        held = kept.get(row.key, {})
+        ours, cells = held.get("ours", {}), held.get("cells", {})
+        common = [name for name in row.published if name in ours and cells[name]["converged"]]
         mine = [name for name in common if ours[name] > row.published[name] + ROUNDING]
         both, apart = both + len(common), apart + len(mine)
         worse += [f"- {row.name}: {', '.join(mine)}"] if mine else []
-    sentence = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
+    sentence = f"\nOurs is worse than published in {apart} of the {both} cells that converged" + (":" if worse else ".")
     return "\n".join([sentence, "", *worse] if worse else [sentence])
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.papers_routes.beyond import SMALL, instances
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, Scheme, keep_portion, reconstruct_cell
 from flitwatch_research.papers_routes.rows import CELL, Measure, Row, Size
 from flitwatch_research.studies import published
 from flitwatch_routing.compared import compare_baselines
-from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.optimise import Traffic, optimise_routes
 from flitwatch_routing.patterns import load_traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_routing.reconstruction.sparsity import count_coefficients
@@ -26,10 +29,28 @@ _COLUMNS = {"greedy": "AFAR"}
 PORTIONS_FOLDER = Path("docs/papers-routes")
 
 
-def _measure_identity(pattern: str):  # type: ignore[no-untyped-def]
+#: Of a demand (fabric, size) -> traffic.
+Made = Callable[[Fabric, Size], Traffic]
+
+
+def _synthetic(pattern: str) -> Made:
+    return lambda fabric, _: load_traffic(pattern, len(fabric.endpoints), SEED)
+
+
+def _application(pattern: str, coupled: bool) -> Made:
+    """As many instances as fit, from the application's trace where it is given, else in kind (section 3.5.1: trace, and coupled trace*)."""
+
+    def make(fabric: Fabric, size: Size) -> Traffic:
+        name, parts = (SMALL, 4) if size.quick else (size.source(pattern), 1)
+        return instances(name, len(fabric.endpoints), parts, coupled)
+
+    return make
+
+
+def _measure_identity(made: Made) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        src, dst, _ = load_traffic(pattern, len(fabric.endpoints), SEED)
+        src, dst, _ = made(fabric, size)
         leaf, pod = np.asarray(fabric.endpoints.router), np.asarray(fabric.routers.group)
         hops = np.where(leaf[src] == leaf[dst], 2, np.where(pod[leaf[src]] == pod[leaf[dst]], 4, 6))
         return {"pairs": float(len(src)), "hops": float(hops.mean())}
@@ -37,10 +58,10 @@ def _measure_identity(pattern: str):  # type: ignore[no-untyped-def]
     return measure
 
 
-def _measure_gaps(pattern: str):  # type: ignore[no-untyped-def]
+def _measure_gaps(made: Made) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         fabric = fabric_of(size.topology)
-        demand = load_traffic(pattern, len(fabric.endpoints), SEED)
+        demand = made(fabric, size)
         routes = optimise_routes(fabric, demand, size.optimise_s, SEED)
         loads = {_COLUMNS.get(name, name): load for name, load in compare_baselines(fabric, [demand], SEED).items()}
         return {
@@ -57,9 +78,9 @@ def _name_column(basis: str, kind: str) -> str:
     return basis if kind == COUNTS[0] else f"{basis}, {kind}"
 
 
-def _measure_sparsity(pattern: str, ranks: int):  # type: ignore[no-untyped-def]
+def _measure_sparsity(pattern: str, ranks: int) -> Measure:
     def measure(size: Size) -> dict[str, float]:
-        src, dst, amount = load_traffic(pattern, ranks, SEED)
+        src, dst, amount = load_traffic(size.source(pattern), ranks, SEED)
         key = np.flatnonzero(~np.eye(ranks, dtype=bool).reshape(-1))
         matrix = torch.zeros(ranks, ranks, dtype=torch.float64)
         matrix.index_put_(
@@ -86,7 +107,7 @@ def _make_cells(pattern: str, basis: str, share: float) -> dict[str, Measure]:
 
     def cell(way: Scheme) -> Measure:
         def measure(size: Size) -> dict[str, float]:
-            name = "shift" if size.quick else pattern
+            name = "shift" if size.quick else size.source(pattern)
             outcome = reconstruct_cell(size.topology, name, way, basis, size.reconstruct_s * share, size.device)
             if not size.quick:
                 keep_portion(PORTIONS_FOLDER, pattern, basis, way.ours, outcome.matrix)
@@ -129,11 +150,15 @@ def _of_lanes(place: str, name: str) -> dict[str, float]:
 
 
 ROWS = [
-    *(Row("3.1", ours, _load_published("table 3.1", theirs, pairs="pairs", hops="mean hops"), _measure_identity(pattern)) for ours, theirs, pattern in
+    *(Row("3.1", ours, _load_published("table 3.1", theirs, pairs="pairs", hops="mean hops"), _measure_identity(_synthetic(pattern))) for ours, theirs, pattern in
       (("stencil 16x16x12", "Stencil", "stencil3d"), ("bisection", "Bisection", "bisection"), ("random shuffle", "BS Rand Shuf", "bisection-shuffle"), ("all-to-all", "All-to-all", "alltoall"))),
-    *(Row("3.3", ours, _of_routes(theirs), _measure_gaps(pattern), note) for ours, theirs, pattern, note in
+    *(Row("3.3", ours, _of_routes(theirs), _measure_gaps(_synthetic(pattern)), note) for ours, theirs, pattern, note in
       (("stencil", "Stencil", "stencil3d", "AFAR of ours: greedy moves from ftree as the dissertation describes them, not its code"), ("bisection", "Bisection", "bisection", ""),
        ("random shuffle", "BS Rand Shuf", "bisection-shuffle", ""), ("random shuffle, noise of 5 %", "BS RS+noise", "noisy-shuffle", ""), ("all-to-all", "All-to-all", "alltoall", ""))),
+    *(Row("3.1", f"{kind} {name}", _load_published("table 3.1", f"{kind} {name}", pairs="pairs", hops="mean hops"), _measure_identity(_application(pattern, kind == "Trace*")), note)
+      for kind in ("Trace", "Trace*") for pattern, name, _, _, note in APPLICATIONS),
+    *(Row("3.3", f"{kind} {name}", _of_routes(f"{kind} {name}"), _measure_gaps(_application(pattern, kind == "Trace*")), note)
+      for kind in ("Trace", "Trace*") for pattern, name, _, _, note in APPLICATIONS),
     *(Row("4.1", f"{name} {ranks}", {_name_column(basis, kind): value for kind in COUNTS for basis, value in _load_published("table 4.1", f"{name}, {kind}").items() if basis != "od"}, _measure_sparsity(pattern, ranks), note)
       for pattern, name, ranks, _, note in APPLICATIONS),
     *(Row("4.2", f"{name} {ranks}", _of_lanes("table 4.2", name), None, note, _make_cells(pattern, basis, 2.0)) for pattern, name, ranks, basis, note in APPLICATIONS),

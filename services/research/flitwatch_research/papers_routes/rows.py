@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from flitwatch_domain.local_text import LocalText
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,12 @@ class Size:
     megabytes: float = 2.0
     device: str = "cpu"
     quick: bool = False
+    traces: Path | None = None
+
+    def source(self, pattern: str) -> str:
+        """The pattern's trace in the folder of traces, where it is there under the pattern's name; else the pattern, in kind."""
+        path = None if self.traces is None else self.traces / pattern
+        return LocalText(path) if path is not None and path.exists() else pattern
 
 
 FULL = Size()
@@ -65,7 +74,7 @@ TABLES = {
     "5.1": "The loop: time of routes relative to the loop's (above 1 is slower)",
     "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
     "5.3": "Barrier alongside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
-    "5.4": "Barrier alongside a bully, fewer bully nodes a leaf than it has up links, the loop: time relative to the barrier alone",
+    "5.4": "Barrier alongside a bully, fewer bully nodes a leaf than it has up links, routes for its traffic: time relative to the barrier alone",
     "5.4.2": "Barrier alongside a bully on the changed allocation: error of the reconstruction, %",
     "5.5": "Gap of routes from a bad reconstruction, %",
     "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from flitwatch_ml.forecast.baselines import AVERAGED
 from flitwatch_ml.work.deviation import FOLDS
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.verdict import Check, list_checks
@@ -20,7 +21,11 @@ counterfactual (the same seed without a user), is kept in files of its own, and 
 with **{seeds} {word}** of each world{fewer}; the command's default is 10.
 
 """
-FORECASTERS = ("attention alone", "attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
+FORECASTERS = (
+    *("attention alone", "attention", "ridge", "lightgbm"),
+    *(" + ".join(names) for names in AVERAGED),
+    *("ratio", "curve", "last steps"),
+)
 HOLDS = {True: "yes", False: "**no**", None: "–"}
 Card = dict[str, Any]
 Row = TypeVar("Row", bound=Mapping[str, Any])
@@ -136,7 +141,7 @@ def _format_blame(card: Card) -> str:
     )
     text = (
         f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs that they met; the rest are nulls. Average precision is over "
-        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 90 % intervals, over sets (bootstrap, from three sets on) or of a share (Wilson).\n\n"
+        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from three seeds on; of a share at least Wilson's). Worlds of one seed share its machine and users.\n\n"
     )
     pooled = ""
     if card["blame_pooled"]:
@@ -163,7 +168,9 @@ def _format_deviation(card: Card) -> str:
         for (inputs, split), own in _group_rows(rows, "inputs", "split").items():
             planted = "; ".join(dict.fromkeys(", ".join(row["planted_counters"]) for row in own))
             figures = (
-                worlds.format_interval(worlds.bootstrap_interval([row[key] for row in own]))
+                worlds.format_interval(
+                    worlds.bootstrap_interval([row[key] for row in own], [row["seed"] for row in own])
+                )
                 for key in ("planted_found", "mape", "chosen_mape", "baseline_mape")
             )
             places = ", ".join(str(row["rank_of_planted"]) for row in own)
@@ -215,29 +222,30 @@ def _format_forecast(card: Card) -> str:
     if not (card["forecast"] or card["long"] or card["ablation"]):
         return ""
     lines = []
+    forecasters = [name for name in FORECASTERS if all(name in row["mape"] for row in card["forecast"])]
     for world, rows in worlds.by_world(card["forecast"]):
         best, _ = worlds.select_best(rows)
-        means = [worlds.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in FORECASTERS]
+        means = [worlds.bootstrap_interval([row["mape"][name] for row in rows])[0] for name in forecasters]
         chosen = ", ".join(dict.fromkeys(name for row in rows for names in row["chosen"] for name in names))
         lines.append(
             (
                 world,
                 len(rows),
-                worlds.format_interval(worlds.bootstrap_interval([row["served_mape"] for row in rows])),
+                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["served_mape"])),
                 *means,
                 best,
                 worlds.format_interval(worlds.forecast_gain(rows), "+.1%"),
                 chosen,
-                worlds.format_interval(worlds.bootstrap_interval([row["coverage90"] for row in rows])),
-                worlds.format_interval(worlds.bootstrap_interval([row["fixed_coverage90"] for row in rows])),
+                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["coverage90"])),
+                worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row["fixed_coverage90"])),
             )
         )
     heads = (
         "world",
         "sets",
         "what served, MAPE %",
-        *(f"{name} MAPE %" for name in FORECASTERS),
-        "best single one, known afterwards",
+        *(f"{name} MAPE %" for name in forecasters),
+        "best one, known afterwards",
         "gain of what served on it",
         "what served",
         "coverage of 90 %, adaptive",

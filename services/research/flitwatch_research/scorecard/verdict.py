@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flitwatch_domain.blame import FOUND_Q
 from flitwatch_research import stress
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.worlds import OURS, PAPER
@@ -76,6 +77,29 @@ def _check_blame(card: Card) -> Iterator[Check]:
             ours[0] >= of[best]["average_precision"][0] - 1e-9,
             f"the paper's method here {worlds.format_interval(of[PAPER]['average_precision'])}",
         )
+    yield from _recall(card)
+
+
+#: Recall of effects by their size, in the order of `EFFECT_SIZES`, that is demanded over all worlds; None: of such small ones nothing is.
+RECALL = (None, None, 0.5, 0.9)
+
+
+def _recall(card: Card) -> Iterator[Check]:
+    """Who is found of those who matter: enough of them, and no fewer than by any method that is wrong as seldom."""
+    of = {name: worlds.blame_line(own) for name, own in worlds.group_methods(card["blame"]).items()}
+    careful = {name: line for name, line in of.items() if line["false_share"][0] <= FOUND_Q}
+    for at, (size, least) in enumerate(zip(worlds.size_names(), RECALL, strict=True)):
+        ours = of[OURS]["recall"][at]
+        if least is None or math.isnan(ours[0]):
+            continue
+        best = max(careful, key=lambda name: (careful[name]["recall"][at][0], name == OURS), default=OURS)
+        yield Check(
+            f"blame, all worlds: recall of effects of {size} sd",
+            f"at least {least:.2f}, and no less than methods with a false share of at most {FOUND_Q}",
+            f"{worlds.format_interval(ours)}; best of these: {best}",
+            ours[0] >= max(least, of[best]["recall"][at][0]),
+            f"the paper's method here {worlds.format_interval(of[PAPER]['recall'][at])}",
+        )
 
 
 def _check_stress(card: Card) -> Iterator[Check]:
@@ -113,7 +137,7 @@ def _check_pooled(card: Card) -> Iterator[Check]:
 def _check_deviation(card: Card) -> Iterator[Check]:
     ours = [row for row in card["deviation"] if (row["inputs"], row["split"]) == ("rates", "run")]
     for world, rows in worlds.by_world(ours):
-        planted_found = worlds.bootstrap_interval([row["planted_found"] for row in rows])
+        planted_found = worlds.interval_over_seeds(rows, lambda row: row["planted_found"])
         worst = max(row["rank_of_planted"] for row in rows)
         yield Check(
             f"deviation, {world}: place of the strongest planted counter",
@@ -121,7 +145,10 @@ def _check_deviation(card: Card) -> Iterator[Check]:
             f"worst {worst}; of n planted {worlds.format_interval(planted_found)} among the first n",
             worst <= 3,
         )
-        nested, curve = (worlds.bootstrap_interval([row[key] for row in rows]) for key in ("mape", "baseline_mape"))
+        nested, curve = (
+            worlds.bootstrap_interval([row[key] for row in rows], [row["seed"] for row in rows])
+            for key in ("mape", "baseline_mape")
+        )
         yield Check(
             f"deviation, {world}: nested error",
             "below the mean curve's",
@@ -135,18 +162,18 @@ def _check_forecast(card: Card) -> Iterator[Check]:
         best, _ = worlds.select_best(rows)
         gain = worlds.forecast_gain(rows)
         yield Check(
-            f"forecast, {world}: what served against the best single candidate, known afterwards",
+            f"forecast, {world}: what served against the best candidate, known afterwards",
             "at most 1 % worse",
             f"{worlds.format_interval(gain, '+.1%')} on {best}",
             gain[0] >= -0.01,
         )
-        coverage = worlds.bootstrap_interval([row["coverage90"] for row in rows])
+        coverage = worlds.interval_over_seeds(rows, lambda row: row["coverage90"])
         yield Check(
             f"forecast, {world}: 90 % intervals, later runs",
             "88-92 %",
             worlds.format_interval(coverage, ".1%"),
             0.88 <= coverage[0] <= 0.92,
-            f"calibrated once {worlds.format_interval(worlds.bootstrap_interval([row['fixed_coverage90'] for row in rows]), '.1%')}",
+            f"calibrated once {worlds.format_interval(worlds.interval_over_seeds(rows, lambda row: row['fixed_coverage90']), '.1%')}",
         )
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
 
 from flitwatch_db.estimates.inputs import Runs
 from flitwatch_research.scoring import EFFECT_SIZES
 from flitwatch_twin.campaign import WORLDS, Campaign, split_scenario
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
+#: Worlds in which only readings are missing are the plain one to blame, which reads no counters.
+NO_BLAME = ("missing",)
 #: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
 COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
+#: A figure, and the ends of its interval; NaN where there is none.
+Interval = tuple[float, float, float]
 DRAWS = 2000
 
 
@@ -31,26 +37,47 @@ def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
             yield world, some
 
 
-def bootstrap_interval(values: list[float]) -> tuple[float, float, float]:
-    """(mean, low, high): 90 % bootstrap interval over sets; low and high are NaN below three."""
-    samples = np.array([value for value in values if value is not None and not math.isnan(value)], float)
-    if not len(samples):
+def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | None = None) -> Interval:
+    """(mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three seeds."""
+    samples = [(value, at) for at, value in enumerate(values) if value is not None and not math.isnan(value)]
+    if not samples:
         return math.nan, math.nan, math.nan
-    if len(samples) < 3:
-        return float(samples.mean()), math.nan, math.nan
-    drawn = samples[np.random.default_rng(0).integers(0, len(samples), (DRAWS, len(samples)))].mean(1)
-    low, high = np.quantile(drawn, [0.05, 0.95])
-    return float(samples.mean()), float(low), float(high)
+    found, places = np.array([value for value, _ in samples], float), [at for _, at in samples]
+    drawn = _drawn(found, np.ones(len(found)), places if seeds is None else [seeds[at] for at in places])
+    return float(found.mean()), *drawn
 
 
-def wilson_interval(part: int, whole: int) -> tuple[float, float, float]:
-    """(share, low, high): Wilson's 90 % interval; NaN where there is nothing to share."""
-    if not whole:
+def interval_over_seeds(rows: Rows, value: Callable[[dict[str, Any]], float | None]) -> Interval:
+    """`bootstrap_interval` of a figure of rows that have a seed."""
+    return bootstrap_interval([value(row) for row in rows], [row["seed"] for row in rows])
+
+
+def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> Interval:
+    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN where there is nothing to share."""
+    held, n = sum(part), sum(whole)
+    if not n:
         return math.nan, math.nan, math.nan
-    z, p = 1.645, part / whole
-    middle = (p + z * z / (2 * whole)) / (1 + z * z / whole)
-    half = z * math.sqrt(p * (1 - p) / whole + z * z / (4 * whole * whole)) / (1 + z * z / whole)
-    return p, max(middle - half, 0.0), min(middle + half, 1.0)
+    z, p = float(norm.isf(0.025)), held / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    low, high = _drawn(np.array(part, float), np.array(whole, float), seeds)
+    return (
+        p,
+        min(max(middle - half, 0.0), p if math.isnan(low) else low),
+        max(middle + half, 0.0 if math.isnan(high) else high),
+    )
+
+
+def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequence[int]) -> tuple[float, float]:
+    """95 % interval of sums over sizes with whole seeds drawn again; NaN below three."""
+    label = np.unique(np.asarray(seeds), return_inverse=True)[1]
+    sums, sizes = np.bincount(label, sums), np.bincount(label, sizes)
+    if len(sums) < 3:
+        return math.nan, math.nan
+    draws = np.random.default_rng(0).integers(0, len(sums), (DRAWS, len(sums)))
+    size = sizes[draws].sum(1)
+    low, high = np.quantile(sums[draws].sum(1)[size > 0] / size[size > 0], [0.025, 0.975])
+    return float(low), float(high)
 
 
 def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str:
@@ -59,10 +86,6 @@ def format_interval(value: tuple[float, float, float], form: str = ".2f") -> str
     if math.isnan(mean):
         return "–"
     return f"{mean:{form}}" if math.isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
-
-
-#: A figure, and the ends of its interval; NaN where there is none.
-Interval = tuple[float, float, float]
 
 
 class BlameLine(TypedDict):
@@ -79,16 +102,17 @@ class BlameLine(TypedDict):
 
 def blame_line(rows: Rows) -> BlameLine:
     """One method in one world, over seeds."""
-    with_effect, found_counts = (
-        np.sum([row[name] for row in rows], axis=0) for name in ("with_effect", "found_by_size")
-    )
+    with_effect, found_counts = (np.array([row[name] for row in rows]) for name in ("with_effect", "found_by_size"))
+    seeds = [row["seed"] for row in rows]
     return {
-        "average_precision": bootstrap_interval([row["average_precision"] for row in rows]),
-        "precision_at_10": bootstrap_interval([row["precision_at_10"] for row in rows]),
-        "best_at_10": bootstrap_interval([row["best_at_10"] for row in rows])[0],
-        "recall": [wilson_interval(int(f), int(n)) for f, n in zip(found_counts, with_effect, strict=True)],
-        "with_effect": with_effect.tolist(),
-        "false_share": wilson_interval(sum(row["false"] for row in rows), sum(row["found"] for row in rows)),
+        "average_precision": interval_over_seeds(rows, lambda row: row["average_precision"]),
+        "precision_at_10": interval_over_seeds(rows, lambda row: row["precision_at_10"]),
+        "best_at_10": interval_over_seeds(rows, lambda row: row["best_at_10"])[0],
+        "recall": [
+            wilson_interval(f.tolist(), n.tolist(), seeds) for f, n in zip(found_counts.T, with_effect.T, strict=True)
+        ],
+        "with_effect": with_effect.sum(0).tolist(),
+        "false_share": wilson_interval([row["false"] for row in rows], [row["found"] for row in rows], seeds),
         "found": sum(row["found"] for row in rows) / len(rows),
     }
 
@@ -109,8 +133,8 @@ def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
     return {
         key: {
             "draws": len(some),
-            "false_share": bootstrap_interval([row["false_share"] for row in some]),
-            "recall": bootstrap_interval([row["recall"] for row in some]),
+            "false_share": interval_over_seeds(some, lambda row: row["false_share"]),
+            "recall": interval_over_seeds(some, lambda row: row["recall"]),
             "named": sum(row["named"] for row in some) / len(some),
         }
         for key, some in of.items()
@@ -133,7 +157,7 @@ def size_names() -> list[str]:
 
 
 def write_headline(card: dict[str, Any]) -> list[str]:
-    """One sentence a question; what a baseline wins comes first in it."""
+    """One sentence a question; what a baseline wins comes first in it. Intervals are of 95 %, over seeds."""
     lines = []
     if card["blame"]:
         lines.append(_blame_headline(card["blame"]))
@@ -149,21 +173,29 @@ def _blame_headline(rows: Rows) -> str:
     lost: list[tuple[str, str]] = []
     for world, some in by_world(rows):
         best = {
-            name: bootstrap_interval([row["average_precision"] for row in own])[0]
+            name: interval_over_seeds(own, lambda row: row["average_precision"])[0]
             for name, own in group_methods(some).items()
         }
         first = max(best, key=best.__getitem__)
         (won if best[OURS] >= best[first] - 1e-9 else lost).append((world, first))
-    paired = _pair_methods(rows, lambda row: row["method"], "average_precision")
-    gain = bootstrap_interval([ours[OURS] - ours[PAPER] for ours in paired if OURS in ours and PAPER in ours])
+    paired = {
+        of: pair
+        for of, pair in _pair_methods(rows, lambda row: row["method"], "average_precision").items()
+        if OURS in pair and PAPER in pair
+    }
+    gain = bootstrap_interval([pair[OURS] - pair[PAPER] for pair in paired.values()], [seed for _, seed in paired])
     ours = blame_line([row for row in rows if row["method"] == OURS])
     broken = [world for world, some in by_world(rows) if blame_line(group_methods(some)[OURS])["false_share"][0] > 0.1]
     beaten = "; ".join(f"in {world} {name} is better" for world, name in lost)
+    recall = "; ".join(
+        f"{size} sd {format_interval(one)}" for size, one in zip(size_names(), ours["recall"], strict=True)
+    )
     silent = [world for world, some in by_world(rows) if not blame_line(group_methods(some)[OURS])["found"]]
     return (
         f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
         f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
-        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}."
+        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}. "
+        f"Recall by effect: {recall}."
         f"{' It names no user in ' + ', '.join(silent) + '.' if silent else ''}"
     )
 
@@ -173,12 +205,13 @@ def _deviation_headline(rows: Rows) -> str:
     useless = [
         world
         for world, some in by_world(rows)
-        if bootstrap_interval([row["mape"] for row in some])[0]
-        >= bootstrap_interval([row["baseline_mape"] for row in some])[0]
+        if interval_over_seeds(some, lambda row: row["mape"])[0]
+        >= interval_over_seeds(some, lambda row: row["baseline_mape"])[0]
     ]
-    planted_found = bootstrap_interval([row["planted_found"] for row in rows])
-    first = wilson_interval(sum(row["rank_of_planted"] == 1 for row in rows), len(rows))
-    chosen = bootstrap_interval([row["chosen_mape"] / row["mape"] - 1 for row in rows])
+    planted_found = interval_over_seeds(rows, lambda row: row["planted_found"])
+    seeds = [row["seed"] for row in rows]
+    first = wilson_interval([row["rank_of_planted"] == 1 for row in rows], [1] * len(rows), seeds)
+    chosen = interval_over_seeds(rows, lambda row: row["chosen_mape"] / row["mape"] - 1)
     beaten = f"The mean curve alone is better in {', '.join(useless)}. " if useless else ""
     return (
         f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are among the first as many, the strongest is first in {format_interval(first)} of the sets. "
@@ -197,18 +230,18 @@ def _forecast_headline(rows: Rows) -> str:
         if select_best(some)[0] == "attention alone":
             attention.append(world)
     worst = (
-        f"What served lost to the best single candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
+        f"What served lost to the best candidate, known afterwards, by more than 1 % in {', '.join(above)}. "
         if above
         else ""
     )
     alone = (
-        f"Attention alone is the best single candidate in {', '.join(attention)}. "
+        f"Attention alone is the best candidate in {', '.join(attention)}. "
         if attention
         else "Attention alone wins nowhere. "
     )
-    coverage = bootstrap_interval([row["coverage90"] for row in rows])
+    coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}What served is better than every single candidate beyond its interval in {len(below)} of "
+        f"**Forecast**: {worst}{alone}What served is better than every candidate beyond its interval in {len(below)} of "
         f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {format_interval(coverage)}."
     )
 
@@ -221,18 +254,20 @@ def select_best(rows: Rows) -> tuple[str, float]:
 
 
 def forecast_gain(rows: Rows) -> tuple[float, float, float]:
-    """1 - error of what served / error of the world's best single candidate; over runs of one or two sets, over sets from three on."""
+    """1 - error of what served / error of the world's best candidate; over runs of one or two sets, over sets from three on."""
     best, _ = select_best(rows)
     gains = [row["gain_on"][best] for row in rows]
     if len(gains) == 1:
         return gains[0]["mean"], gains[0]["low"], gains[0]["high"]
-    return bootstrap_interval([gain["mean"] for gain in gains])
+    return bootstrap_interval([gain["mean"] for gain in gains], [row["seed"] for row in rows])
 
 
-def _pair_methods(rows: Rows, key: Callable[[dict[str, Any]], str], value: str) -> list[dict[str, float]]:
-    """For each set, the value of every method."""
+def _pair_methods(
+    rows: Rows, key: Callable[[dict[str, Any]], str], value: str
+) -> dict[tuple[str, int], dict[str, float]]:
+    """For each set (scenario, seed), the value of every method."""
     sets: dict[tuple[str, int], dict[str, float]] = {}
     for row in rows:
         if row[value] is not None:
             sets.setdefault((row["scenario"], row["seed"]), {})[key(row)] = row[value]
-    return list(sets.values())
+    return sets

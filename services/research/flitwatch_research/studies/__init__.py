@@ -10,7 +10,7 @@ Open
 - `published` for the papers' own numbers, which are typed nowhere else;
 - `hoefler`, `hoefler_bisection`, `hoefler_sizes`, `hoefler_figures` for Hoefler 2009: noise, bisection, sizes;
 - `taffet` for Taffet 2021: routing, pF3D's diagnosis; `taffet_minighost` for miniGhost's; `taffet_sampling` for sampling error;
-  `taffet_stencil` for large and small messages;
+  `taffet_stencil` for large and small messages; `taffet_routes` for formulations of routes, and reconstructions by lanes;
 - `desensi`, `desensi_applications`, `desensi_calibration` for De Sensi 2019: allocation, routing modes, application-aware routing, its factors;
 - `wang`, `wang_distributions`, `wang_figures` for Wang 2018: placement against routing, by draws, ranks and channels;
 - `packet_figures` for bars of packet studies; `parameters` for what may be changed.

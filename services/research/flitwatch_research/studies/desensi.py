@@ -39,6 +39,8 @@ from flitwatch_simulation.workloads.messages import to_ops
 MODES = {"adaptive": packet.DragonflyMode.ADAPTIVE_0, "high-bias": packet.DragonflyMode.ADAPTIVE_3}
 #: Ranks of figure 4's node.
 HOST_RANKS = 8
+#: A virtual channel's buffer for packets of 64 bytes: what the round trip of a global cable needs (1.5 KiB), in whole KiB. The text does not say it.
+BUFFER_BYTES = 2048
 PLACES = ("inter-nodes", "inter-blades", "inter-chassis", "inter-groups")
 
 
@@ -131,8 +133,13 @@ def _read_setting(parameters: Parameters, *own: str) -> tuple[int, int, float, M
     seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
     repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 8, 1, 10_000), 1, 10_000)
     load = read_number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    return seed, repeats, load, aries_of(parameters)
+
+
+def aries_of(parameters: Parameters) -> Machine:
+    """The dragonfly that `topology` names, with the network cards' protocol."""
     fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
-    return seed, repeats, load, build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    return build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True, buffer_bytes=BUFFER_BYTES)
 
 
 class TimeBand(TypedDict):
@@ -234,8 +241,7 @@ def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     repeats = read_whole_number(parameters, "repeats", read_whole_number(parameters, "runs", 32, 4, 10_000), 4, 10_000)
     sizes = [int(s) for s in read_numbers(parameters, "sizes", [128, 1024, 16384, 262144], 1, 1 << 24)]
     detours = detours_of(parameters, 5.0, 1.0)
-    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = aries_of(parameters)
 
     def compute(case: Parameters, stop: Cancelled) -> list[HostFigures]:
         messages = patterns.make_pattern("alltoall", HOST_RANKS, case["size_bytes"] * (HOST_RANKS - 1), seed)

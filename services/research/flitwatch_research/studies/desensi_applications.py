@@ -18,19 +18,17 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
-from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.studies.desensi import TimeBand, detours_of, time_quartiles
+from flitwatch_research.studies.desensi import TimeBand, aries_of, detours_of, time_quartiles
 from flitwatch_research.studies.packet_common import (
     check_names,
     read_number,
     read_numbers,
-    read_string,
     read_whole_number,
     sweep_cases,
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
-from flitwatch_simulation.packet.machine import Machine, build_machine
+from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeat_messages, to_ops
@@ -202,8 +200,7 @@ def _run_cases(
         read_number(parameters, "stall_factor", 1.5, 0.01, 100.0),
     )
     detours = detours_of(parameters)
-    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = aries_of(parameters)
 
     def compute(case: Parameters, stop: Cancelled) -> list[ApplicationFigures]:
         messages = repeat_messages(makers[case["application"]](ranks, case["size_bytes"], seed), iterations)

@@ -16,18 +16,16 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import message_time_s
-from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies.desensi import aries_of
 from flitwatch_research.studies.desensi_applications import ALLOCATIONS, MICROBENCHMARKS, mode_number, run_once
 from flitwatch_research.studies.packet_common import (
     check_names,
     read_number,
     read_numbers,
-    read_string,
     read_whole_number,
     sweep_cases,
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads.placement import place_ranks
 
 #: Microbenchmarks whose pairs are fitted; a barrier's messages are too small to read counters for.
@@ -120,8 +118,7 @@ def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Paramet
     pattern_names = parameters.get("patterns", list(FITTED))
     if not isinstance(pattern_names, list) or not set(pattern_names) <= set(FITTED):
         raise BadRequest(f"patterns is {pattern_names!r}", advice=f"Choose from {', '.join(FITTED)}.")
-    fabric = fabric_of(read_string(parameters, "topology", "dragonfly:4,6,16,24"))
-    machine = build_machine(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+    machine = aries_of(parameters)
     pairs_by_case: dict[tuple[str, str, int], list[Pair]] = {}
 
     def compute(case: Parameters, stop: Cancelled) -> list[PairFigures]:

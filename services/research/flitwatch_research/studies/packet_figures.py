@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 
 #: study -> (value, its label); a value with quartiles gets whiskers.
 VALUES = {
+    "taffet-table4.3": ("error_percent", "error of the reconstruction, %"),
     "taffet-table5.1": ("time_ms", "completion, ms"),
     "taffet-table5.2": ("time_ms", "completion, ms"),
     "taffet-table2.1": ("one_bit_traffic_percent", "relative RMS error of traffic, one-bit, %"),
@@ -29,6 +30,7 @@ VALUES = {
 }
 _CASE_KEYS = (
     "application",
+    "lanes",
     "allocation",
     "pattern",
     "place",

@@ -57,6 +57,16 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "packet_figures:draw",
         "Sampling error of both variants by downsampling, and the formulas.",
     ),
+    "taffet-fig3.4": (
+        "taffet_routes:run_formulations",
+        "",
+        "The formulations of chapter 3 side by side: gap of the best routes over time.",
+    ),
+    "taffet-table4.3": (
+        "taffet_routes:run_lanes",
+        "packet_figures:draw",
+        "Error of reconstructions with lanes by service level, at random and by Galois fields.",
+    ),
     "taffet-table5.1": (
         "taffet:run_table51",
         "packet_figures:draw",

@@ -19,7 +19,10 @@ from flitwatch_research.studies.packet_common import (
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_routing.baselines import random_tables
-from flitwatch_routing.optimise import optimise_routes
+from flitwatch_routing.optimise import Routes
+from flitwatch_simulation.loop.estimate import reconstruct_slots, routes_for
+from flitwatch_simulation.loop.machine import SimulatedMachine
+from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
 from flitwatch_simulation.packet.run import execute_workload
@@ -68,25 +71,49 @@ def split_messages(messages: Messages, size: int) -> Messages:
     )
 
 
+def _looped_routes(asked: LoopRun, cancelled: Cancelled) -> Routes:
+    """Routes for the matrix that is reconstructed from the counters of ftree's routes, as the loop makes them."""
+    machine = SimulatedMachine(asked)
+    seen, _ = reconstruct_slots(
+        machine.fabric, machine.loaded, machine.measured(), asked.basis, asked.reconstruct_s, _silent, cancelled
+    )
+    return routes_for(machine.fabric, seen, asked.optimise_s, asked.seed, _silent, cancelled)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
 def run(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Table 5.2: six faces of a periodic grid, in order and without waiting, as one message each or as messages of 2 KB in turn.
 
-    Static routes are ftree's, random ones, and those optimised for all of the traffic, which knows no phases.
+    Static routes are ftree's, random ones, and the loop's: those optimised for what the counters say of all of the traffic, which knows no phases.
 
-    Parameters: seed, topology (quartz1), mbytes (0.25 to each neighbour; the dissertation has 2), optimise_s (30).
+    Parameters: seed, topology (quartz1), mbytes (0.25 to each neighbour; the dissertation has 2), optimise_s (30), reconstruct_s (60).
     """
-    check_names(parameters, ("seed", "threads", "topology", "mbytes", "optimise_s"))
+    check_names(parameters, ("seed", "threads", "topology", "mbytes", "optimise_s", "reconstruct_s"))
     seed = read_whole_number(parameters, "seed", 1, 0, 2**63 - 1)
     size = int(read_number(parameters, "mbytes", 0.25, 0.01, 2.0) * 1e6)
     optimise_s = read_number(parameters, "optimise_s", 30.0, 0.1, 3600.0)
-    fabric = fabric_of(read_string(parameters, "topology", "quartz1"))
+    reconstruct_s = read_number(parameters, "reconstruct_s", 60.0, 1.0, 3600.0)
+    topology = read_string(parameters, "topology", "quartz1")
+    fabric = fabric_of(topology)
     ranks = len(fabric.endpoints)
     whole_faces = patterns.make_pattern("cyclic-stencil", ranks, 6 * size, seed)
     if not whole_faces.src.size:
         raise BadRequest(f"{fabric.name} is too small for a stencil", advice="Use a tree of more endpoints.")
     messages_by_size = {"large": whole_faces, "small": split_messages(whole_faces, SMALL_BYTES)}
-    src, dst, amount = whole_faces.matrix()
-    routes = optimise_routes(fabric, (src, dst, amount.astype(float)), optimise_s, seed)
+    routes = _looped_routes(
+        LoopRun(
+            "cyclic-stencil",
+            topology,
+            seed,
+            megabytes=6e-6 * size,
+            optimise_s=optimise_s,
+            reconstruct_s=reconstruct_s,
+        ),
+        cancelled,
+    )
     tables = {"optimised": routes.ports, "random": random_tables(fabric, seed)}
     base: list[float] = []
 

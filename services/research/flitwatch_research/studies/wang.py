@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.local_text import local_path
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import (
@@ -21,21 +25,26 @@ from flitwatch_research.studies.packet_common import (
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.wang_distributions import Draw, by_case, combine_draws, draw_of, percent_of
+from flitwatch_routing.traces.read import read_trace
 from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
 from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
+from flitwatch_simulation.workloads.phases import messages_of
 from flitwatch_simulation.workloads.placement import place_ranks
 
-#: Section II-A: ranks, and KB that a rank sends in our runs (fill boundary: the mean of a load of 100 to 2,560 KB).
+#: Section II-A: ranks, and KB that a rank sends at a time, which is a round here. The load of crystal router is constant, fill boundary's is from 100 to
+#: 2,560 KB, which is 760 on average, and AMG's has peaks of 75 KB.
 APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "amg": (1728, 75)}
 #: As the paper's tables and figures name them.
 SHORT = {"crystal-router": "CR", "fill-boundary": "FB", "amg": "AMG"}
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
 ROUTINGS = ("minimal", "adaptive")
 BACKGROUNDS = ("none", "uniform", "bursty")
+#: What an application sends: its trace's messages, or those in kind of so many ranks (None: the paper's).
+Job = Messages | int | None
 #: Figure 2: ranks of a block of the matrix are as many as make at most so many blocks; intervals of time.
 _BLOCKS, _INTERVALS = 64, 60
 #: Draws of table II's placements.
@@ -48,20 +57,40 @@ def _build_machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
     return build_machine(fabric, mode, packet_bytes=packet_bytes, through_router=True)
 
 
-def _make_messages(application: str, ranks: int | None, scale: float, seed: int, exchanges: int = 1) -> Messages:
+def _make_messages(application: str, job: Job, scale: float, seed: int, exchanges: int = 1) -> Messages:
+    """Of the application's trace, as it is, or in kind: scaled so that a rank's round has the published load."""
+    if isinstance(job, Messages):
+        return repeat_messages(job.scaled(scale), exchanges)
     papers_ranks, kbytes = APPLICATIONS[application]
-    return repeat_messages(
-        patterns.make_pattern(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed), exchanges
-    )
+    made = patterns.make_pattern(application, job or papers_ranks, 10**6, seed)
+    by_round = np.bincount(made.src * made.rounds + made.send_round, made.size_bytes, made.ranks * made.rounds)
+    load = by_round.max() if application == "amg" else by_round.mean()
+    return repeat_messages(made.scaled(kbytes * 1000 * scale / load), exchanges)
+
+
+def _job_of(parameters: Parameters) -> Job:
+    """`ranks`, or the messages of `trace`, a folder of DUMPI text or another trace: its computation is left out, as in the paper."""
+    ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
+    if "trace" not in parameters:
+        return ranks
+    path = local_path(read_string(parameters, "trace", ""))
+    if path is None:
+        raise BadRequest("only the command line can name a trace", advice="Use flitwatch study --trace PATH.")
+    if len(_read_applications(parameters)) != 1 or ranks is not None:
+        raise BadRequest("a trace is one application's, with its own ranks", advice='Add --set applications=["amg"].')
+    return _messages_of_trace(path)
+
+
+@lru_cache(maxsize=1)
+def _messages_of_trace(path: Path) -> Messages:
+    return replace(messages_of(read_trace(path)), compute_ns=0)
 
 
 def _run_draw(
-    case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, ranks: int | None
+    case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, job: Job
 ) -> Draw:
     """One draw of a case: the same number has the same places and messages regardless of the routing and the background."""
-    messages = _make_messages(
-        case["application"], ranks, case.get("scale", 1.0), seed + number, case.get("exchanges", 1)
-    )
+    messages = _make_messages(case["application"], job, case.get("scale", 1.0), seed + number, case.get("exchanges", 1))
     endpoints = place_ranks(machine.fabric, messages.ranks, case["placement"], np.random.default_rng([seed, number]))
     background = case.get("background", "none")
     generators = (
@@ -99,14 +128,14 @@ def _run_cases(
     name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
     background = ("load_gib_per_s", "exchanges") if "background" in cases[0] else ()
-    names = ("runs", "seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks")
+    names = ("runs", "seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks", "trace")
     check_names(parameters, (*names, *background))
     seed, draws = read_whole_number(parameters, "seed", 1, 0, 2**62), read_whole_number(parameters, "runs", 5, 1, 1000)
     packet_bytes = read_whole_number(parameters, "packet_bytes", 2048, 256, 8192)
     factor = read_number(parameters, "load", 1.0, 0.001, 100)
     topology = read_string(parameters, "topology", "theta")
     fabric = fabric_of(topology)
-    ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
+    job = _job_of(parameters)
     application_names = _read_applications(parameters)
     cases = [
         {**case, "scale": case.get("scale", 1.0) * factor} for case in cases if case["application"] in application_names
@@ -114,7 +143,7 @@ def _run_cases(
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
         machine = _build_machine(fabric, case["routing"], packet_bytes)
-        return [combine_draws([_run_draw(case, machine, k, seed, stop, packet_bytes, ranks) for k in range(draws)])]
+        return [combine_draws([_run_draw(case, machine, k, seed, stop, packet_bytes, job) for k in range(draws)])]
 
     return sweep_cases(name, cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
 
@@ -123,18 +152,18 @@ def run_fig2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     """Figure 2: who sends how much to whom, and the load of a rank over time, on nodes drawn at random under adaptive routing.
 
     The time is that of the exchange: the applications compute nothing, as in the paper's simulations.
-    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
+    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's), trace (of the one application).
     """
-    check_names(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks"))
+    check_names(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks", "trace"))
     seed = read_whole_number(parameters, "seed", 1, 0, 2**62)
     packet_bytes = read_whole_number(parameters, "packet_bytes", 2048, 256, 8192)
     factor = read_number(parameters, "load", 1.0, 0.001, 100)
-    ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or None
+    job = _job_of(parameters)
     topology = read_string(parameters, "topology", "theta")
     fabric, matrices = fabric_of(topology), {}
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
-        messages = _make_messages(case["application"], ranks, factor, seed)
+        messages = _make_messages(case["application"], job, factor, seed)
         matrices[case["application"]] = _summarize_matrix(messages)
         machine = _build_machine(fabric, "adaptive", packet_bytes)
         endpoints = place_ranks(machine.fabric, messages.ranks, "random-node", np.random.default_rng([seed, 0]))
@@ -170,7 +199,8 @@ def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
 
-    Parameters: runs (draws a placement, 5), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
+    Parameters: runs (draws a placement, 5), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's),
+    trace (of the one application).
     """
     cases = [
         {"application": a, "placement": p, "routing": r} for a in APPLICATIONS for p in PLACEMENTS for r in ROUTINGS
@@ -266,7 +296,8 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         alone = at[*case, "none"]
         point["slowest_percent_of_alone"] = percent_of(point["slowest_ms_of_draws"], alone["slowest_ms_of_draws"])
         if point["background"] == "bursty":
-            ranks = read_whole_number(parameters, "ranks", 0, 0, 10**6) or APPLICATIONS[point["application"]][0]
+            job = _job_of(parameters)
+            ranks = job.ranks if isinstance(job, Messages) else job or APPLICATIONS[point["application"]][0]
             peers = len(fabric_of(answer["topology"]).endpoints) - ranks - 1
             interval_ms = TABLE_2_BURST_MESSAGE_BYTES[point["application"]] * peers / (load * 2**30) * 1e3
             point["intervals"] = alone["slowest_ms"]["mean"] / interval_ms

@@ -7,7 +7,7 @@ What happens, in order: `files` reads an epoch; `lanes` finds which (link, VL) e
 Open
 
 - `recover` for the whole and its result; `study` for a run whose truth is known, scored apart from it;
-- `sensing` for chapter 4.2, `bases` and `sparsity` for 4.3, `lanes`, `lanes_by_pair` and `galois` for 4.4, `pairs` for 4.5 of Taffet 2021;
+- `sensing` for chapter 4.2, `bases` and `sparsity` for 4.3, `lanes` and `lanes_by_pair` for 4.4, `pairs` for 4.5 of Taffet 2021;
 - `pdhg` and `steps` for the solver; `program` for scaling and tolerance;
 - `settle`, `dives`, `refine` for how an iterate becomes an exact fit;
 - `alternatives`, `faces`, `reach` for ambiguity; `limit` for time limits and cancel; `numbering` for dense keys;

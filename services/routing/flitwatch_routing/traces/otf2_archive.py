@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flitwatch_core.packet import OpKind
-from flitwatch_domain.errors import BadInput, MissingDependency
+from flitwatch_domain.errors import BadInput
 from flitwatch_routing.traces.collective_rounds import Call, rounds_of
 from flitwatch_routing.traces.dag import Dag
 
@@ -27,16 +27,12 @@ def read_otf2(anchor: Path) -> Dag:
     ------
     BadInput
         For a file that is no archive, and locations that are no ranks.
-    MissingDependency
+    ModuleNotFoundError
         Where the `otf2` package is not installed.
     """
-    try:
-        import _otf2
-        import otf2
-    except ImportError as missing:
-        raise MissingDependency(
-            "reading an OTF2 archive needs the otf2 package", advice="Install it: pip install 'flitwatch[sim]'"
-        ) from missing
+    import _otf2
+    import otf2
+
     try:
         with otf2.reader.open(str(anchor)) as trace:
             return _Reader(otf2, trace, anchor).read()

@@ -99,6 +99,7 @@ def build_machine(
     bias: packet.AdaptiveBias | None = None,
     credit_delay_ns: float = 0.0,
     virtual_lanes: int = 1,
+    buffer_bytes: float | None = None,
 ) -> Machine:
     """Make the engine's fabric.
 
@@ -110,6 +111,8 @@ def build_machine(
         Links of static routes of a tree; d-mod-k without it.
     virtual_lanes : int
         Of a tree; every pair of endpoints has its own.
+    buffer_bytes : float, optional
+        Of one virtual channel of a dragonfly; Wang's without it.
     credit_delay_ns : float
         Added to every link's propagation, so to both legs of the credit round trip.
 
@@ -124,7 +127,11 @@ def build_machine(
         if virtual_lanes != 1:
             raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")
         _check_routing(routing, routings, "a dragonfly")
-        buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+        buffers = (
+            _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
+            if buffer_bytes is None
+            else _per_class(full, {}, buffer_bytes)
+        )
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
         core = _engine_fabric(
             packet.build_dragonfly,

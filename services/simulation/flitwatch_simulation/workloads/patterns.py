@@ -146,11 +146,11 @@ def grid_width(ranks: int) -> int:
     return 1 << max((ranks.bit_length() - 1) // 2, 0)
 
 
-def barriers_on_grid(ranks: int, repeats: int) -> Messages:
+def barriers_on_grid(ranks: int, repeats: int, host_ns: int = 0) -> Messages:
     """Algorithm 8 of Taffet 2021: a barrier in each row of a grid, in each column, and of all ranks, `repeats` times.
 
     A barrier is a reduction to the first rank over a binary tree and a broadcast over the same tree, of 8 bytes. Ranks lie row by row on a grid of
-    `grid_width(ranks)` columns.
+    `grid_width(ranks)` columns. A rank's host takes `host_ns` before a round in which it sends.
     """
     width = grid_width(ranks)
     at = np.arange(ranks)
@@ -168,7 +168,10 @@ def barriers_on_grid(ranks: int, repeats: int) -> Messages:
         send += [np.full(child.size, 3 * number + 1), np.full(child.size, 3 * number + 2)]
         recv += [np.full(child.size, 3 * number), np.full(child.size, 3 * number + 1)]
     columns = [np.concatenate(column) for column in (src, dst, send, recv)]
-    return Messages(ranks, columns[0], columns[1], np.full(columns[0].size, 8), columns[2], columns[3], 9 * repeats)
+    compute_ns = np.zeros((ranks, 9 * repeats), np.int64)
+    compute_ns[columns[0], columns[2] - 1] = host_ns
+    sizes = np.full(columns[0].size, 8)
+    return Messages(ranks, columns[0], columns[1], sizes, columns[2], columns[3], 9 * repeats, compute_ns)
 
 
 def broadcast_messages(ranks: int, size: int, _: np.random.Generator) -> Messages:

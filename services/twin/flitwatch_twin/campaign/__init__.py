@@ -5,12 +5,12 @@ that runs in a process of its own (`python -m flitwatch_twin.campaign`), and who
 
 What happens, in order: `history` draws four months once for a seed; `worlds`, `demand` and `era` change them for hard worlds; for each instrumented run
 `window` gives the fabric around it, `background` the crowd's load, `cause` the law from load to slowness, `step_times` the step times, `observe` the
-counters, `gaps` what was not read; `effects` computes the truth by counterfactual; `dataset` holds both apart, `cache` keeps them on disk.
+counters, `simulate` what was not read; `effects` computes the truth by counterfactual; `dataset` holds both apart, `cache` keeps them on disk.
 
 Open
 
 - `simulate` for the order of all this; `__main__` for the process that does it;
-- `worlds` to add a hard world by name; `demand`, `era`, `gaps`, `cause` for what it can change;
+- `worlds` to add a hard world by name; `demand`, `era`, `cause` for what it can change;
 - `observe` and `step_times` for what estimators see; `effects` for what only scoring sees;
 - `files` to write a campaign for `flitwatch blame --runs`.
 """

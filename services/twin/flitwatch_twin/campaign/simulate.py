@@ -15,7 +15,6 @@ from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
 from flitwatch_twin.campaign.era import Era, draw_variation
-from flitwatch_twin.campaign.gaps import drop_samples
 from flitwatch_twin.campaign.history import DAYS, History, make_history
 from flitwatch_twin.campaign.observe import FLITS, Recorded, compute_components, record_steps
 from flitwatch_twin.campaign.step_times import step_end_times
@@ -26,6 +25,12 @@ from flitwatch_twin.traffic import Bursts
 
 #: Simulated second 0 of a campaign: Monday 2026-01-05, 00:00 UTC.
 EPOCH_S = 1_767_571_200
+#: Single readings lost, and runs whose I/O and other routers were not read, per unit of `missing`.
+SINGLE, WHOLE = 0.15, 1.0
+#: Counters that were not collected before a date in this part of the campaign.
+LATE_COUNTERS, LATE_UNTIL = 2, (0.2, 0.5)
+#: Share of a run's steps that a collector's outage takes.
+OUTAGE = (0.2, 0.7)
 
 Float = NDArray[np.float64]
 
@@ -304,3 +309,19 @@ def _in_use(history: History, job: int) -> float:
     """Nodes of all users' jobs when a job starts."""
     jobs, begin = history.jobs, float(history.jobs.start_s[job])
     return float(jobs.size[(jobs.start_s <= begin) & (jobs.end_s > begin)].sum())
+
+
+def drop_samples(rng: np.random.Generator, missing: float, counters: Float, io: Float, rest: Float) -> None:
+    """Put NaN in place of what is lost, (runs, steps, counters) in order of time; step times stay."""
+    runs, steps, width = counters.shape
+    until = int(rng.uniform(*LATE_UNTIL) * runs)
+    counters[:until, :, rng.choice(width, LATE_COUNTERS, replace=False)] = np.nan
+    share = np.mean(OUTAGE)
+    for run in np.flatnonzero(rng.random(runs) < missing / share):
+        length = max(1, int(rng.uniform(*OUTAGE) * steps))
+        first = int(rng.integers(0, steps - length + 1))
+        for values in (counters, io, rest):
+            values[run, first : first + length] = np.nan
+    counters[rng.random((runs, steps)) < SINGLE * missing] = np.nan
+    for values in (io, rest):
+        values[rng.random(runs) < WHOLE * missing] = np.nan

@@ -24,6 +24,7 @@ const UNITS: Record<string, string> = {
   forecast_drift: "index",
   ingest_gap: "devices",
   counter_silence: "s",
+  slow_cable: "× slower",
 };
 export const unitOf = (signal: string | null | undefined): string => UNITS[signal ?? ""] ?? "";
 

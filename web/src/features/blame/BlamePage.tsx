@@ -18,7 +18,7 @@ import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
 import { effectText } from "./evidenceText";
-import { chance, signed } from "./numbers";
+import { byChance, chance, signed, chanceText } from "./numbers";
 import { OwnRuns } from "./OwnRuns";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
@@ -35,10 +35,13 @@ const bits = (value: number): string =>
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
   !entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference";
 
+/** With its place in the list, which is by chance and then by effect. */
+type Entry = BlameEntry & { rank: number };
+
 /** `site`: whether names of users are this site's, so that they have jobs here. */
-function columnsOf(by: By, site: boolean): Column<BlameEntry>[] {
+function columnsOf(by: By, site: boolean): Column<Entry>[] {
   return [
-    { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
+    { key: "place", header: "#", numeric: true, value: (e) => e.rank, width: 44 },
     {
       key: "name",
       header: by === "user" ? "User" : "Application",
@@ -120,7 +123,7 @@ function columnsOf(by: By, site: boolean): Column<BlameEntry>[] {
 }
 
 /** In the file also what the page says otherwise: whose runs, by the sign of the extra time, and, beside its runs, why. */
-const withReasons = (columns: Column<BlameEntry>[]): Column<BlameEntry>[] => [
+const withReasons = (columns: Column<Entry>[]): Column<Entry>[] => [
   ...columns,
   { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
   { key: "sign", header: "Runs are", value: direction },
@@ -206,7 +209,10 @@ function Ranking({ application, by, children }: { application: Application; by: 
   );
   const [text, setText] = useTyped(search.q ?? "", ask);
   const asked = useDeferredValue(text.trim().toLowerCase());
-  const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
+  const all = useMemo(
+    () => byChance(pages.data?.pages.flatMap((page) => page.entries) ?? []).map((one, i) => ({ ...one, rank: i + 1 })),
+    [pages.data],
+  );
   const columns = useMemo(() => columnsOf(by, application.source === "runs"), [by, application.source]);
   const named = useMemo(
     () => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all),
@@ -244,7 +250,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
   return (
     <>
       <section className="card verdict-line" aria-label="Result">
-        <h2>{said(blame, by)}</h2>
+        <h2>{said(blame, by, all)}</h2>
         <p className="muted">{span(blame)}</p>
         {blame.calibration && <p className="muted">{calibrated(blame.calibration)}</p>}
         {blame.drivers.length > 0 && (
@@ -339,11 +345,11 @@ const within = (strata: string): string =>
     ? `all runs with one another (${strata.replace(/^none:? */, "") || "not divided"})`
     : `runs within ${strata}`;
 
-function said(blame: Blame, by: By): string {
+function said(blame: Blame, by: By, entries: BlameEntry[]): string {
   const noun = by === "user" ? "user" : "application";
   if (by === "application" && blame.estimate.source === "files") return "The files name users only";
   if (!blame.testable) return `No ${noun} can be tested`;
-  if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named`;
+  if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named${chanceText(entries)}`;
   return `${plural(blame.found, noun)} of ${count(blame.testable)} tested ${blame.found === 1 ? "is" : "are"} named (q ≤ ${blame.method.alpha})`;
 }
 

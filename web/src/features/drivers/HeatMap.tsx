@@ -5,7 +5,7 @@ import { fractionColour } from "../../charts/scale";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { applicationText } from "../estimates/ApplicationMenu";
-import { driverCells } from "./cells";
+import { driverCells, headHeight } from "./cells";
 
 interface Place {
   set: number;
@@ -19,7 +19,7 @@ interface Props {
   onChoose: (place: Place) => void;
 }
 
-const [LEFT, TOP, HIGH, RIGHT] = [168, 96, 36, 118];
+const [LEFT, HIGH, RIGHT] = [168, 36, 118];
 /** Cells give way until their figures would touch; then the box scrolls. */
 const [NARROWEST, WIDEST] = [32, 46];
 /** Grey at which black and white text have about the same contrast. */
@@ -32,8 +32,10 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
   const room = ((size?.width ?? 0) - LEFT - RIGHT) / deviation.counters.length;
   const wide = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room)));
   const cells = useMemo(() => driverCells(deviation, show), [deviation, show]);
+  const labels = deviation.counters.map((counter) => counter.abbreviation);
+  const top = headHeight(labels);
   const width = LEFT + deviation.counters.length * wide + RIGHT;
-  const height = TOP + deviation.sets.length * HIGH + 8;
+  const height = top + deviation.sets.length * HIGH + 8;
   const dark = (weight: number) => (theme === "light" ? weight > MIDDLE : weight < MIDDLE);
   return (
     // A box that scrolls must be reachable by keyboard.
@@ -45,35 +47,35 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
         role="img"
         aria-label={`${show === "rank" ? "Rank" : "Relevance"} of ${deviation.counters.length} counters in ${deviation.sets.length} applications. The Table lists the same figures.`}
       >
-        {deviation.counters.map((counter, c) => (
+        {labels.map((label, c) => (
           <text
-            key={counter.abbreviation}
-            transform={`translate(${LEFT + c * wide + wide / 2 + 4} ${TOP - 8}) rotate(-55)`}
+            key={label}
+            transform={`translate(${LEFT + c * wide + wide / 2 + 4} ${top - 8}) rotate(-55)`}
             fontWeight={c === chosen.counter ? 600 : 400}
           >
-            {counter.abbreviation}
+            {label}
           </text>
         ))}
-        <text x={width - RIGHT + 12} y={TOP - 8}>
+        <text x={width - RIGHT + 12} y={top - 8}>
           error (mean)
         </text>
         {deviation.sets.map((one, s) => (
           <g key={one.estimate.estimate_id}>
             <text
               x={LEFT - 8}
-              y={TOP + s * HIGH + HIGH / 2 + 3}
+              y={top + s * HIGH + HIGH / 2 + 3}
               textAnchor="end"
               fontWeight={s === chosen.set ? 600 : 400}
             >
               {applicationText(one.estimate)}
             </text>
-            <text x={width - RIGHT + 12} y={TOP + s * HIGH + HIGH / 2 + 3}>
+            <text x={width - RIGHT + 12} y={top + s * HIGH + HIGH / 2 + 3}>
               {one.mape.toFixed(1)} % ({one.baseline_mape.toFixed(1)} %)
             </text>
           </g>
         ))}
         {cells.map(({ set, counter, value, weight }) => {
-          const [x, y] = [LEFT + counter * wide, TOP + set * HIGH];
+          const [x, y] = [LEFT + counter * wide, top + set * HIGH];
           return (
             // Cells are also reached by the table; a click chooses what the panel explains.
             <g key={`${set} ${counter}`} onClick={() => onChoose({ set, counter })}>
@@ -102,7 +104,7 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
         <rect
           className="chosen"
           x={LEFT + chosen.counter * wide}
-          y={TOP + chosen.set * HIGH}
+          y={top + chosen.set * HIGH}
           width={wide - 1}
           height={HIGH - 1}
           rx={3}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Deviation } from "../../api/estimateShapes";
-import { driverCells, ranked } from "./cells";
+import { driverCells, headHeight, ranked } from "./cells";
 
 const head = {
   estimate_id: 1,
@@ -54,4 +54,9 @@ test("a counter that a set does not have stays unknown, not irrelevant", () => {
 test("features stand by what their group explains, not by the rank of one of them", () => {
   const sets = deviation.sets.map((one) => ({ ...one, place: [1, 2, null] }));
   expect(ranked({ ...deviation, sets }, 0)).toEqual([0, 1]);
+});
+
+test("the longest head of a column is whole", () => {
+  expect(headHeight(["RT_FLIT_TOT"])).toBe(96);
+  expect(headHeight(["largest share of its nodes"])).toBeGreaterThan(26 * 6 * 0.82 + 8);
 });

@@ -25,6 +25,13 @@ export function driverCells(deviation: Deviation, show: "relevance" | "rank"): D
   );
 }
 
+/** Pixels above the cells: a head of type 11 rises at 55 degrees, and the longest one is whole. */
+export const headHeight = (labels: readonly string[]): number =>
+  Math.max(
+    96,
+    Math.ceil(24 + Math.max(0, ...labels.map((label) => label.length)) * 6.6 * Math.sin((55 * Math.PI) / 180)),
+  );
+
 /** Counters of a set, most relevant first; those it does not have are left out. */
 export function ranked(deviation: Deviation, set: number): number[] {
   const one = deviation.sets[set];

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
 import type { Congestion, Fabric } from "../../api/shapes";
+import { JobKey } from "../../charts/legends";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
@@ -117,9 +118,9 @@ export const ContextBar = memo(function ContextBar({
         <AgainstMenu fabric={fabric.id} first={first} clock={clock} search={search} change={change} onMark={onMark} />
       )}
       {clock && <AxisMenu clock={clock} first={first} search={search} change={change} />}
-      {jobs.overlays.map((job) => (
+      {jobs.overlays.map((job, dash) => (
         <span className="chip" key={job.id}>
-          <span className="box" aria-hidden="true" />
+          <JobKey dash={dash} />
           <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }} title={job.label}>
             {job.id}
             <span className="chip-name">{job.label.slice(job.id.length)}</span>

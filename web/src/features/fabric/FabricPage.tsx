@@ -8,12 +8,14 @@ import { useFreshness } from "../../api/freshness";
 import type { Fabric } from "../../api/shapes";
 import { neighbour } from "../../charts/arrange";
 import { ChangeLegend, HeatLegend } from "../../charts/legends";
+import { Misaddressed } from "../../components/Misaddressed";
 import { Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
+import { AddressError } from "../../lib/address";
 import { intervalText, isoTime, parseTime, type TimeWindow } from "../../lib/time";
 import { AXES, type FabricSearch, type View } from "./address";
 import { againstText, aroundMark, clockwork, comparisonOf, neighbouring, TICK_MS } from "./clockwork";
@@ -27,6 +29,7 @@ import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
 import { usePlay } from "./usePlay";
 import { useTrailing } from "./useTrailing";
+import { useSenders } from "../../machine/senders";
 import { useSelection } from "./useSelection";
 import { useValues } from "./useValues";
 import { defaultView, PictureView, viewsOf } from "./views";
@@ -54,12 +57,16 @@ export function FabricPage() {
 
 function FabricOf({ fabric }: { fabric: Fabric }) {
   const routers = useQuery(routersQuery(fabric.name));
-  const { axis } = useSearch({ from: "/fabric/$fabric" });
+  const { axis, router, view } = useSearch({ from: "/fabric/$fabric" });
   const scene = useMemo(
     () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
     [fabric, routers.data, axis],
   );
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
+  if (view !== undefined && !viewsOf(fabric).includes(view))
+    return <Misaddressed error={new AddressError(`${fabric.name} has no view "${view}".`, ["view"])} />;
+  if (scene && router !== undefined && router >= scene.machine.size)
+    return <Misaddressed error={new AddressError(`${fabric.name} has no router ${router}.`, ["router"])} />;
   return <FabricBody fabric={fabric} scene={scene} />;
 }
 
@@ -244,12 +251,14 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const shown = useMemo<[string, string]>(() => [what, how], [what, how]);
   const theme = useStore(themeStore);
   const label = `${capital(words.routers)} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const senders = useSenders(fabric.id, routerMoment);
   const viewProps = scene && {
     scene,
     values: values.store,
     selected,
     jobs: jobs.overlays,
     jobsAt: jobs.at,
+    senders,
     label,
     onSelect: select,
     onDescend: descend,

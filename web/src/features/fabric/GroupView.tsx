@@ -21,6 +21,7 @@ export function GroupView({
   selected,
   jobs,
   jobsAt,
+  senders,
   label,
   onSelect,
   moment,
@@ -74,7 +75,7 @@ export function GroupView({
     const { arrangement: one, members: here } = selectPanels(arrangement, [panel]);
     const outlines = jobs.map((job, i) => {
       const routers = new Set([...job.routers].filter((router) => here.has(router)));
-      return { edges: outline(one, cellsOf(one), routers), dashed: i > 0 };
+      return { edges: outline(one, cellsOf(one), routers), dash: i };
     });
     const shown = selected !== null && here.has(selected) ? selected : null;
     drawOverlay(
@@ -112,7 +113,13 @@ export function GroupView({
           onHover={(at) => {
             const hit = at && layout ? groupAt(layout, arrangement, at.x, at.y) : null;
             setHovered(hit);
-            if (at && hit) showTooltip(at.clientX, at.clientY, describe(hit));
+            if (at && hit)
+              showTooltip(
+                at.clientX,
+                at.clientY,
+                describe(hit),
+                "router" in hit ? senders?.(hit) : senders?.({ router: hit.src }, hit.dst),
+              );
             else hideTooltip();
           }}
           onPick={({ x, y }) => {

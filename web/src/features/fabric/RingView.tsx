@@ -125,6 +125,7 @@ export function RingView({ onLinks, ...given }: Props) {
             link === null ? `g${src} → g${dst}` : `${machine.name[src] ?? src} → ${machine.name[dst] ?? dst}`;
           return {
             text: `${ends}\n${ratio(chord.ratio)} ${amount}${chord.factor === null ? "" : `, ${change(chord.factor)}`}\nclick: the jobs that use it`,
+            filter: link === null ? { src_group: src, dst_group: dst } : { link },
             open: () => onLinks(link === null ? { pair: `${src}-${dst}` } : { link }),
           };
         },
@@ -143,7 +144,10 @@ export function RingView({ onLinks, ...given }: Props) {
       {answered(asked) && congestion ? (
         <p className="ring-note subtitle" data-caption="">
           {!chords.length
-            ? (note ?? "no link between groups is counted: all are unknown, none is drawn")
+            ? (note ??
+              (earlier
+                ? "no link between groups is counted in both windows: no change is known, none is drawn"
+                : "no link between groups is counted: all are unknown, none is drawn"))
             : cut > 0
               ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the rest is in the matrix`
               : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}

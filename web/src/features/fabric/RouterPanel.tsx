@@ -17,6 +17,7 @@ import { intervalText, parseTime, type TimeWindow } from "../../lib/time";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { placeOf, shortPlace, type Scene } from "../../machine/scene";
+import { SendersBlock } from "./SendersBlock";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
 
@@ -47,15 +48,7 @@ export const RouterPanel = memo(function RouterPanel({ scene, router, moment, sp
       {detail.error && !shown ? (
         <Failure error={detail.error} retry={() => void detail.refetch()} />
       ) : shown ? (
-        <Body
-          detail={shown}
-          scene={scene}
-          span={span}
-          theme={theme}
-          windowS={moment.windowMs / 1000}
-          at={at}
-          onSelect={onSelect}
-        />
+        <Body detail={shown} scene={scene} span={span} theme={theme} moment={moment} at={at} onSelect={onSelect} />
       ) : (
         <Waiting what={`the ${wordsOf(scene.fabric).router}`} />
       )}
@@ -68,7 +61,7 @@ function Body({
   scene,
   span,
   theme,
-  windowS,
+  moment,
   at,
   onSelect,
 }: {
@@ -76,10 +69,11 @@ function Body({
   scene: Scene;
   span: TimeWindow | null;
   theme: Theme;
-  windowS: number;
+  moment: Moment;
   at: string | undefined;
   onSelect: (router: number) => void;
 }) {
+  const windowS = moment.windowMs / 1000;
   const network = detail.tiles.filter((tile) => tile.class !== "terminal" && tile.class !== "host");
   const counted = network.filter((tile) => tile.flits !== null);
   const flits = counted.reduce((sum, tile) => sum + (tile.flits ?? 0), 0);
@@ -158,6 +152,7 @@ function Body({
           )}
         </tbody>
       </table>
+      {counted.length > 0 && <SendersBlock fabric={scene.fabric.id} router={detail.router} moment={moment} at={at} />}
       {span && <History scene={scene} router={detail.router} span={span} />}
       <Occupants detail={detail} at={at} />
     </>

@@ -74,6 +74,7 @@ function CountedTree({
   selected,
   jobs,
   jobsAt,
+  senders,
   label,
   onSelect,
   moment,
@@ -141,6 +142,7 @@ function CountedTree({
           rings={rings}
           label={label}
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
+          more={(router) => senders?.({ router })}
         />
       ) : (
         <Unanswered what="the links" asked={asked} />

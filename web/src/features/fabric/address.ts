@@ -41,6 +41,8 @@ export interface FabricSearch {
   link?: number;
   from?: string;
   to?: string;
+  /** Of an alert's address: the end of a window of five minutes, which `from` and `to` then name. */
+  at?: undefined;
   cfrom?: string;
   cto?: string;
   against?: Against;
@@ -86,6 +88,7 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
     link: wholeNumber(raw.link),
     from: window && isoTime(window.from),
     to: window && isoTime(window.to),
+    at: undefined,
     cfrom: comparison && isoTime(comparison.from),
     cto: comparison && isoTime(comparison.to),
     against: oneOf(raw.against, AGAINST),

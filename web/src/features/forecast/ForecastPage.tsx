@@ -17,6 +17,7 @@ import { useApplication } from "../estimates/useApplication";
 import { Backtests } from "./Backtests";
 import "./forecast.css";
 import { JobsWithoutSteps } from "./JobsWithoutSteps";
+import { worseText } from "./nextText";
 import { RestsOn } from "./RestsOn";
 import { RunBand } from "./RunBand";
 import { address } from "../../api/client";
@@ -216,6 +217,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
         .filter(([, psi]) => psi > 0.25)
         .map(([name]) => name)
     : [];
+  const worse = drift && worseText(drift, serves.mape);
   return (
     <section className="card" aria-label="Forecaster">
       <div className="card-head">
@@ -247,6 +249,8 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
               {drift.mape === null ? "unknown" : `${drift.mape.toFixed(1)} %`}
               {drift.drifting ? (
                 <span className="alarm"> · {drift.why ?? `inputs have shifted: ${shifted.join(", ")}`}</span>
+              ) : worse ? (
+                <span className="alarm"> · {worse}; the inputs have not shifted</span>
               ) : (
                 " · no drift"
               )}

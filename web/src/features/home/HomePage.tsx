@@ -34,7 +34,7 @@ import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
 import { sceneOf, type Values } from "../../machine/scene";
-import { attention, jobStalls } from "./attention";
+import { attention, incidentItems, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
 import { Coverage } from "./Coverage";
 import { Figures } from "./Figures";
@@ -44,6 +44,7 @@ import { HotPairs } from "./HotPairs";
 import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
+import { useLost } from "./useLost";
 import { StalledJobs } from "./StalledJobs";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
@@ -95,6 +96,7 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(), enabled: live });
+  const { lost, today } = useLost(fabric, through, chosen);
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
@@ -117,6 +119,9 @@ function useHome(fabric: Fabric, chosen: number | null) {
     occupancy,
     ingest: live ? (ingest.data ?? null) : null,
     forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
+    asksForecasts: forecasts,
+    lost,
+    today,
     alerts,
     running,
     incident,
@@ -137,6 +142,9 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     occupancy: occupancyAnswer,
     ingest,
     forecasts,
+    asksForecasts,
+    lost,
+    today,
     alerts,
     running,
     incident,
@@ -252,9 +260,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       jobs: occupancyAnswer.isLoading || running.isLoading,
       routers: routers.isLoading || congestion.isLoading,
       classes: congestion.isLoading,
+      incident: incident.isLoading,
+      forecasts: past === null && asksForecasts.isLoading,
+      lost: lost.isLoading,
     },
     fresh: fresh.text,
-    judged: incident.data?.judged.running ?? null,
+    incident: incident.data ?? null,
+    forecasts: past === null ? (asksForecasts.data?.items ?? null) : null,
+    lost: today,
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
   return (
@@ -287,7 +300,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             ...tableEntries({
               name: `${fabric.name}-attention`,
               what: "What needs attention",
-              rows: () => open,
+              rows: () => [...incidentItems(incident.data ?? null), ...open],
               columns: itemColumns,
               source: address("/incident", { fabric: fabric.name, at: when.to }),
             }),

@@ -9,8 +9,8 @@ import { AlertMe } from "../alerts/AlertMe";
 import { CarryingLinks } from "./CarryingLinks";
 import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
-import { change, count, minutesText, plural, ratio } from "../../lib/format";
-import { moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { change, count, lostTime, plural, ratio } from "../../lib/format";
+import { day, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { slowWindow } from "../lab/slowWindow";
 import { savedText } from "./saved";
 
@@ -59,12 +59,12 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
           </div>
           {over && (
             <p className="incident-last">
-              <b>Last incident</b> <Stored story={shown} />
+              <b>Last incident{dayText(shown, now)}</b> <Stored story={shown} />
             </p>
           )}
           {told.verdict === "cannot tell" && told.last && (
             <p className="incident-last">
-              <b>Last incident</b> <Stored story={told.last} />{" "}
+              <b>Last incident{dayText(told.last, now)}</b> <Stored story={told.last} />{" "}
               {told.last.victims[0] && <JobLink job={told.last.victims[0]} at={told.last.until ?? at} />}
             </p>
           )}
@@ -83,6 +83,12 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
       )}
     </section>
   );
+}
+
+/** The day of an incident that was not today: its title has times alone. */
+function dayText(story: Story, now: number): string {
+  const since = parseTime(story.since);
+  return since === null || day(since, true) === day(now, true) ? "" : ` (${day(since, true)})`;
 }
 
 /** An incident's title, which leads to its page once it is stored. */
@@ -187,7 +193,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         {slow.slice(0, SHOWN).map((one) => (
           <span key={one.job_pk} className="incident-link">
             <JobLink job={one} at={at} />
-            <span className="numeric alarm" title={`${minutesText(one.lost_s)} lost`}>
+            <span className="numeric alarm" title={`${lostTime(one.lost_s)} lost`}>
               {change(one.factor)}
             </span>
           </span>

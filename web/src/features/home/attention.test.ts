@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Alert } from "../../api/alertShapes";
 import type { Incident } from "../../api/incident";
 import type { IngestStatus } from "../../api/shapes";
-import { attention, jobStalls } from "./attention";
+import { attention, incidentItems, jobStalls } from "./attention";
 
 const alert = (alert_id: number, severity: string): Alert => ({
   alert_id,
@@ -153,4 +153,19 @@ it("leaves out jobs that began within the window, whose routers counted before t
   const from = Date.parse("2026-03-02T11:40:00Z");
   expect(jobStalls(jobs, window, from).map((one) => one.job.job_id)).toEqual(["1"]);
   expect(jobStalls(jobs, window, null)).toHaveLength(2);
+});
+
+it("gives the incident of the card as the first row of an export, with what it cost", () => {
+  const victim = { job_id: "7", factor: 2, lost_s: 199 };
+  const last = {
+    incident_id: 3,
+    title: "Job 1 slowed 1 job",
+    detail: "d",
+    since: "2026-03-02T11:45:00Z",
+    victims: [victim],
+  };
+  const quiet = { verdict: "none", last, victims: [] } as unknown as Incident;
+  expect(incidentItems(quiet)).toMatchObject([{ title: "Job 1 slowed 1 job", href: "/incidents/3", level: "info" }]);
+  expect(incidentItems(quiet)[0]?.detail).toMatch(/job 7 ×2\.0, 3 min 19 s lost/);
+  expect(incidentItems({ ...quiet, last: null })).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { RunningRun } from "../../api/estimateShapes";
 import type { Incident, SlowJob } from "../../api/incident";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
-import { change, count, duration, minutesText, plural, ratio } from "../../lib/format";
+import { change, count, duration, lostTime, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/search";
 import { parseTime } from "../../lib/time";
 
@@ -194,7 +194,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
             id: `slow ${one.job_pk}`,
             level: one.factor >= 1.5 ? "high" : "medium",
             title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}`,
-            detail: `${minutesText(one.lost_s)} lost; ${detail}`,
+            detail: `${lostTime(one.lost_s)} lost; ${detail}`,
             stake: one.nodes === null ? "nodes unknown" : plural(one.nodes, "node"),
             at: parseTime(one.since),
             href: `/jobs/${encodeURIComponent(one.job_id)}${stringifySearch({ at })}`,
@@ -208,6 +208,26 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
     ...(incident?.others ?? []).flatMap((one) =>
       item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell who caused it"),
     ),
+  ];
+}
+
+/** The incident that home's card shows, as the first row of an export; none where there is none. */
+export function incidentItems(told: Incident | null): Item[] {
+  const story = told && (told.verdict === "none" ? told.last : told);
+  if (!story) return [];
+  const slowed = story.victims.map((one) => `job ${one.job_id} ${change(one.factor)}, ${lostTime(one.lost_s)} lost`);
+  return [
+    {
+      id: "incident",
+      level: story === told?.last ? "info" : "high",
+      title: story.title,
+      detail: [story.detail, ...slowed].join("; "),
+      stake: plural(story.victims.length, "job"),
+      at: parseTime(story.since),
+      href: story.incident_id === null ? "/" : `/incidents/${story.incident_id}`,
+      action: "Incident",
+      weight: 0,
+    },
   ];
 }
 

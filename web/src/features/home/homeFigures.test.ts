@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { RunningRun } from "../../api/estimateShapes";
+import type { Incident } from "../../api/incident";
 import type { Fabric } from "../../api/shapes";
 import { UNKNOWN } from "../../lib/format";
 import { homeFigures } from "./homeFigures";
@@ -17,22 +19,45 @@ const asked = {
   overview: null,
   congestion: null,
   occupancy: null,
-  judged: null,
+  incident: null,
+  forecasts: null,
+  lost: null,
   running: null,
   fresh: "",
   empty: false,
 };
 
+const all = (loading: boolean) => ({
+  jobs: loading,
+  routers: loading,
+  classes: loading,
+  incident: loading,
+  forecasts: loading,
+  lost: loading,
+});
+
 it("calls a figure unknown only once nothing is on its way", () => {
-  const coming = homeFigures({ ...asked, loading: { jobs: true, routers: true, classes: true } });
+  const coming = homeFigures({ ...asked, loading: all(true) });
   expect(coming.filter((one) => one.value === UNKNOWN && !one.loading)).toEqual([]);
-  const none = homeFigures({ ...asked, loading: { jobs: false, routers: false, classes: false } });
+  const none = homeFigures({ ...asked, loading: all(false) });
   expect(none.map((one) => [one.value, one.loading])).toEqual(none.map(() => [UNKNOWN, false]));
 });
 
-it("shows what has come while the rest loads", () => {
-  const loading = { jobs: true, routers: true, classes: true };
-  const [jobs, ...others] = homeFigures({ ...asked, running: [{ nodes: 8 }], loading });
-  expect([jobs?.value, jobs?.loading]).toEqual(["1", false]);
-  expect(others.every((one) => one.loading)).toBe(true);
+it("says how many jobs are slow, what is ahead and what noise cost, in place of raw percentiles", () => {
+  const slow = { until: null, node_hours: 1 };
+  const incident = { victims: [slow], others: [], judged: { running: 36, not_slow: 3 } } as unknown as Incident;
+  const next = { slowdown: 1.11, usual_s: 100, low_s: 106, high_s: 119 };
+  const forecasts = [{ newest: next }, { newest: null }] as unknown as RunningRun[];
+  const lost = { incidents: [{ node_hours: 12.9 }, { node_hours: 4.1 }], more: false, hours: 10 };
+  const figures = homeFigures({ ...asked, incident, forecasts, lost, loading: all(true) }).slice(0, 3);
+  expect(figures.map((one) => `${one.label}: ${one.value} ${one.unit}, ${one.detail}`)).toEqual([
+    "Jobs slowed now: 1 of 36 running, 4 can be judged",
+    "Slowdown ahead: +11 % mean of 1 job, 90 %: +6 % to +19 %",
+    "Lost to noise today: 17 node-hours, 2 incidents · 0.4 % of the machine",
+  ]);
+  const nothing = { victims: [], others: [], judged: { running: 35, not_slow: 0 } } as unknown as Incident;
+  expect(homeFigures({ ...asked, incident: nothing, loading: all(false) })[0]).toMatchObject({
+    value: UNKNOWN,
+    detail: "none can be judged",
+  });
 });

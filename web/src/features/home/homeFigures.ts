@@ -1,8 +1,10 @@
 // The row of figures at the top of the home page.
 import { capital, wordsOf } from "../../machine/words";
-import { quantile } from "d3-array";
+import { mean, quantile } from "d3-array";
+import type { RunningRun } from "../../api/estimateShapes";
+import type { Incident } from "../../api/incident";
 import type { Fabric } from "../../api/shapes";
-import { count, ratio } from "../../lib/format";
+import { change, count, percent, plural, ratio, UNKNOWN } from "../../lib/format";
 import type { Values } from "../../machine/scene";
 import { HOT } from "./attention";
 import type { HomeFigure } from "./Figures";
@@ -10,17 +12,71 @@ import type { HomeFigure } from "./Figures";
 interface FigureInputs {
   fabric: Fabric;
   values: Values | null;
-  overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
+  overview: { coverage: (number | null)[] } | null;
   congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
   occupancy: { nodes_held: number; jobs: { nodes: number | null }[] } | null;
-  /** Running jobs as the sentence on the incident counts them, so that both say the same. */
-  judged: number | null;
+  /** Who is slow now; its count of running jobs is also that of the sentence on the incident. */
+  incident: Incident | null;
+  forecasts: RunningRun[] | null;
+  /** Incidents of the day so far, and its hours; `more`: there are further ones. */
+  lost: { incidents: { node_hours: number }[]; more: boolean; hours: number } | null;
   running: { nodes: number | null }[] | null;
   fresh: string;
   /** The machine has no counters at all: nothing is on its way. */
   empty: boolean;
   /** Whose first answer is on its way. */
-  loading: { jobs: boolean; routers: boolean; classes: boolean };
+  loading: Record<"jobs" | "routers" | "classes" | "incident" | "forecasts" | "lost", boolean>;
+}
+
+/** Jobs that are slow now, of those that run; how many cannot be compared with earlier runs. */
+function slowedFigure(told: Incident | null, running: number | null, loading: boolean): HomeFigure {
+  const slow = [...(told?.victims ?? []), ...(told?.others ?? [])].filter((one) => one.until === null).length;
+  const all = told?.judged.running ?? running;
+  const judged = slow + (told?.judged.not_slow ?? 0);
+  return {
+    label: "Jobs slowed now",
+    value: told && judged > 0 ? count(slow) : UNKNOWN,
+    unit: all === null ? "" : `of ${count(all)} running`,
+    detail: told ? (judged > 0 ? `${count(judged)} can be judged` : "none can be judged") : "",
+    bad: slow > 0,
+    loading: !told && loading,
+  };
+}
+
+/** What the running jobs' next steps are forecast to take, against the usual. */
+function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigure {
+  const next = (forecasts ?? []).flatMap((one) => (one.newest && one.newest.usual_s > 0 ? [one.newest] : []));
+  const average = (of: (one: (typeof next)[number]) => number) => mean(next, of) ?? NaN;
+  const ahead = average((one) => one.slowdown);
+  return {
+    label: "Slowdown ahead",
+    value: next.length ? change(ahead) : UNKNOWN,
+    unit: next.length ? `mean of ${plural(next.length, "job")}` : "",
+    detail: next.length
+      ? `90 %: ${change(average((one) => one.low_s / one.usual_s))} to ${change(average((one) => one.high_s / one.usual_s))}`
+      : forecasts
+        ? "no running job has a forecast"
+        : "",
+    bad: ahead >= 1.1,
+    loading: !forecasts && loading,
+  };
+}
+
+/** Node-hours that today's incidents cost. */
+function lostFigure(lost: FigureInputs["lost"], fabric: Fabric, loading: boolean): HomeFigure {
+  const hours = lost?.incidents.reduce((sum, one) => sum + one.node_hours, 0) ?? 0;
+  const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
+  const number = lost?.incidents.length ?? 0;
+  return {
+    label: "Lost to noise today",
+    value: lost ? `${lost.more ? "> " : ""}${ratio(hours)}` : UNKNOWN,
+    unit: lost ? "node-hours" : "",
+    detail: lost
+      ? `${plural(number, "incident")}${share !== null && share >= 0.0005 ? ` · ${percent(share, 1)} of the machine` : ""}`
+      : "",
+    bad: false,
+    loading: !lost && loading,
+  };
 }
 
 export function homeFigures({
@@ -29,7 +85,9 @@ export function homeFigures({
   overview,
   congestion,
   occupancy,
-  judged,
+  incident,
+  forecasts,
+  lost,
   running,
   fresh,
   empty,
@@ -48,10 +106,10 @@ export function homeFigures({
     .sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
   const words = wordsOf(fabric);
-  return [
+  const sample: HomeFigure[] = [
     {
-      label: fabric.snapshot ? "Jobs in the sample" : "Jobs running",
-      value: jobs ? count(fabric.snapshot ? jobs.length : (judged ?? jobs.length)) : "–",
+      label: "Jobs in the sample",
+      value: jobs ? count(jobs.length) : "–",
       unit: "",
       loading: !jobs && loading.jobs,
       detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes`,
@@ -62,7 +120,6 @@ export function homeFigures({
       unit: "",
       loading: !values && loading.routers,
       detail: `all ${words.routers}`,
-      trend: overview?.ratio,
     },
     {
       label: "95th percentile",
@@ -70,8 +127,17 @@ export function homeFigures({
       unit: twentieth === null ? "" : words.unit,
       loading: !values && loading.routers,
       detail: `of the ${words.routers}`,
-      trend: overview?.p95,
     },
+  ];
+  const first = fabric.snapshot
+    ? sample
+    : [
+        slowedFigure(incident, jobs?.length ?? null, loading.incident),
+        aheadFigure(forecasts, loading.forecasts),
+        lostFigure(lost, fabric, loading.lost),
+      ];
+  return [
+    ...first,
     {
       label: `Hot ${words.routers}`,
       value: ratios.length ? count(hot) : "–",

@@ -1,6 +1,6 @@
 /** What a remedy saves, or would have saved, as a sentence. */
 import type { Explanation } from "../../api/estimateShapes";
-import { minutesText } from "../../lib/format";
+import { lostTime } from "../../lib/format";
 
 type Remedy = Pick<Explanation["remedies"][number], "minutes_saved" | "in_past" | "job_id">;
 
@@ -8,6 +8,6 @@ type Remedy = Pick<Explanation["remedies"][number], "minutes_saved" | "in_past" 
 export function savedText(remedy: Remedy): string | null {
   const minutes = remedy.minutes_saved;
   if (minutes === null || minutes <= 0) return null;
-  const saved = minutesText(minutes * 60);
+  const saved = lostTime(minutes * 60);
   return remedy.in_past ? `Lost ${saved}.` : `Saves up to ${saved}, less if job ${remedy.job_id} ends sooner.`;
 }

@@ -13,7 +13,7 @@ import { useMedia } from "../../lib/media";
 import { paceOf, runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Figure } from "../../components/Figure";
-import { Failure, refused, Unanswered } from "../../components/Notice";
+import { Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
 import { change, exactDuration, inWords, plural, ratio } from "../../lib/format";
@@ -34,7 +34,7 @@ import { RootCard } from "./RootCard";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
-import { usualTime } from "./usual";
+import { usualTime, wholeText } from "./usual";
 import { aheadOf } from "./ahead";
 import { useOrigin } from "../../lib/origin";
 
@@ -53,7 +53,8 @@ export function JobPage() {
 }
 
 /** The series of the chosen run, with the runs laid beside it. */
-function useSteps(run: Run | undefined, compare: string | undefined): StepSeries | null {
+/** `running`: whether steps are still to come; a finished job has no forecast. */
+function useSteps(run: Run | undefined, compare: string | undefined, running: boolean): StepSeries | null {
   const others = useMemo(
     () =>
       compare
@@ -67,7 +68,8 @@ function useSteps(run: Run | undefined, compare: string | undefined): StepSeries
     queries: ids.map((id) => runStepsQuery(id)),
     combine: (all) => all.map((r) => r.data ?? null),
   });
-  const band = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== undefined }).data?.band;
+  const told = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: running && run !== undefined });
+  const band = running ? told.data?.band : undefined;
   return useMemo(() => {
     const own = results[0];
     if (!own) return null;
@@ -88,9 +90,8 @@ function useSteps(run: Run | undefined, compare: string | undefined): StepSeries
 function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const search = useSearch({ from: "/jobs/$job" });
   const navigate = useNavigate({ from: "/jobs/$job" });
-  const neighbour = search.beside ?? null;
   const setNeighbour = (beside: string | null) =>
-    void navigate({ search: (old) => ({ ...old, beside: beside ?? undefined }), replace: true });
+    void navigate({ search: (old) => ({ ...old, beside: beside ?? "none" }), replace: true });
   const [now] = useState(() => Date.now());
   const machine = fabric?.name;
   useEffect(() => {
@@ -98,7 +99,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   }, [machine]);
   const runs = job.runs ?? [];
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
-  const steps = useSteps(run, search.compare);
   const outlook = useQuery(outlookQuery(job.job_id, job.cluster));
   const past = outlook.data?.past;
   const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
@@ -108,6 +108,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     [job, fabric?.last_ts, now, search.at],
   );
   const { start, until } = life;
+  const running = job.state === "RUNNING" && !life.fixed;
+  const steps = useSteps(run, search.compare, running);
   const routers = useMemo(() => job.routers ?? [], [job.routers]);
   const placed = fabric !== null && !fabric.snapshot && routers.length > 0 && start !== null && until > start;
   const moment = useMemo(
@@ -136,7 +138,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     return { own: of(sums.own), machine: of(sums.machine) };
   }, [congestion.data, routers]);
 
-  const running = job.state === "RUNNING" && !life.fixed;
   const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
   const ends = outlook.data?.run_time?.expected_s ?? null;
   const late = ends !== null && usual.median !== null ? ends - usual.median : null;
@@ -145,6 +146,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const asked = parseTime(search.at);
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
+  // Who is named is drawn from the start, until the reader chooses another neighbour or none.
+  const beside = search.beside ?? explained.data?.named ?? "none";
+  const neighbour = beside === "none" ? null : beside;
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
   const ahead = pace && aheadOf(explained.data, late, usual.median);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
@@ -170,6 +174,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   });
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
   const slow = explained.data?.slowdown;
+  const whole = slow && wholeText(slow.factor, usual);
   const replay =
     fabric && placed && routers.length > 1
       ? {
@@ -192,8 +197,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     .join(" · ");
 
   // Cards whose height these decide come above others: shown one by one they would push those down.
-  if (explained.isPending || outlook.isPending)
-    return <Unanswered what="the job" asked={[explained, outlook].filter((one) => one.isPending)} />;
+  if ((explained.isPending && !explained.failureCount) || outlook.isPending) return <Waiting what="the job" />;
   return (
     <div className="job-page">
       <div className="context">
@@ -254,7 +258,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             <>
               <h2>{explained.data?.title ?? "Looking for what changed"}</h2>
               <p className="muted">
-                {explained.data?.detail ?? " "}
+                {explained.data?.detail ?? explained.failureReason?.message ?? " "} {whole}
                 {explained.data?.incident_id != null && (
                   <>
                     {" "}
@@ -318,6 +322,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="job-left">
           <RunCard
             run={run ?? null}
+            running={running}
             series={steps}
             figures={runFigures}
             compare={search.compare}

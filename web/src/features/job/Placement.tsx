@@ -7,7 +7,7 @@ import { congestionQuery, jobQuery, routersQuery, type Moment, momentParameters 
 import type { Fabric } from "../../api/shapes";
 import { arrange, cellsOf, selectPanels, type Machine } from "../../charts/arrange";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
-import { HeatLegend } from "../../charts/legends";
+import { HeatLegend, JobKey } from "../../charts/legends";
 import { outline } from "../../charts/outline";
 import { drawOverlay, rectShape } from "../../charts/overlay";
 import { TilesDrawing, tileAt, tileRect, tilesLayout } from "../../charts/tiles";
@@ -107,8 +107,8 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
       jobPanels: new Set(),
     });
     const own = new Set(routers.filter((router) => place.members.has(router)));
-    const jobs = [{ edges: outline(place.arrangement, place.index, own), dashed: false }];
-    if (beside?.size) jobs.push({ edges: outline(place.arrangement, place.index, beside), dashed: true });
+    const jobs = [{ edges: outline(place.arrangement, place.index, own), dash: 0 }];
+    if (beside?.size) jobs.push({ edges: outline(place.arrangement, place.index, beside), dash: 1 });
     const shape = rectShape((router) => tileRect(layout, place.arrangement, router));
     drawOverlay(contextOf(overlay.current, size), shape, { jobs, selected: null, hovered: null }, palette);
   }, [place, layout, size, window, palette, font, routers, beside]);
@@ -175,11 +175,11 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
       </div>
       <div className="placement-key">
         <span>
-          <i className="legend-box" /> this job
+          <JobKey dash={0} /> this job
         </span>
         {beside && (
           <span>
-            <i className="legend-box dashed" /> {neighbour}
+            <JobKey dash={1} /> {neighbour}
             {gone}
             {beside.size === 0 && ": on none of the places drawn"}
           </span>

@@ -15,6 +15,8 @@ import { address } from "../../api/client";
 
 interface Props {
   run: Run | null;
+  /** Whether steps are still to come: a finished run has no forecast. */
+  running: boolean;
   series: StepSeries | null;
   figures: RunVerdict | null;
   compare: string | undefined;
@@ -51,9 +53,9 @@ function columnsOf(series: StepSeries): Column<Row>[] {
   ];
 }
 
-export function RunCard({ run, series, figures, compare, time, onset }: Props) {
-  const answer = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== null });
-  const forecast = answer.data;
+export function RunCard({ run, running, series, figures, compare, time, onset }: Props) {
+  const answer = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: running && run !== null });
+  const forecast = running ? answer.data : undefined;
   const steps = useQuery({ ...runStepsQuery(run?.run_id ?? 0), enabled: run !== null });
   if (!run) {
     return (

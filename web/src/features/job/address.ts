@@ -5,7 +5,7 @@ export interface JobSearch {
   cluster?: string;
   run?: number;
   compare?: string;
-  /** The neighbour that is shown on the placement. */
+  /** The neighbour that is shown on the placement; "none" hides the one that is named. */
   beside?: string;
   /** The moment that the page speaks of; without one the newest of the job's life. */
   at?: string;

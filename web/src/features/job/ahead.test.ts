@@ -7,7 +7,7 @@ const told = (verdict: Explanation["verdict"], slowdown: Explanation["slowdown"]
   ({ verdict, slowdown }) as Explanation;
 
 test("a slow job says what it lost, never that it ends as usual", () => {
-  expect(aheadOf(told("named", slowed), 0, 600)).toEqual({ value: "2:00 min", label: "lost so far", bad: true });
+  expect(aheadOf(told("named", slowed), 0, 600)).toEqual({ value: "2 min", label: "lost so far", bad: true });
   expect(aheadOf(told("cannot tell", slowed), null, null)?.label).toBe("lost so far");
 });
 

@@ -1,6 +1,6 @@
 /** What a running job's delay comes to, for the verdict. */
 import type { Explanation } from "../../api/estimateShapes";
-import { duration, minutesText, MINUS } from "../../lib/format";
+import { duration, lostTime, MINUS } from "../../lib/format";
 
 /** A forecast that is later than usual by more than this share of it stands out. */
 const LATE_SHARE = 0.05;
@@ -17,7 +17,7 @@ interface Ahead {
  */
 export function aheadOf(told: Explanation | undefined, late: number | null, usual: number | null): Ahead | null {
   const lost = told && told.verdict !== "not slow" ? (told.slowdown?.lost_s ?? null) : null;
-  if (lost !== null && lost > 0) return { value: minutesText(lost), label: "lost so far", bad: true };
+  if (lost !== null && lost > 0) return { value: lostTime(lost), label: "lost so far", bad: true };
   if (late === null) return null;
   return {
     value: `${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { usualTime } from "./usual";
+import { usualTime, wholeText } from "./usual";
 
 const kin = (basis: string, jobs: number, p50_s: number | null) => ({
   basis,
@@ -29,4 +29,11 @@ it("does not call a running job fast, nor guess from two", () => {
     median: null,
     factor: null,
   });
+});
+
+it("says why a slow job took no longer than usual", () => {
+  expect(wholeText(1.4, { factor: 314 / 359 })).toMatch(
+    /13 % less than the usual time: the slowdown is of these steps/,
+  );
+  expect(wholeText(1.4, { factor: 1.3 }) + wholeText(1.4, { factor: null }) + wholeText(1, { factor: 0.9 })).toBe("");
 });

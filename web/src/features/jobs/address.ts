@@ -13,6 +13,7 @@ const STATES = [
   "BOOT_FAIL",
   "DEADLINE",
   "REVOKED",
+  "RUNAWAY",
 ] as const;
 export type JobState = (typeof STATES)[number];
 

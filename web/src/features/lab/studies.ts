@@ -28,6 +28,16 @@ export const STUDIES: StudyGroup[] = [
     cards: [
       { study: "taffet-table2.1", title: "Table 2.1", asks: "Sampling error of both variants, and the formulas." },
       {
+        study: "taffet-fig3.4",
+        title: "Figure 3.4",
+        asks: "How the formulations' routes get better over time.",
+      },
+      {
+        study: "taffet-table4.3",
+        title: "Table 4.3",
+        asks: "Reconstructions with lanes by service level, at random and by Galois fields.",
+      },
+      {
         study: "taffet-table5.1",
         title: "Table 5.1",
         asks: "Bisection shift and shuffle: static against adaptive routes.",

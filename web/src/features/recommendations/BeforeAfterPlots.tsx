@@ -9,6 +9,7 @@ import { FractionLegend } from "../../charts/legends";
 import { congestedText, mostTraffic, slicesOf, treeOf, worstLeafText, type Tree } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
+import { capital } from "../../machine/words";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -33,9 +34,17 @@ export function machineOf(links: BeforeAfter): Machine {
   };
 }
 
-/** Bytes and congested bytes take the places of flits and stalls: their ratio is the congested fraction, weighted by traffic. */
+/** Whether packets were sampled; of counters alone the congested fraction is unknown, and the load is shown in its place. */
+export const isSampled = (links: BeforeAfter): boolean =>
+  [...links.before.congested, ...links.after.congested].some((value) => value !== null);
+
+/** Bytes and congested bytes take the places of flits and stalls: their ratio is the congested fraction, weighted by traffic.
+ *
+ * Without samples it is the load of a link, as a share of the busiest link of both sides. */
 export function treeAt(links: BeforeAfter, machine: Machine, which: "before" | "after"): Tree {
-  const { traffic_bytes: traffic, congested } = links[which];
+  const { traffic_bytes: traffic } = links[which];
+  const busiest = Math.max(...links.before.traffic_bytes.map(Number), ...links.after.traffic_bytes.map(Number), 1);
+  const congested = isSampled(links) ? links[which].congested : traffic.map((value) => (value ?? 0) / busiest);
   const known = traffic.map((value, i) => (congested[i] == null ? null : value));
   const sums = {
     link: links.link,
@@ -132,6 +141,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
       </section>
     );
   const { machine, trees, most, slices } = made;
+  const what = links && isSampled(links) ? "congested fraction" : "load ÷ busiest link";
   const slice = search.slice !== undefined && slices.includes(search.slice) ? search.slice : null;
   const cut = (group: number | null) =>
     void navigate({ search: (old) => ({ ...old, slice: group ?? undefined }), replace: true });
@@ -147,7 +157,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
       note="upper half of an edge: down link · lower half: up link · width: traffic"
       actions={
         <>
-          <FractionLegend theme={palette.theme} />
+          <FractionLegend theme={palette.theme} what={what} />
           {slices.length > 1 && slices.length <= 8 && (
             <Segmented
               label="Slice"
@@ -176,7 +186,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
               most={most}
               slice={slice}
               onSlice={cut}
-              label={`Congested fraction of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`}
+              label={`${capital(what)} of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`}
               describe={(router) => congestedText(trees[which], machine, router)}
             />
           </figure>

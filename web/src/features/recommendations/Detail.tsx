@@ -30,11 +30,11 @@ export function Detail({ id }: { id: number }) {
     );
   return (
     <div className="recommendation">
+      {one.has_links && <BeforeAfterPlots id={id} />}
       <div className="recommendation-top">
         <Verdict one={one} />
         <Numbers one={one} />
       </div>
-      {one.has_links && <BeforeAfterPlots id={id} />}
       {one.has_matrix && <TrafficCard id={id} />}
       <HowToRead
         lines={[
@@ -45,7 +45,7 @@ export function Detail({ id }: { id: number }) {
           </>,
           <>
             In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
-            congested fraction, width the traffic, with one scale for both.
+            congested fraction (the load, where no packets were sampled), width the traffic, with one scale for both.
           </>,
           <>
             In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the

@@ -45,6 +45,21 @@ export async function incidents({ url, fixture, check, api }) {
     await page.waitForURL(`**/incidents/${over.incident_id}`);
   });
 
+  await check(
+    "on a phone the list says of each incident its title in full and when it began, without a scroll sideways",
+    async (page) => {
+      await page.goto(`${url}/incidents`);
+      const row = rows(page).first();
+      await row.waitFor();
+      const { cut, right } = await row.evaluate((one) => {
+        const link = one.cells[1].querySelector("a");
+        return { cut: link.scrollHeight - link.clientHeight, right: one.cells[2].getBoundingClientRect().right };
+      });
+      assert.ok(cut <= 1 && right <= 390, `${cut} pixels of the title are cut, it began at ${right}`);
+    },
+    { viewport: { width: 390, height: 844 } },
+  );
+
   await check("older incidents come as the list is scrolled, and all of a window as a file", async (page) => {
     await page.goto(`${url}/incidents`);
     await page.getByText("100 shown, more below").waitFor();
@@ -110,7 +125,7 @@ export async function incidents({ url, fixture, check, api }) {
       assert.ok(bars[1].left > bars[0].left && bars[1].right < bars[0].right, "the second came later and recovered");
       const slowed = await part("Slowed jobs").locator("tbody tr[aria-rowindex]").allTextContents();
       assert.match(slowed[0], /×2\.9.*3 min 48 s \(3 min 14 s to 4 min 22 s\).*its end/);
-      assert.match(await part("What would have helped").textContent(), /Lost 3:48 min\./);
+      assert.match(await part("What would have helped").textContent(), /Lost 3 min 48 s\./);
       assert.match(await part("Alerts").textContent(), /group-stalls fired .*, resolved .* · 2 messages delivered/);
       assert.equal(await part("Alerts").locator("a").getAttribute("href"), "/alerts?alert=40");
       await part("What was done").getByText("Asked the owner to limit checkpoints").waitFor();

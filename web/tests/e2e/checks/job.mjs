@@ -47,6 +47,31 @@ export async function jobPage({ url, check, api }) {
   );
 
   await check(
+    "a job's page stays though its explanation fails; a finished job has neither a now line nor a forecast",
+    async (page) => {
+      await page.route(/\/explanation/, (route) =>
+        route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"Later","status":503}' }),
+      );
+      await page.goto(`${url}/jobs/${job.job_id}`);
+      await page.locator('section[aria-label="Neighbours"]').waitFor({ timeout: 5000 });
+      await page.locator(".job-steps .now").waitFor();
+      await page.unrouteAll();
+      await page.route(new RegExp(`/jobs/${job.job_id}(\\?|$)`), async (route) => {
+        if (route.request().resourceType() === "document") return route.continue();
+        const answer = await (await route.fetch()).json();
+        const end = new Date(Date.now() - 60_000).toISOString();
+        await route.fulfill({ json: { ...answer, state: "COMPLETED", end } });
+      });
+      await page.goto(`${url}/jobs/${job.job_id}`);
+      await page.locator(".job-steps path.high").waitFor();
+      await page.waitForTimeout(500);
+      assert.equal(await page.locator(".job-steps .now").count(), 0);
+      assert.equal(await page.locator(".job-steps path.forecast").getAttribute("d"), "");
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "from a slow job, one click leads to its replay",
     async (page) => {
       await page.goto(`${url}/jobs/${job.job_id}`);

@@ -100,10 +100,11 @@ const faults = (page) =>
       )
         found.push("the hottest pairs have a head and no row");
     }
-    const here = document.querySelector('.top nav [aria-current="page"]')?.getBoundingClientRect();
-    const bar = document.querySelector(".top nav").getBoundingClientRect();
-    if (here && (here.left < bar.left - 1 || here.right > bar.right + 1))
-      found.push("the open page is out of sight in the top bar");
+    for (const link of document.querySelectorAll(".top :is(a, button):not(.skip)")) {
+      const at = link.getBoundingClientRect();
+      if (link.checkVisibility() && (at.left < 0 || at.right > innerWidth))
+        found.push(`${link.textContent} is out of sight in the top bar`);
+    }
     return found;
   });
 

@@ -1,5 +1,6 @@
 // The table of hot links says whose the traffic is, or why nobody can tell, in full: neither is cut.
 import assert from "node:assert/strict";
+import { until } from "../harness.mjs";
 
 /** What in the table's cells and above it is shown with its end cut off, in words. */
 const cut = (page) =>
@@ -11,7 +12,7 @@ const cut = (page) =>
   });
 
 export async function hotLinks(site) {
-  const { url, check, api, timed } = site;
+  const { url, check, api, timed, fabricUrl } = site;
 
   for (const width of [1440, 390]) {
     await check(
@@ -34,4 +35,34 @@ export async function hotLinks(site) {
       { viewport: { width, height: 900 } },
     );
   }
+
+  await check(
+    "resting on a link or a router says who sends over it, and Show senders outlines these jobs",
+    async (page) => {
+      const tip = page.locator(".tooltip");
+      const says = (what) =>
+        until(
+          () => tip.textContent(),
+          (text) => /sent by \(estimated\)\n\d+ \w+ \d+ %|who sends: cannot tell/.test(text),
+          what,
+          10_000,
+        );
+      for (const view of ["tiles", "group"]) {
+        await page.goto(`${fabricUrl}?view=${view}&router=5`);
+        const box = await page.locator(".view-box canvas").last().boundingBox();
+        await page.waitForTimeout(500);
+        for (let x = 30; x < 300 && !(await tip.isVisible()); x += 4) {
+          await page.mouse.move(box.x + x, box.y + 30 + x / 3);
+          await page.waitForTimeout(60);
+        }
+        await says(view);
+      }
+      const panel = page.locator(".router-block", { hasText: "Who sends over its links" });
+      await panel.locator("a").first().waitFor();
+      const first = (await panel.locator("a").first().textContent()).split(" ")[0];
+      await panel.getByRole("button", { name: "Show senders" }).click();
+      await page.locator(".chip", { hasText: first }).waitFor();
+    },
+    { fixtureOnly: true },
+  );
 }

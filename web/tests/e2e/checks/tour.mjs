@@ -14,6 +14,42 @@ const afresh = (page) =>
   );
 
 export async function tour({ url, check, fabrics }) {
+  await check(
+    "the first visit shows the incident, and the tour neither moves nor covers what it explains; every page is in the bar",
+    async (page) => {
+      await afresh(page);
+      const wrong = [];
+      for (const [width, height] of [
+        [390, 844],
+        [1024, 768],
+        [1440, 900],
+      ]) {
+        await page.setViewportSize({ width, height });
+        await page.goto(url);
+        const box = page.locator('aside[aria-label="Tour"]');
+        await page.waitForSelector(".incident-chain");
+        await box.waitFor();
+        await page.waitForTimeout(300);
+        const { top, over } = await page.evaluate(() => {
+          const bar = document.querySelector(".tour").getBoundingClientRect();
+          const main = document.querySelector("main").getBoundingClientRect();
+          const card = document.querySelector(".home-incident").getBoundingClientRect();
+          return { top: card.top - main.top, over: main.bottom - bar.top };
+        });
+        if (top < 0 || over > 1) wrong.push(`${width}: incident at ${top}, ${over} pixels under the tour`);
+        const nav = page.locator('nav[aria-label="Pages"]');
+        if (!(await nav.locator("a", { hasText: "Advice" }).isVisible())) {
+          await nav.locator("button").click();
+          for (const name of ["Blame", "Advice", "Health"]) await page.getByRole("menuitem", { name }).waitFor();
+          await page.keyboard.press("Escape");
+        }
+        const { x, width: w } = await nav.locator("a", { hasText: "Alerts" }).boundingBox();
+        if (x < 0 || x + w > width) wrong.push(`${width}: Alerts out of sight`);
+      }
+      assert.deepEqual(wrong, []);
+    },
+    { fixtureOnly: true },
+  );
   for (const viewport of [
     { width: 1440, height: 900 },
     { width: 390, height: 844 },

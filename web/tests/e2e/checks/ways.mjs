@@ -34,7 +34,7 @@ export function wayOf(check) {
     );
 }
 
-/** From a page that links to the slow job: its page names the culprit, "show" draws the culprit's place, "Open" shows both on the fabric. */
+/** From a page that links to the slow job: its page names the culprit, the placement draws where the culprit is, "Open" shows both on the fabric. */
 export async function toCulprit(tab, slow, culprit) {
   await tab.locator(`.home-incident a[href*="/jobs/${slow}"]`).first().click();
   const verdict = tab.locator('section[aria-label="Verdict"] h2');
@@ -49,7 +49,6 @@ export async function toCulprit(tab, slow, culprit) {
     (text) => text.includes(culprit),
     "the culprit first among the neighbours",
   );
-  await first.locator("button", { hasText: "show" }).click();
   await tab.locator(".placement-key", { hasText: culprit }).waitFor();
   await tab.locator('section[aria-label="Placement"] a', { hasText: "Open" }).click();
   await tab.waitForURL((address) => address.searchParams.get("job")?.includes(`${slow},${culprit}`) ?? false);
@@ -74,8 +73,8 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
   const incident = await api(`/incident?fabric=${encodeURIComponent(timed.name)}`);
 
   await way(
-    "three clicks from home: the slow job, who slows it, and both on the fabric",
-    { clicks: 3 },
+    "two clicks from home: the slow job, who slows it, and both on the fabric",
+    { clicks: 2 },
     async (tab) => {
       const { aggressor, victims } = incident;
       await tab.goto(url);

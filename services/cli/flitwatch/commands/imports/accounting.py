@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Jobs in memory at once, and written before the next are read: a year of accounting takes no more than an hour of it. 10,000, with three steps each, took 313 MB.
 JOBS_AT_ONCE = 2_000
+#: The first jobs are few: they are on the pages after a moment.
+JOBS_AT_FIRST = 100
 #: What to do about a file without a job, by what wrote it.
 _NO_JOB = {
     "sacct": "sacct lists the caller's own jobs since midnight, unless it is asked for more: sacct --allusers --starttime=2026-01-31 --parsable2.",
@@ -89,7 +91,8 @@ def import_jobs(
         through.write(quiet=True)
         rejected: list[Rejection] = []
         imports.count_jobs_from_here(through.conn)
-        while batch := list(islice(items, JOBS_AT_ONCE)):
+        sizes = chain([JOBS_AT_FIRST], repeat(JOBS_AT_ONCE))
+        while batch := list(islice(items, next(sizes))):
             rejected += [item for item in batch if isinstance(item, Rejection)]
             _publish_batch(through, source, [item for item in batch if not isinstance(item, Rejection)])
             display.update(task, completed=min(content.bytes, size))

@@ -59,7 +59,7 @@ def runs(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Judge the measured runs in RUNS (run,start,time_s[,nodes][,circumstances...]) and keep the verdicts: the blame page shows them under the name.
+    """Judge the measured runs in RUNS (run,start,time_s[,nodes][,application][,circumstances...]) and keep the verdicts: the blame page shows them under the name.
 
     The verdicts are those of `flitwatch blame --runs`. Importing again under a name adds a version.
     """

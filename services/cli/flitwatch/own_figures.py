@@ -1,0 +1,112 @@
+"""Figures of the worker and of alerting: queues, deliveries, the database's disk and its backups."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from flitwatch_db import connect
+from flitwatch_db.alerts.store import ReceiverFigures, receiver_figures
+from flitwatch_db.core.disk import disk_of
+from flitwatch_db.tasks.table import QueueFigures, queue_figures
+from flitwatch_domain.errors import FlitwatchError
+from flitwatch_ops import backup_files, kept_log
+
+#: How often the database is asked, and how long it has for an answer.
+EVERY_S, STATEMENT_S = 15.0, 5.0
+
+
+class OwnFigures(Collector):
+    """Figures as a thread last read them: a scrape never waits for the database. While it is away there are none.
+
+    Parameters
+    ----------
+    queues : sequence of str or None
+        Whose tasks are shown, with the database's disk and backups; None: alerts' deliveries are shown.
+    """
+
+    def __init__(self, url: str, queues: Sequence[str] | None) -> None:
+        self._url, self._queues = url, queues
+        self._families: list[Metric] = []
+        threading.Thread(target=self._refresh_forever, name="figures", daemon=True).start()
+
+    def collect(self) -> Iterable[Metric]:
+        """Give what was read last."""
+        return self._families
+
+    def _refresh_forever(self) -> None:
+        pause = threading.Event()
+        while True:
+            try:
+                with connect(
+                    self._url, "writer", application="flitwatch figures", autocommit=True, statement_s=STATEMENT_S
+                ) as conn:
+                    while True:
+                        self._families = self._read(conn)
+                        pause.wait(EVERY_S)
+            except (psycopg.Error, OSError, FlitwatchError):
+                self._families = []
+                pause.wait(EVERY_S)
+
+    def _read(self, conn: psycopg.Connection[Any]) -> list[Metric]:
+        if self._queues is None:
+            return delivery_families(receiver_figures(conn))
+        return queue_families(queue_figures(conn, self._queues)) + place_families(self._url)
+
+
+def queue_families(found: Sequence[QueueFigures]) -> list[Metric]:
+    """Show depth, age and failures by queue."""
+    tasks = GaugeMetricFamily("flitwatch_tasks", "Tasks that wait or run.", labels=["queue", "state"])
+    waiting = GaugeMetricFamily(
+        "flitwatch_task_waiting_seconds", "For how long the oldest waiting task has waited.", labels=["queue"]
+    )
+    running = GaugeMetricFamily(
+        "flitwatch_task_running_seconds", "For how long the oldest running task has run.", labels=["queue"]
+    )
+    failed = GaugeMetricFamily("flitwatch_recent_failed_tasks", "Tasks that failed in the last hour.", labels=["queue"])
+    for one in found:
+        tasks.add_metric([one.queue, "queued"], one.queued)
+        tasks.add_metric([one.queue, "running"], one.running)
+        failed.add_metric([one.queue], one.failed)
+        for family, seconds in ((waiting, one.waiting_s), (running, one.running_s)):
+            if seconds is not None:
+                family.add_metric([one.queue], seconds)
+    return [tasks, waiting, running, failed]
+
+
+def delivery_families(found: Sequence[ReceiverFigures]) -> list[Metric]:
+    """Show undelivered notices by receiver; a receiver that has got all of its notices is absent."""
+    families = [
+        GaugeMetricFamily("flitwatch_notices_waiting", "Notices that were not delivered yet.", labels=["receiver"]),
+        GaugeMetricFamily(
+            "flitwatch_notices_failing", "Notices whose last delivery failed and is tried again.", labels=["receiver"]
+        ),
+        GaugeMetricFamily(
+            "flitwatch_notice_waiting_seconds", "For how long the oldest of them has waited.", labels=["receiver"]
+        ),
+    ]
+    for one in found:
+        for family, value in zip(families, (one.waiting, one.failing, one.overdue_s), strict=True):
+            family.add_metric([one.receiver], value)
+    return list(families)
+
+
+def place_families(url: str | None) -> list[Metric]:
+    """Show disk and backups of the embedded database; of a server elsewhere nothing is known here."""
+    free = GaugeMetricFamily("flitwatch_database_disk_free_bytes", "Free on the disk of this machine's own database.")
+    age = GaugeMetricFamily("flitwatch_backup_age_seconds", "Since the newest base backup was finished.")
+    disk = None if url is None else disk_of(url)
+    if disk is not None and disk.folder is not None:
+        if (free_bytes := disk.free_bytes()) is not None:
+            free.add_metric([], free_bytes)
+        folder = kept_log.archive_folder(disk.folder.parent)
+        bases = [] if folder is None else backup_files.list_bases(folder)
+        if bases:
+            age.add_metric([], datetime.now(UTC).timestamp() - bases[-1].finished_s)
+    return [free, age]

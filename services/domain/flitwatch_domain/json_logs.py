@@ -1,0 +1,30 @@
+"""Structured logs of every service: one JSON object a line, each with the id of the request that it belongs to, from the API to the task that it started."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+#: The request that is being served, or that asked for the task that runs; empty outside of one.
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON: at, level, logger, message, request_id, fields, and the exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request_id": request_id.get(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        kept = {key: value for key, value in line.items() if value is not None}
+        return json.dumps(kept, default=str, ensure_ascii=False)

@@ -1,0 +1,230 @@
+"""Clients that send what no client should. Each goes on until a moment of the monotonic clock and returns how often it got which answer."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+
+from support.endless_head import BEGINNINGS, MOST_BYTES, sent_until_closed
+
+HERE = "127.0.0.1"
+ADDRESSES, IDLE, SLOW, UPLOADERS, READERS = 20, 260, 4, 4, 8
+TIMEOUT_S = 60.0
+UPLOAD_BYTES = 16 << 20
+ODD_HOSTS = (
+    "evil.example@localhost",
+    "localhost:80:80",
+    "evil.example",
+    "localhost/..",
+    "[::1",
+    "a" * 5000,
+    "localhost\tx",
+)
+LONG_NAME = "x" * 2000
+#: A peer says of itself that it may be read.
+READS = {"scopes": ["read"], "via": "anonymous", "pseudonyms": True}
+
+
+@dataclass(frozen=True)
+class Target:
+    """The platform's ports on this machine, and the token of the collector's door."""
+
+    api: int
+    metrics: int
+    door: int
+    token: str
+
+
+def _repeat(until: float, tries: Sequence[Callable[[], object]]) -> Counter[str]:
+    """Repeat each in a thread of its own until the moment; count what they return, or the name of the error of a server that hangs up."""
+
+    def one(attempt: Callable[[], object]) -> Counter[str]:
+        answers: Counter[str] = Counter()
+        while time.monotonic() < until:
+            try:
+                answers[str(attempt())] += 1
+            except (OSError, http.client.HTTPException) as problem:
+                answers[type(problem).__name__] += 1
+        return answers
+
+    with ThreadPoolExecutor(len(tries)) as threads:
+        return sum(threads.map(one, tries), Counter())
+
+
+def _ask(
+    port: int, method: str, path: str, body: bytes = b"", address: str = HERE, headers: dict[str, str] | None = None
+) -> int:
+    connection = http.client.HTTPConnection(HERE, port, timeout=TIMEOUT_S, source_address=(address, 0))
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+def send_endless_heads(target: Target, until: float) -> Counter[str]:
+    """Every kind of head without an end, to each of three listeners."""
+
+    def send(port: int, beginning: bytes, part: bytes) -> str:
+        return "all taken" if sent_until_closed(HERE, port, beginning, part) >= MOST_BYTES else "closed"
+
+    ports = (target.api, target.metrics, target.door)
+    return _repeat(until, [partial(send, port, *each) for port in ports for each in BEGINNINGS.values()])
+
+
+def flood_log_ins(target: Target, until: float) -> Counter[str]:
+    """Wrong passwords from twenty addresses, each time for another name."""
+    numbers = count()
+
+    def guess(address: str) -> int:
+        body = f'{{"name": "name {next(numbers)}", "password": "wrong"}}'.encode()
+        return _ask(target.api, "POST", "/api/v1/session", body, address, {"Content-Type": "application/json"})
+
+    return _repeat(until, [partial(guess, f"127.0.1.{number + 1}") for number in range(ADDRESSES)])
+
+
+def hold_idle_connections(target: Target, until: float) -> Counter[str]:
+    """Connections that say nothing, opened again when they are closed."""
+    opened: Counter[str] = Counter()
+    with contextlib.ExitStack() as stack:
+        held: dict[tuple[int, int], socket.socket] = {}
+        while time.monotonic() < until:
+            for port in (target.door, target.api):
+                for number in range(IDLE):
+                    if _is_open(held.get((port, number))):
+                        continue
+                    with contextlib.suppress(OSError):
+                        held[port, number] = stack.enter_context(socket.create_connection((HERE, port), timeout=1))
+                        held[port, number].setblocking(False)
+                        opened["opened"] += 1
+            time.sleep(0.2)
+    return opened
+
+
+def _is_open(one: socket.socket | None) -> bool:
+    if one is None:
+        return False
+    try:
+        return one.recv(4096, socket.MSG_PEEK) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def drip_bodies(target: Target, until: float) -> Counter[str]:
+    """Bodies of a megabyte, a byte at a time, with the token where one is asked for."""
+
+    def drip(port: int, head: str) -> str:
+        with socket.create_connection((HERE, port), timeout=TIMEOUT_S) as one:
+            one.sendall(f"POST {head}\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
+            while time.monotonic() < until:
+                one.sendall(b"{")
+                time.sleep(0.1)
+        return "held to the end"
+
+    door = f"/api/v1/write HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\nAuthorization: Bearer {target.token}"
+    api = "/api/v1/session HTTP/1.1\r\nContent-Type: application/json"
+    return _repeat(until, [partial(drip, target.door, door), partial(drip, target.api, api)] * SLOW)
+
+
+def upload_without_a_login(target: Target, until: float) -> Counter[str]:
+    """Files for tasks that are never started, from four addresses."""
+    body = os.urandom(UPLOAD_BYTES)
+    headers = {"Content-Type": "application/octet-stream"}
+    send = partial(_ask, target.api, "POST", "/api/v1/tasks/files", body, headers=headers)
+    return _repeat(until, [partial(send, address=f"127.0.2.{number + 1}") for number in range(UPLOADERS)])
+
+
+def read_a_giant_peer(target: Target, until: float) -> Counter[str]:
+    """Answers of a federated peer that have no end, read at once, or slowly."""
+
+    def read(path: str, pause_s: float) -> int:
+        connection = http.client.HTTPConnection(HERE, target.api, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request("GET", f"/api/v1/remotes{path}")
+            answer = connection.getresponse()
+            while time.monotonic() < until and answer.read(1 << 16):
+                time.sleep(pause_s)
+            return answer.status
+
+    readers = [partial(read, "", 0), partial(read, "/peer/fabrics", 0), partial(read, "/peer/fabrics", 0.2)]
+    return _repeat(until, [readers[number % 3] for number in range(READERS)])
+
+
+@contextlib.contextmanager
+def giant_peer() -> Iterator[int]:
+    """Serve what says of itself that it may be read, and never ends another answer; gives the port."""
+
+    class Giant(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Set-Cookie", "peer=1")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                if self.path == "/api/v1/session":
+                    self.wfile.write(json.dumps(READS).encode())
+                    return
+                self.wfile.write(b'{"items": [')
+                while True:
+                    self.wfile.write(b'"x",' * (1 << 16))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer((HERE, 0), Giant) as server, ThreadPoolExecutor(1) as threads:
+        server.daemon_threads = True
+        threads.submit(server.serve_forever)
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+
+
+def send_odd_hosts(target: Target, until: float) -> Counter[str]:
+    """Host headers that are none, or another's."""
+
+    def send(host: str) -> str:
+        with socket.create_connection((HERE, target.api), timeout=TIMEOUT_S) as one:
+            one.sendall(f"GET /api/v1/fabrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            return one.recv(12)[9:12].decode()
+
+    return _repeat(until, [partial(send, host) for host in ODD_HOSTS])
+
+
+def flood_the_audit_log(target: Target, until: float) -> Counter[str]:
+    """Refused changes with long names."""
+
+    def change(number: int) -> int:
+        return _ask(
+            target.api, "PUT", f"/api/v1/alerts/rules/{LONG_NAME}{number}", b"{}", headers={"User-Agent": LONG_NAME}
+        )
+
+    return _repeat(until, [partial(change, number) for number in range(8)])
+
+
+ATTACKS = {
+    attack.__name__: attack
+    for attack in (
+        send_endless_heads,
+        flood_log_ins,
+        hold_idle_connections,
+        drip_bodies,
+        upload_without_a_login,
+        read_a_giant_peer,
+        send_odd_hosts,
+        flood_the_audit_log,
+    )
+}

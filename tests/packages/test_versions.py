@@ -1,0 +1,72 @@
+"""The version is the same everywhere, and hooks and templates are sound."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import flitwatch_client
+from flitwatch_domain.build import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECTS = (".", "services/agent", "services/client", "services/noise_core")
+TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def project(folder: str) -> dict:
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    said = {folder: project(folder)["project"]["version"] for folder in PROJECTS}
+    said |= {
+        "client": flitwatch_client.__version__,
+        "citation": str(yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]),
+    }
+    assert set(said.values()) == {VERSION}, said
+
+
+def test_the_hooks_call_parts_of_make_lint_and_fetch_nothing() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local" and {hook["language"] for hook in repository["hooks"]} == {"system"}
+    lint = subprocess.run(["make", "-n", "-C", ROOT, "lint"], capture_output=True, text=True, check=True).stdout
+    for hook in repository["hooks"]:
+        assert any(all(word in line.split() for word in hook["entry"].split()) for line in lint.splitlines()), hook
+
+
+@pytest.mark.parametrize("template", [one for one in TEMPLATES if one.name != "config.yml"], ids=lambda one: one.stem)
+def test_a_template_asks_for_something_and_names_commands_that_there_are(template: Path) -> None:
+    from flitwatch.main import COMMANDS
+
+    form = yaml.safe_load(template.read_text())
+    assert form["name"] and form["description"] and form["body"]
+    assert len({part["id"] for part in form["body"]}) == len(form["body"])
+    assert any(part.get("validations", {}).get("required") for part in form["body"])
+    assert {part["type"] for part in form["body"]} <= {"input", "textarea", "dropdown", "checkboxes", "markdown"}
+    assert set(re.findall(r"`flitwatch (\w+)", json.dumps(form))) <= set(COMMANDS)
+
+
+def test_the_readme_is_a_page_and_a_half() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 90
+    assert "make up " in text and "make test " in text and "does not have a licence yet" in text
+    assert text.index("![") < text.index("make up ") < text.index("## What it answers") and text.count("![") == 7
+    for fabric in ("Slingshot", "InfiniBand", "Omni-Path", "Ethernet", "Aries", "Slurm", "PBS", "Flux"):
+        assert fabric in text
+    assert "oracle" not in text.lower()
+
+
+def test_a_release_has_a_bill_of_materials_and_checksums(tmp_path: Path) -> None:
+    (tmp_path / "some.whl").write_text("wheel")
+    subprocess.run(["make", "-s", "-C", ROOT, "bill", "sums", f"DIST={tmp_path}"], check=True)
+    bill = json.loads((tmp_path / "flitwatch.cdx.json").read_text())
+    versions = {component["name"]: component["version"] for component in bill["components"]}
+    assert bill["bomFormat"] == "CycloneDX" and {"psycopg", "scipy", "torch"} <= versions.keys()
+    done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.splitlines() == ["flitwatch.cdx.json: OK", "some.whl: OK"]

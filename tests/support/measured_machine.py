@@ -1,0 +1,12 @@
+"""A machine that is not simulated: on a site with one, callers below scope `names` see pseudonyms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def add_measured_machine(conn: Any) -> None:
+    """Add a fabric without routers that is not simulated."""
+    conn.execute(
+        "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('measured', 'graph', 'generic', 'receiver')"
+    )
