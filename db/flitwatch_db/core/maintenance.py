@@ -69,14 +69,14 @@ def table_names(conn: psycopg.Connection[Any]) -> list[str]:
 
 
 def shorten_chunks(conn: psycopg.Connection[Any], table: str, hours: int) -> None:
-    """Make a table's chunks from now on at most so many hours long: what is kept for hours has to go by the hour."""
+    """Make a table's chunks from now on at most this many hours long: rows that are kept for hours are dropped hour by hour."""
     conn.execute(
         "UPDATE time_table SET chunk = least(chunk, make_interval(hours => %s)) WHERE name = %s", [hours, table]
     )
 
 
 def set_jobs_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
-    """Keep jobs, with their runs, for so many days after their end; None keeps them for ever, as without a setting."""
+    """Keep jobs, with their runs, for this many days after their end; None keeps them indefinitely, as without a setting."""
     _set(conn, "jobs_keep_days", days)
 
 

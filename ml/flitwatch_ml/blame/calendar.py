@@ -112,7 +112,7 @@ def calendar_by_application(
 
 
 def by_application(application: Ints, make: Callable[[Floats], Floats], values: Floats) -> Floats:
-    """`make` of the values (runs,) of each application by itself."""
+    """`make` of the values (runs,) of each application separately."""
     made = np.empty_like(values)
     for label in np.unique(application).tolist():
         made[application == label] = make(values[application == label])

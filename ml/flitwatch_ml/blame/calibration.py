@@ -101,7 +101,7 @@ def rotate(
     most: int = 100,
     application: ArrayLike | None = None,
 ) -> Rotations:
-    """Name nobody: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
+    """Name no user: fit sets with the times of observations rotated in the order of their starts, at most `most` of them, evenly spaced."""
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     steps: list[int] = np.unique(np.linspace(1, len(runs.run_time_s) - 1, most).astype(int)).tolist()
     found = sum(_names_anybody(runs, _rotated(runs, by)) for by in steps)
@@ -117,7 +117,7 @@ def power(
     seed: int = 0,
     application: ArrayLike | None = None,
 ) -> list[Power]:
-    """Plant each of `EFFECTS` in shuffled run times of observations, beside a random user who can be tested, and count how often that user is found."""
+    """Plant each of `EFFECTS` in shuffled run times of observations, with a random user who can be tested, and count how often that user is found."""
     rng = np.random.default_rng([seed, 2])
     runs = _observed(exposure, run_time_s, start_s, covariates, application)
     testable = np.flatnonzero(

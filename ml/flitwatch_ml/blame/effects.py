@@ -30,7 +30,7 @@ def estimate_effects(
     problem : with logarithms of run times as its outcome
     raw : float64 (runs, users)       regressors before anything was taken out
     exposed : bool (runs, users);  day : int64 (runs,);  spread : float64 (users,)   widens the interval
-    time_s : float64 (runs,)          of which an exposed run would be without what the fit gives it
+    time_s : float64 (runs,)          compared with the same times without what the fit gives exposed runs
     """
     amounts, outcome = problem.regressors, problem.outcome[:, None]
     squares = (amounts**2).sum(0)

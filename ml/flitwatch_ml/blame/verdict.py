@@ -280,9 +280,11 @@ class CalendarBlame(BlameEstimator):
         self._many_orders = block_orders(self._period, count, np.random.default_rng([self.seed, 1]))
         short = ""
         if len(np.unique(self._period)) < LEAST_PERIODS:
-            short = f"the runs lie in {len(np.unique(self._period))} {self._unit}s, needs {LEAST_PERIODS}"
+            periods = len(np.unique(self._period))
+            span = f"{periods} {self._unit}{'' if periods == 1 else 's'}"
+            short = f"the runs are from {span}; {LEAST_PERIODS} are needed"
         elif np.ptp(self._start) <= WEEK_S:
-            short = "the runs lie within a week: there is no other week to compare with"
+            short = "the runs are from one week: there is no other week to compare with"
         for user in range(users):
             q = self.q_value_[user]
             if not self.testable_[user]:

@@ -240,7 +240,7 @@ small {{ opacity: .75; }}
 
 
 def problem_page(title: str, detail: str, advice: str, request: str) -> str:
-    """The page; what it is given is text, whatever it looks like."""
+    """The page; what it is given is text, regardless of its form."""
     return _PAGE.format(
         title=escape(title),
         detail=escape(detail[:1].upper() + detail[1:]),

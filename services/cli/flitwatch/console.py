@@ -272,6 +272,6 @@ def list_given_options(*names: str) -> list[str]:
 
 
 def refuse_beside_paper(*names: str) -> None:
-    """Fail where `--paper` stands beside an option that it sets itself."""
+    """Fail where `--paper` is given with an option that it sets."""
     if list_given_options("paper") and (given := list_given_options(*names)):
         exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)

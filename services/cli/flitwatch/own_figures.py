@@ -23,7 +23,7 @@ EVERY_S, STATEMENT_S = 15.0, 5.0
 
 
 class OwnFigures(Collector):
-    """Figures as a thread last read them: a scrape never waits for the database. While it is away there are none.
+    """Figures as a thread last read them: a scrape never waits for the database. While it is unavailable there are none.
 
     Parameters
     ----------

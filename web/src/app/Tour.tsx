@@ -21,7 +21,7 @@ const STEPS: Step[] = [
   },
   {
     title: "The slow job",
-    text: "The incident card names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
+    text: "The incident panel names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
     marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
   },
   {

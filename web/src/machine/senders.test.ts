@@ -18,7 +18,7 @@ it("weights the shares of a router's links by what they carry", () => {
   expect(sendersText(links)).toBe("sent by (estimated)\n1 amg 60 %\n2 amg 40 %");
 });
 
-it("names nobody where no link tells", () => {
+it("names no job where no link tells", () => {
   expect(sendersText([link(900, {}, "It does not fit.")])).toBe("who sends: cannot tell. It does not fit.");
   expect(sendersText([])).toBe("");
 });

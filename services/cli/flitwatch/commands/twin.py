@@ -162,7 +162,7 @@ def run(
     type=click.IntRange(0, 120),
     default=0,
     show_default=True,
-    help="So many days before them have 40 minutes of jobs and runs each, without counters.",
+    help="This many days before them have 40 minutes of jobs and runs each, without counters.",
 )
 @click.option(
     "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."

@@ -296,7 +296,7 @@ class Kafka:
         data = self.folder / "data"
         if (data / "__cluster_metadata-0").exists():
             raise Unavailable(
-                f"Kafka's data in {data} lack meta.properties, so that the broker would begin anew without topics",
+                f"Kafka's data in {data} lack meta.properties, so that the broker would start again without topics",
                 advice=f"Restore the file from a backup. To give up the records, remove {data}.",
             )
         shutil.rmtree(data, ignore_errors=True)

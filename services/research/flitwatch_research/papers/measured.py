@@ -164,7 +164,7 @@ def _wang_beside(application: str) -> Ours:
 
 def combination_of(placement: str, routing: str, kind: str) -> str:
     """The column of a combination alongside a traffic."""
-    return f"{placement}-{routing} beside {kind}"
+    return " ".join((f"{placement}-{routing}", "beside", kind))
 
 
 def _wang_bursts(application: str) -> Callable[[], Ours]:

@@ -155,7 +155,7 @@ it("leaves out jobs that began within the window, whose routers counted before t
   expect(jobStalls(jobs, window, null)).toHaveLength(2);
 });
 
-it("gives the incident of the card as the first row of an export, with what it cost", () => {
+it("gives the incident of the panel as the first row of an export, with what it cost", () => {
   const victim = { job_id: "7", factor: 2, lost_s: 199 };
   const last = {
     incident_id: 3,
