@@ -29,7 +29,7 @@ class Operations:
         """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
         return self._call("GET", "/api/v1/advice/state", {})
 
-    def alerts(self, *, phase: Any | None = None, rule: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AlertList:
+    def alerts(self, *, phase: str | None = None, rule: str | None = None, from_: str | float | None = None, to: str | float | None = None, limit: int | None = None, cursor: str | None = None) -> models.AlertList:
         """GET /api/v1/alerts: Alerts, the newest first."""
         return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
@@ -81,7 +81,7 @@ class Operations:
         """GET /api/v1/alerts/{alert_id}: One alert, its evidence as it was when it began to fire, and its notifications."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
-    def audit(self, *, actor: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.AuditList:
+    def audit(self, *, actor: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.AuditList:
         """GET /api/v1/audit: List what was changed and whose names were seen, the newest first."""
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
@@ -89,7 +89,7 @@ class Operations:
         """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
         return self._call("GET", "/api/v1/estimates", {})
 
-    def blame(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None, by: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.Blame:
+    def blame(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None, by: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.Blame:
         """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
@@ -105,11 +105,11 @@ class Operations:
         """GET /api/v1/estimates/deviation: Show the relevance of counters by application."""
         return self._call("GET", "/api/v1/estimates/deviation", {"inputs": inputs})
 
-    def forecast(self, *, exe: Any | None = None, nodes: Any | None = None, estimate: Any | None = None) -> models.Forecast:
+    def forecast(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None) -> models.Forecast:
         """GET /api/v1/estimates/forecast: Show backtests by m, k and features, the baselines, the deployed forecaster and its drift."""
         return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
 
-    def versions(self, *, kind: Any | None = None, exe: Any | None = None, nodes: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.HeadList:
+    def versions(self, *, kind: str | None = None, exe: str | None = None, nodes: int | None = None, limit: int | None = None, cursor: str | None = None) -> models.HeadList:
         """GET /api/v1/estimates/versions: Every estimate that is kept, the newest first: data, parameters, code version, score."""
         return self._call("GET", "/api/v1/estimates/versions", {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor})
 
@@ -125,23 +125,23 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/endpoints: List the endpoints and where they attach."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
 
-    def frames(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, step: int | None = None, class_: Any | None = None) -> models.Frames:
+    def frames(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, step: int | None = None, class_: str | None = None) -> models.Frames:
         """GET /api/v1/fabrics/{fabric}/frames: Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
-    def lanes(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, port: Any | None = None, endpoint: Any | None = None) -> models.LaneFigures:
+    def lanes(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, port: int | None = None, endpoint: int | None = None) -> models.LaneFigures:
         """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
 
-    def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> models.Links:
+    def links(self, fabric: str, *, class_: str | None = None, group: int | None = None, terminals: bool | None = None) -> models.Links:
         """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
-    def hot_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, limit: int | None = None, class_: Any | None = None, link: Any | None = None, router: Any | None = None, src_group: Any | None = None, dst_group: Any | None = None) -> models.HotLinks:
+    def hot_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, limit: int | None = None, class_: str | None = None, link: int | None = None, router: int | None = None, src_group: int | None = None, dst_group: int | None = None) -> models.HotLinks:
         """GET /api/v1/fabrics/{fabric}/links/hot: Links that stall most for what they send, and the jobs that use them with their estimated shares."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/hot", {"at": at, "window": window, "limit": limit, "class": class_, "link": link, "router": router, "src_group": src_group, "dst_group": dst_group})
 
-    def job_paths(self, fabric: str, *, job: str, at: Any | None = None, window: str | None = None) -> models.JobPaths:
+    def job_paths(self, fabric: str, *, job: str, at: str | float | None = None, window: str | None = None) -> models.JobPaths:
         """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with how much."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
@@ -149,19 +149,19 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/slow", {})
 
-    def matrix(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.Matrix:
+    def matrix(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.Matrix:
         """GET /api/v1/fabrics/{fabric}/matrix: Traffic between groups over a span: the column sends, the row receives."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/matrix", {"from": from_, "to": to})
 
-    def occupancy(self, fabric: str, *, at: Any | None = None) -> models.Occupancy:
+    def occupancy(self, fabric: str, *, at: str | float | None = None) -> models.Occupancy:
         """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that hold routers of a fabric at a moment."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/occupancy", {"at": at})
 
-    def overview(self, fabric: str, *, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.Overview:
+    def overview(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.Overview:
         """GET /api/v1/fabrics/{fabric}/overview: The whole machine over time, with gaps and marks, for a time brush."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
 
-    def roots(self, fabric: str, *, at: Any | None = None, window: str | None = None) -> models.RootsOfCongestion:
+    def roots(self, fabric: str, *, at: str | float | None = None, window: str | None = None) -> models.RootsOfCongestion:
         """GET /api/v1/fabrics/{fabric}/roots: List where congestion begins on a machine, from the use and stalls of its links, with the links that wait behind and the jobs that feed it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/roots", {"at": at, "window": window})
 
@@ -169,31 +169,31 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/routers: Routers and their places."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers", {})
 
-    def router_detail(self, fabric: str, router: int, *, at: Any | None = None, window: str | None = None) -> models.RouterDetail:
+    def router_detail(self, fabric: str, router: int, *, at: str | float | None = None, window: str | None = None) -> models.RouterDetail:
         """GET /api/v1/fabrics/{fabric}/routers/{router}: One router: its ports in a window and the jobs on it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window})
 
-    def samples(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, from_: Any | None = None, to: Any | None = None) -> models.SampleMap:
+    def samples(self, fabric: str, *, job: str | None = None, tag: str | None = None, phase: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> models.SampleMap:
         """GET /api/v1/fabrics/{fabric}/samples: Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
 
-    def sample_contexts(self, fabric: str, *, job: Any | None = None, tag: Any | None = None, phase: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.SampleContextList:
+    def sample_contexts(self, fabric: str, *, job: str | None = None, tag: str | None = None, phase: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.SampleContextList:
         """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts that have samples, the newest first."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
-    def sample_hosts(self, fabric: str, *, from_: Any | None = None, to: Any | None = None) -> models.SampleHosts:
+    def sample_hosts(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.SampleHosts:
         """GET /api/v1/fabrics/{fabric}/samples/hosts: Show what became of the packets that came to each sampling host; without a span, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
-    def stalls(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.StallFigures:
+    def stalls(self, fabric: str, *, at: str | float | None = None, window: str | None = None, class_: str | None = None) -> models.StallFigures:
         """GET /api/v1/fabrics/{fabric}/stalls: Time stalled over the time of sending in a window, by router, link class and pair of groups."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
 
-    def stalls_of_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> models.LinkFigures:
+    def stalls_of_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, group: int | None = None, class_: str | None = None) -> models.LinkFigures:
         """GET /api/v1/fabrics/{fabric}/stalls/links: Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
-    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
+    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
@@ -205,15 +205,15 @@ class Operations:
         """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
         return self._call("GET", "/api/v1/forecasts/jobs", {"limit": limit})
 
-    def incident(self, *, fabric: str, at: Any | None = None) -> models.Incident:
+    def incident(self, *, fabric: str, at: str | float | None = None) -> models.Incident:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
-    def incidents(self, *, limit: int | None = None, cursor: Any | None = None, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None) -> models.IncidentList:
+    def incidents(self, *, limit: int | None = None, cursor: str | None = None, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> models.IncidentList:
         """GET /api/v1/incidents: Incidents, the newest first."""
         return self._call("GET", "/api/v1/incidents", {"limit": limit, "cursor": cursor, "fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
-    def incidents_export(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
+    def incidents_export(self, *, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> Any:
         """GET /api/v1/incidents/export: Incidents as a table (CSV), the newest first: at most 10,000."""
         return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
@@ -229,7 +229,7 @@ class Operations:
         """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
         return self._call("GET", "/api/v1/ingest/arrivals", {})
 
-    def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> models.DeadLetterList:
+    def dead_letters(self, *, limit: int | None = None, cursor: str | None = None) -> models.DeadLetterList:
         """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
 
@@ -241,39 +241,39 @@ class Operations:
         """GET /api/v1/ingest/status: Report what arrives, how far the writer lags behind, and what was refused."""
         return self._call("GET", "/api/v1/ingest/status", {})
 
-    def jobs(self, *, fabric: Any | None = None, user: Any | None = None, state: Any | None = None, name: Any | None = None, q: Any | None = None, at: Any | None = None, from_: Any | None = None, to: Any | None = None, sort: str | None = None, limit: int | None = None, cursor: Any | None = None) -> models.JobList:
+    def jobs(self, *, fabric: str | None = None, user: str | None = None, state: str | None = None, name: str | None = None, q: str | None = None, at: str | float | None = None, from_: str | float | None = None, to: str | float | None = None, sort: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.JobList:
         """GET /api/v1/jobs: Jobs, newest first unless sorted otherwise."""
         return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
 
-    def job(self, job_id: str, *, cluster: Any | None = None) -> models.JobDetail:
+    def job(self, job_id: str, *, cluster: str | None = None) -> models.JobDetail:
         """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
-    def case(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> Any:
+    def case(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> Any:
         """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
 
-    def counters(self, job_id: str, *, cluster: Any | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None) -> models.JobCounters:
+    def counters(self, job_id: str, *, cluster: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.JobCounters:
         """GET /api/v1/jobs/{job_id}/counters: Return the counters of a job's own network cards and of the links of its routers while it ran."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/counters", {"cluster": cluster, "from": from_, "to": to, "points": points})
 
-    def job_diagnosis(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None, window: str | None = None, tag: Any | None = None, phase: Any | None = None) -> models.RootsOfCongestion:
+    def job_diagnosis(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None, window: str | None = None, tag: str | None = None, phase: str | None = None) -> models.RootsOfCongestion:
         """GET /api/v1/jobs/{job_id}/diagnosis: Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
-    def explanation(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.Explanation:
+    def explanation(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.Explanation:
         """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
-    def network_noise(self, job_id: str, *, cluster: Any | None = None) -> models.JobNetworkNoise:
+    def network_noise(self, job_id: str, *, cluster: str | None = None) -> models.JobNetworkNoise:
         """GET /api/v1/jobs/{job_id}/network-noise: Estimate how much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/network-noise", {"cluster": cluster})
 
-    def outlook(self, job_id: str, *, cluster: Any | None = None) -> models.Outlook:
+    def outlook(self, job_id: str, *, cluster: str | None = None) -> models.Outlook:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
-    def tasks_of_job(self, job_id: str, *, cluster: Any | None = None, at: Any | None = None) -> models.WholeJob:
+    def tasks_of_job(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.WholeJob:
         """GET /api/v1/jobs/{job_id}/tasks: Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/tasks", {"cluster": cluster, "at": at})
 
@@ -281,7 +281,7 @@ class Operations:
         """POST /api/v1/network-noise/compare: Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
         return self._call("POST", "/api/v1/network-noise/compare", {}, body)
 
-    def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> models.MeasuredList:
+    def measured_noise(self, *, network: str | None = None, collective: str | None = None, limit: int | None = None) -> models.MeasuredList:
         """GET /api/v1/noise/measured: List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
@@ -289,7 +289,7 @@ class Operations:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to stand beside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
-    def recommendations(self, *, kind: Any | None = None, state: Any | None = None, fabric: Any | None = None, job: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RecommendationList:
+    def recommendations(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
         """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
         return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
 
@@ -305,7 +305,7 @@ class Operations:
         """GET /api/v1/recommendations/{recommendation_id}/links: Links between switches before and after, for the plots."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/links", {})
 
-    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: Any | None = None) -> models.TrafficMatrix:
+    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
         """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
@@ -317,7 +317,7 @@ class Operations:
         """GET /api/v1/remotes/{remote}/{path}: Return a remote's answer unchanged. Nothing can be changed there from here."""
         return self._call("GET", f"/api/v1/remotes/{self._part(remote)}/{self._part(path)}", {})
 
-    def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RunList:
+    def runs(self, *, job: str | None = None, exe: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RunList:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
@@ -357,7 +357,7 @@ class Operations:
         """PUT /api/v1/session/password: Another password for one's own account; all its sessions end."""
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
-    def tasks(self, *, name: Any | None = None, state: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.TaskList:
+    def tasks(self, *, name: str | None = None, state: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.TaskList:
         """GET /api/v1/tasks: Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
