@@ -6,7 +6,7 @@ const pad = (n: number) => String(n).padStart(2, "0");
 /** No instant beyond this can be written as a date (ECMA-262, 21.4.1.1). */
 const LAST_MS = 8.64e15;
 
-/** Milliseconds of an RFC 3339 time or of seconds since 1970 (nine digits or more: 2030 is no time); null for anything else. */
+/** Milliseconds of an RFC 3339 time or of seconds since 1970 (nine digits or more: 2030 is not a time); null for anything else. */
 export function parseTime(text: string | null | undefined): number | null {
   if (!text) return null;
   const ms = /^\d{9,}(\.\d+)?$/.test(text) ? Number(text) * 1000 : /^\d{4}-\d\d/.test(text) ? Date.parse(text) : NaN;

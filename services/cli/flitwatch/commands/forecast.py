@@ -134,7 +134,7 @@ def forecast(
         notes = table.notes
     begun = time.perf_counter()
     serve = ALONE if paper else None
-    estimate = (
+    validation = (
         _in_folds(series, m, k, features, folds or 5, seed, serve)  # type: ignore[arg-type]
         if start_s is None
         else _in_order(series, start_s, m, k, features, serve)  # type: ignore[arg-type]
@@ -151,12 +151,12 @@ def forecast(
             m,  # type: ignore[arg-type]
             k,  # type: ignore[arg-type]
             features,
-            tuple(estimate["serves"].split(" + ")),
+            tuple(validation["serves"].split(" + ")),
         )
         rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
     print_result(
         {
-            **estimate,
+            **validation,
             "m": m,
             "k": k,
             "features": ["app", *features],

@@ -71,12 +71,12 @@ def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[i
 def _drawn(sums: NDArray[np.float64], sizes: NDArray[np.float64], seeds: Sequence[int]) -> tuple[float, float]:
     """95 % interval of sums over sizes with whole seeds drawn again; NaN below three."""
     label = np.unique(np.asarray(seeds), return_inverse=True)[1]
-    sums, sizes = np.bincount(label, sums), np.bincount(label, sizes)
-    if len(sums) < 3:
+    by_seed, sizes_by_seed = np.bincount(label, sums), np.bincount(label, sizes)
+    if len(by_seed) < 3:
         return math.nan, math.nan
-    draws = np.random.default_rng(0).integers(0, len(sums), (DRAWS, len(sums)))
-    size = sizes[draws].sum(1)
-    low, high = np.quantile(sums[draws].sum(1)[size > 0] / size[size > 0], [0.025, 0.975])
+    draws = np.random.default_rng(0).integers(0, len(by_seed), (DRAWS, len(by_seed)))
+    size = sizes_by_seed[draws].sum(1)
+    low, high = np.quantile(by_seed[draws].sum(1)[size > 0] / size[size > 0], [0.025, 0.975])
     return float(low), float(high)
 
 

@@ -81,7 +81,7 @@ export function ConnectPage() {
         ))}
       </div>
       <p className="card-note muted">
-        How each source was tried is in <a href="/docs/doors/">the documentation</a>. Every refused record is listed in{" "}
+        How each source was tried is in <a href="/docs/sources/">the documentation</a>. Every refused record is listed in{" "}
         <Link to="/health">Ingest health</Link>.
       </p>
     </div>
