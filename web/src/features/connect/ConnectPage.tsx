@@ -81,8 +81,8 @@ export function ConnectPage() {
         ))}
       </div>
       <p className="card-note muted">
-        How each source was tried is in <a href="/docs/sources/">the documentation</a>. Every refused record is listed in{" "}
-        <Link to="/health">Ingest health</Link>.
+        How each source was tried is in <a href="/docs/sources/">the documentation</a>. Every refused record is listed
+        in <Link to="/health">Ingest health</Link>.
       </p>
     </div>
   );
