@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 HEAD = """# Mutation testing
 
-One token of the code is changed at a time (a comparison, an operator, a number, a sign, a truth value), and the suite's own tests run. A change that no test notices is a fault that nobody
+One token of the code is changed at a time (a comparison, an operator, a number, a sign, a truth value), and the suite's own tests run. A change that no test notices is a fault that no test
 would have noticed. Changes are drawn by a seed; `tests/mutants/suites.toml` says what code and what tests belong together, `tests/mutants/equivalents.toml` which changes change
 nothing that anyone can see, and why. Wanted: 85 % of the others. Written by `make mutants REPORT=1` from what this and earlier calls for single suites found; one suite by `make mutants SUITE=blame`, another draw by `SEED=2`, more by `SAMPLE=200`.
 
