@@ -289,7 +289,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
         assert "39 completed jobs of the same user, name and size" in told["rests_on"] and told["lacks"] is None
         unknown = served.get("/jobs/78/outlook")["run_time"]
-        assert unknown["expected_s"] is None and "needs 19 completed jobs" in unknown["lacks"]
+        assert unknown["expected_s"] is None and "needs 19 similar completed jobs" in unknown["lacks"]
         assert served.get("/jobs/100/outlook")["run_time"] is None, "it has ended"
         listed = {one["job_id"]: one for one in served.get("/forecasts/jobs")["items"]}
         assert set(listed) == {"77", "78"} and listed["77"]["run_time"]["low_s"] == told["low_s"]

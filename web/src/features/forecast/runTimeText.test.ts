@@ -21,11 +21,11 @@ test("what is unknown is no figure", () => {
     expected_s: null,
     low_s: null,
     high_s: null,
-    lacks: "needs 19 completed jobs",
+    lacks: "needs 19 similar completed jobs",
     basis: null,
   };
-  expect(runTimeText(unknown)).toBe("cannot tell: needs 19 completed jobs");
-  expect(restsOnText(unknown)).toBe("needs 19 completed jobs");
+  expect(runTimeText(unknown)).toBe("cannot tell: needs 19 similar completed jobs");
+  expect(restsOnText(unknown)).toBe("needs 19 similar completed jobs");
   expect(heldText(unknown)).toBe("");
 });
 
