@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from support.databases import Server
+from support.databases import Server, add_real_job
 from support.planted_roots import END, FAST, JOBS, START, packet_samples, plant
 
 from api.conftest import Served, serving
@@ -30,6 +30,7 @@ class Measured:
 def measured(_embedded_template: Server) -> Iterator[Measured]:
     url = _embedded_template.create()
     worlds, planters = plant(url)
+    add_real_job(url)
     with serving(Settings(db=url)) as served:
         yield Measured(served, url, worlds, planters)
     _embedded_template.drop(url)

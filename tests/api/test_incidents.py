@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from support.databases import Server
+from support.databases import Server, add_real_job
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from api.conftest import Served, serving
@@ -30,6 +30,7 @@ def told(_embedded_template: Server):
     url = _embedded_template.create()
     planted(url, (60, 360, -3600, 420), count=13, ends_s=(600, 840, None, None))
     run_of(url, "1", [(355, 10_000)], 600)
+    add_real_job(url)
     with connect(url, role="writer", autocommit=True) as conn:
         update_incidents(conn, BEGIN_S + 3000)
     with serving(Settings(db=url)) as served:

@@ -12,7 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 from click.testing import CliRunner
-from support.databases import Server
+from support.databases import Server, add_real_job
 
 from api.conftest import Served, serving
 from flitwatch.commands.noise import noise
@@ -89,6 +89,7 @@ def site(_embedded_template: Server) -> Iterator[tuple[Served, str]]:
     with connect(url) as conn:
         before = conn.execute("SELECT count(*) FROM job_network_noise").fetchone()
     assert before == (0,)
+    add_real_job(url)
     with serving(Settings(db=url)) as served:
         yield served, url
     _embedded_template.drop(url)

@@ -237,7 +237,7 @@ def test_two_ways_of_one_command_are_not_mixed(capfd, words) -> None:
 
 
 def test_a_backtest_says_that_it_needs_both_lengths(capfd) -> None:
-    assert "needs --m and --k" in failed(capfd, "forecast", "--scenario", "amg-128", "--m", "3", code=2)
+    assert "needs --m and --k" in failed(capfd, "forecast", "--steps", "x.csv", "--m", "3", code=2)
 
 
 # --- open -----------------------------------------------------------------------------------------------------------------

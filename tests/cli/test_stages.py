@@ -78,6 +78,6 @@ def _recipe(*more: str) -> str:
 
 def test_make_up_has_its_stages_in_order() -> None:
     full = _recipe("STACK=full")
-    places = [full.index(word) for word in ("python 150 ", "page 40 ", "tools 60 ", "platform 30 ")]
+    places = [full.index(word) for word in ("python 150 ", "page 50 ", "tools 60 ", "platform 30 ")]
     assert places == sorted(places)
     assert "tools 60 " not in _recipe() and "platform 30 " in _recipe()

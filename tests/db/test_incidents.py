@@ -103,7 +103,7 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         slowed = culprit["slowed"]
         assert slowed is not None and slowed["jobs"] == 1 and slowed["incidents"] == [found["incident_id"]]
         assert slowed["lost_s"] == pytest.approx(found["lost_s"])
-        assert culprit["chain"][0]["part"] == "slowed" and "Slowed 1 job by 1:" in culprit["chain"][0]["text"]
+        assert culprit["chain"][0]["part"] == "slowed" and "Slowed 1 job by 1 min " in culprit["chain"][0]["text"]
         assert (victim["incident_id"], victim["slowed"]) == (found["incident_id"], None)
         assert (other["incident_id"], other["slowed"]) == (None, None)
         # Nothing of it is known before it begins.

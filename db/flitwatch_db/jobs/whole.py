@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 import psycopg
-from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.core.connection import fetch_rows
 from flitwatch_db.jobs.arrays import count_waiting
 from flitwatch_db.jobs.as_of import at_moment
 from flitwatch_db.jobs.explanation import explain_job
@@ -98,7 +98,8 @@ def explain_whole(conn: Conn, job_id: str, cluster: str | None = None, now_s: fl
     """
     now_s = time.time() if now_s is None else now_s
     match = _WHOLE.fullmatch(job_id)
-    rows = [] if match is None else _read_tasks(conn, match.group(1), cluster or match.group(2))
+    asked = {} if match is None else {"number": match.group(1), "cluster": cluster or match.group(2)}
+    rows = fetch_rows(conn, _TASKS, asked) if asked else []
     if not rows:
         raise NotFound(
             f"there is no array and no heterogeneous job {job_id[:60]!r}",
@@ -118,11 +119,6 @@ def explain_whole(conn: Conn, job_id: str, cluster: str | None = None, now_s: fl
         "named": dict(Counter(task["named"] for task in tasks if task["named"] is not None).most_common()),
         "tasks": tasks,
     }  # fmt: skip
-
-
-def _read_tasks(conn: Conn, number: str, cluster: str | None) -> list[dict[str, Any]]:
-    with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(_TASKS, {"number": number, "cluster": cluster}).fetchall()
 
 
 def _judge(conn: Conn, row: dict[str, Any], now_s: float) -> TaskVerdict:
