@@ -17,10 +17,10 @@ from flitwatch_ops.stack.daemon import free_port
 
 SERVE = """
 import sys, threading, urllib.request
-from flitwatch_api.serve import listen, server
+from flitwatch_api.serve import make_server, open_listener
 from flitwatch_api.settings import Settings
-with listen("127.0.0.1", 0) as held:
-    one = server(Settings(db="postgresql://nobody@127.0.0.1:1/none", web=None), "127.0.0.1", 0, grace_s=1)
+with open_listener("127.0.0.1", 0) as held:
+    one = make_server(Settings(db="postgresql://nobody@127.0.0.1:1/none", web=None), "127.0.0.1", 0, grace_s=1)
     thread = threading.Thread(target=one.run, kwargs={"sockets": [held]}); thread.start()
     while not one.started: pass
     print(urllib.request.urlopen(f"http://127.0.0.1:{held.getsockname()[1]}/healthz").status, "opentelemetry.sdk.trace" in sys.modules)

@@ -71,10 +71,10 @@ def test_a_forecaster_read_back_foretells_the_same(members: tuple[str, ...]) -> 
 SERVE = """
 import sys
 import numpy as np
-from flitwatch_ml.forecast.serving import load
+from flitwatch_ml.forecast.serving import load_serving
 from flitwatch_ml.forecast.series import StepSeries
 with np.load(sys.argv[1]) as held:
-    made = load(held["stored"].tobytes()).forecast(StepSeries(held["times"], held["counters"]))[1]
+    made = load_serving(held["stored"].tobytes()).forecast(StepSeries(held["times"], held["counters"]))[1]
 assert "torch" not in sys.modules, "torch was loaded"
 print(*map(repr, made.tolist()))
 """

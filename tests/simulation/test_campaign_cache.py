@@ -16,8 +16,8 @@ ESTIMATES = """
 import sys
 opened = []
 sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
-from flitwatch_twin.campaign import generate
-assert generate("amg-128", 3).seed == 3
+from flitwatch_twin.campaign import generate_campaign
+assert generate_campaign("amg-128", 3).seed == 3
 print(*(path for path in opened if "/truth/" in path))
 print(*(name for name in sys.modules if name.endswith("campaign.simulate")))
 """
