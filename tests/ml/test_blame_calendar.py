@@ -334,7 +334,7 @@ def test_runs_of_one_day_name_nobody() -> None:
     _, start, exposure, time_s = one_user()
     time_s = time_s + 60 * (exposure[:, 0] > 0)
     fitted = CalendarBlame().fit(exposure, time_s, MONDAY_S + np.arange(len(start)) * 60.0)
-    assert not len(named(fitted)) and "needs 4" in fitted.reasons_[0][-1]
+    assert not len(named(fitted)) and "4 are needed" in fitted.reasons_[0][-1]
 
 
 def test_more_circumstances_than_runs_can_bear_are_refused() -> None:

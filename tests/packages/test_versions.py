@@ -37,6 +37,10 @@ def test_the_hooks_call_parts_of_make_lint_and_fetch_nothing() -> None:
     assert repository["repo"] == "local" and {hook["language"] for hook in repository["hooks"]} == {"system"}
     lint = subprocess.run(["make", "-n", "-C", ROOT, "lint"], capture_output=True, text=True, check=True).stdout
     for hook in repository["hooks"]:
+        # Only a commit's message has no part in `make lint`.
+        if hook.get("stages") == ["commit-msg"]:
+            assert (ROOT / hook["entry"].split()[1]).is_file(), hook
+            continue
         assert any(all(word in line.split() for word in hook["entry"].split()) for line in lint.splitlines()), hook
 
 
