@@ -44,7 +44,30 @@ def write(conn: psycopg.Connection, step: int) -> None:
 def pass_time(conn: psycopg.Connection, seconds: int) -> None:
     conn.execute("UPDATE time_chunk SET created_at = created_at - make_interval(secs => %s)", [seconds])
     conn.execute("UPDATE job SET end_ts = end_ts - make_interval(secs => %s)", [seconds])
+    conn.execute(
+        "UPDATE setting SET value = to_jsonb((value #>> '{}')::float8 - %s) WHERE key = 'jobs_keep_since_s'", [seconds]
+    )
     conn.commit()
+
+
+def test_the_demos_earlier_days_stay_and_its_later_jobs_go(embedded_db: str) -> None:
+    up._keep_little(embedded_db)
+    with connect(embedded_db, role="writer") as conn:
+        for name, days in (("past", 30), ("old", 3), ("new", 0)):
+            conn.execute(
+                "WITH new AS (INSERT INTO job (cluster, job_id, state, end_ts) VALUES ('demo', %(name)s, 'COMPLETED', now() - make_interval(days => %(days)s)) RETURNING job_pk)"
+                " INSERT INTO run (run_key, job_pk, exe, ranks) SELECT %(name)s, job_pk, 'milc', 1 FROM new",
+                {"name": name, "days": days},
+            )
+    with connect(embedded_db) as owner:
+        # Ten days after its first start.
+        owner.execute(
+            "UPDATE setting SET value = to_jsonb((value #>> '{}')::float8 - 864000) WHERE key = 'jobs_keep_since_s'"
+        )
+    assert maintain_database(embedded_db)["failed"] == {}
+    with connect(embedded_db, role="reader") as conn:
+        kept = [name for (name,) in conn.execute("SELECT run_key FROM run JOIN job USING (job_pk) ORDER BY run_key")]
+    assert kept == ["new", "past"]
 
 
 @pytest.mark.system("numeric")

@@ -75,9 +75,13 @@ def shorten_chunks(conn: psycopg.Connection[Any], table: str, hours: int) -> Non
     )
 
 
-def set_jobs_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
-    """Keep jobs, with their runs, for this many days after their end; None keeps them indefinitely, as without a setting."""
+def set_jobs_kept(conn: psycopg.Connection[Any], days: float | None, since_s: float | None = None) -> None:
+    """Keep jobs, with their runs, for this many days after their end; None keeps them indefinitely, as without a setting.
+
+    Jobs that ended before `since_s` (epoch seconds) are kept too: a simulated past is made once and does not grow.
+    """
     _set(conn, "jobs_keep_days", days)
+    _set(conn, "jobs_keep_since_s", since_s)
 
 
 def set_tables_kept(conn: psycopg.Connection[Any], size_bytes: int) -> None:
@@ -237,10 +241,11 @@ def _delete_jobs(conn: psycopg.Connection[Any]) -> int:
         return 0
     # A query of data-modifying parts sees one state: a job that ends meanwhile keeps its runs.
     return conn.execute(
-        "WITH old AS (SELECT job_pk FROM job WHERE end_ts < now() - make_interval(secs => %s)),"
+        "WITH old AS (SELECT job_pk FROM job WHERE end_ts < now() - make_interval(secs => %s)"
+        " AND end_ts >= to_timestamp(coalesce(%s::float8, '-infinity'))),"
         " runs AS (DELETE FROM run USING old WHERE run.job_pk = old.job_pk)"
         " DELETE FROM job USING old WHERE job.job_pk = old.job_pk",
-        [days * 86400],
+        [days * 86400, _number_set(conn, "jobs_keep_since_s")],
     ).rowcount
 
 

@@ -27,7 +27,7 @@ READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: a day.
 HISTORY_S = 86_400
 #: What the embedded database keeps of the demo machine, unless somebody set it: what is simulated can be simulated again. All of it takes at most 2 GB.
-DEMO_LOG_BYTES, DEMO_TABLES_BYTES, DEMO_JOBS_DAYS = 192 << 20, 1_000_000_000, 1
+DEMO_LOG_BYTES, DEMO_TABLES_BYTES, DEMO_JOBS_DAYS = 192 << 20, 850_000_000, 1
 #: By the end of a table's name: the hours that it is kept, and those of a chunk.
 DEMO_HOURS = {"_1s": (1.5, 1), "_10s": (1.5, 1), "_1m": (26, 1), "_1h": (7 * 24, 24)}
 #: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
@@ -290,7 +290,8 @@ def _keep_little(database_url: str) -> None:
             return
         log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
         maintenance.set_tables_kept(conn, DEMO_TABLES_BYTES)
-        maintenance.set_jobs_kept(conn, DEMO_JOBS_DAYS)
+        # The earlier days, whose runs Blame needs, are made once and stay.
+        maintenance.set_jobs_kept(conn, DEMO_JOBS_DAYS, since_s=time.time() - HISTORY_S)
         for table in maintenance.table_names(conn):
             for suffix, (keep_hours, chunk_hours) in DEMO_HOURS.items():
                 if table.endswith(suffix):
