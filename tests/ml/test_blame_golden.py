@@ -48,7 +48,7 @@ def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
     paper = PresenceBlame(rule="any").fit(overlap, drawn.time_s, strata)
     return {
         "calendar": figures(
-            whole, "score p_value q_value sign exposed_runs testable selected ranking verdict reasons runs_needed effect_s effect_interval_s"
+            whole, "score p_value q_value sign exposed_runs testable selected ranking verdict reasons effect_s effect_interval_s"
         ),
         "regimes": plain(whole.calendar_.axes.shape),
         "marked": figures(marked, "score p_value q_value selected"),

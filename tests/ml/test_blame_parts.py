@@ -215,7 +215,7 @@ def of_estimators(seed: int) -> dict[str, Any]:
     )
     marks = [float(start[runs // 2])] if seed % 3 == 0 else []
     whole = CalendarBlame(seed=seed).fit(amounts, times, start, marks_s=marks)
-    words = "score p_value q_value effect_s effect_interval_s verdict reasons runs_needed selected ranking testable"
+    words = "score p_value q_value effect_s effect_interval_s verdict reasons selected ranking testable"
     slow = times >= times.mean()
     return {
         "whole": figures(whole, words),

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.several_sets import benjamini_hochberg
@@ -23,7 +22,7 @@ from flitwatch_ml.blame.selection import (
     p_values,
     select_users,
 )
-from flitwatch_ml.blame.verdict import _format_users, runs_needed
+from flitwatch_ml.blame.verdict import _format_users
 from ml.blame_problems import problem
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
@@ -54,23 +53,6 @@ def test_a_planted_culprit_is_named_alone_and_others_get_their_reason(planted: t
     assert found.effect_interval_s_[0, 0] < found.effect_s_[0] < found.effect_interval_s_[0, 1]
     assert np.isnan(found.effect_s_[2:4]).all()
     assert found.ranking_[0] == 0 and found.sign_[0] == 1
-    assert math.isnan(found.runs_needed_[0])
-
-
-def test_the_runs_needed_grow_with_the_square_of_what_is_lacking() -> None:
-    # Three are tested, q of 0.05 at most, and four of five such sets are to find it (power 0.8).
-    from flitwatch_domain.blame import FOUND_Q
-
-    wanted = norm.isf(FOUND_Q / 3) + norm.ppf(0.8)
-    needed = runs_needed(np.array([9.0, 2.0, 1.0, 0.5, -2.0, np.nan]), 150, 3)
-    assert needed[1:3].tolist() == [math.ceil(150 * (wanted / 2.0) ** 2), math.ceil(150 * wanted**2)]
-    assert np.isnan(needed[[0, 3, 4, 5]]).all()
-
-
-def test_whom_nothing_is_lacking_or_who_cannot_be_tested_needs_no_runs(planted: tuple[np.ndarray, ...]) -> None:
-    found = CalendarBlame().fit(*planted)
-    assert found.verdict_[0] == "named" and np.isnan(found.runs_needed_[0])
-    assert np.isnan(found.runs_needed_[~found.testable_]).all()
 
 
 def test_who_goes_with_the_date_cannot_be_told_from_it(planted: tuple[np.ndarray, ...]) -> None:

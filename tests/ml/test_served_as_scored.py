@@ -199,7 +199,6 @@ def demand_equal(
             "lost_node_hours": near(ours.effect_s_[user] * node_hours),
             "lost_low_node_hours": near(low * node_hours),
             "lost_high_node_hours": near(high * node_hours),
-            "runs_needed": near(ours.runs_needed_[user]),
             "mi_bits": near(theirs.mi_bits_[user]),
             "mi_sign": theirs.sign_[user],
             "mi_p": near(theirs.p_value_[user]),

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
 
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
 from flitwatch_domain.several_sets import benjamini_hochberg
@@ -60,8 +59,6 @@ HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
 REPEATED = " (near copies of a run are one observation, and so are runs of a day, one after the other alongside the same users)"
 #: What a permutation's p-value must be below.
 BLOCK_P = 0.01
-#: A shift that would be found in four of five sets.
-POWER = 0.8
 
 
 class CalendarBlame(BlameEstimator):
@@ -82,7 +79,6 @@ class CalendarBlame(BlameEstimator):
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
-    runs_needed_ : float64  runs with which a user's present score would be enough for a name; NaN: named, or no sign of one
     sign_, exposed_runs_, testable_, selected_, ranking_   as in ExposureBlame
     calendar_ : Calendar
     """
@@ -238,7 +234,6 @@ class CalendarBlame(BlameEstimator):
         carried = self._carrier_counts()
         chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in score_sets]
         self.score_ = score_sets[0][0]
-        self._least_score = np.min([z for z, _ in score_sets], axis=0) / self._spread
         self.p_value_ = np.max(chances, axis=0)
         self.q_value_ = benjamini_hochberg(self.p_value_)
         self.sign_ = np.sign(self.score_).astype(np.int64)
@@ -311,9 +306,6 @@ class CalendarBlame(BlameEstimator):
                     self.reasons_[other] = []
                 if self.verdict_[other] == CANNOT_TELL:
                     self.reasons_[other].append(f"comes together with user {{{user}}}: cannot tell which of the two")
-        hopeful = self.testable_ & (np.array(self.verdict_) != NAMED)
-        z = np.where(hopeful, self._least_score, np.nan)
-        self.runs_needed_ = runs_needed(z, len(self._times), int(self.testable_.sum()))
 
     def _untestable_reason(self, user: int) -> str:
         runs, exposed = len(self._times), int(self.exposed_runs_[user])
@@ -369,13 +361,6 @@ class CalendarBlame(BlameEstimator):
             self.effect_s_[user], self.effect_interval_s_[user] = effect[user], interval[user]
         self.effect_s_[~self.testable_] = np.nan
         self.effect_interval_s_[~self.testable_] = np.nan
-
-
-def runs_needed(z: Floats, runs: int, tests: int) -> Floats:
-    """Runs with which scores of `runs` runs would be found among `tests` users in four of five sets, (users,); NaN: no sign of an effect, or runs enough."""
-    target_z = norm.isf(FOUND_Q / max(tests, 1)) + norm.isf(1 - POWER)
-    needed = runs * (target_z / np.where(z > 0.5, z, np.nan)) ** 2
-    return np.where(needed > runs, np.ceil(needed), np.nan)
 
 
 def _permutation_count(runs: int, least: int, most: int) -> int:

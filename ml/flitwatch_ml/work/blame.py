@@ -161,7 +161,7 @@ def rank_entries(
             "p": none_if_nan(ours.p_value_[at]), "q": none_if_nan(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
             "reason": None if ours.testable_[at] else reasons[0], "effect_s": none_if_nan(ours.effect_s_[at]), "effect_low_s": none_if_nan(low),
             "effect_high_s": none_if_nan(high), "lost_node_hours": none_if_nan(ours.effect_s_[at] * hours), "lost_low_node_hours": none_if_nan(low * hours),
-            "lost_high_node_hours": none_if_nan(high * hours), "runs_needed": none_if_nan(ours.runs_needed_[at]),
+            "lost_high_node_hours": none_if_nan(high * hours),
             "exposed_runs": int(ours.exposed_runs_[at]), "selected": order.get(at), "mi_bits": float(paper.mi_bits_[at]),
             "mi_sign": int(paper.sign_[at]), "mi_p": none_if_nan(paper.p_value_[at]), "mi_q": none_if_nan(paper.q_value_[at]),
         }  # fmt: skip

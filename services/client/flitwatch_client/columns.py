@@ -55,7 +55,7 @@ LINKS = {
 BLAME = {
     "name": TEXT, "verdict": TEXT, "reasons": LIST.format(TEXT), "q": NUMBER, "p": NUMBER, "effect_s": NUMBER, "effect_low_s": NUMBER,
     "effect_high_s": NUMBER, "lost_node_hours": NUMBER, "lost_low_node_hours": NUMBER, "lost_high_node_hours": NUMBER, "exposed_runs": INTEGER,
-    "runs_needed": NUMBER, "score": NUMBER, "mi_bits": NUMBER, "mi_q": NUMBER, "pseudonym": YES_NO,
+    "score": NUMBER, "mi_bits": NUMBER, "mi_q": NUMBER, "pseudonym": YES_NO,
 }  # fmt: skip
 FORECASTS = {
     "run_id": INTEGER, "job_id": TEXT, "user": TEXT, "exe": TEXT, "nodes": INTEGER, "start": TIME, "steps": INTEGER, "elapsed_s": NUMBER,

@@ -172,7 +172,6 @@ class BlameEntry(TypedDict):
     lost_node_hours: float | None
     lost_low_node_hours: float | None
     lost_high_node_hours: float | None
-    runs_needed: float | None
     score: float
     sign: int
     p: float | None

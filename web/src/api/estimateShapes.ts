@@ -55,7 +55,6 @@ const entryShape = v.object({
   lost_node_hours: figure,
   lost_low_node_hours: figure,
   lost_high_node_hours: figure,
-  runs_needed: figure,
   testable: v.boolean(),
   reason: text,
   exposed_runs: v.number(),

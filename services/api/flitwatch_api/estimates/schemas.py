@@ -111,9 +111,6 @@ class BlameEntry(BaseModel):
     lost_node_hours: float | None = Field(description="effect_s x nodes of the exposed runs, added up.")
     lost_low_node_hours: float | None
     lost_high_node_hours: float | None
-    runs_needed: float | None = Field(
-        description="Runs with which the present score would be enough for a name; null: named, or no sign of one.",
-    )
     score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
     sign: int
     p: float | None = Field(description="One-sided; null where too few runs are shared.")

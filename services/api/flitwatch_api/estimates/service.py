@@ -31,7 +31,6 @@ _FIGURES = (
     "lost_node_hours",
     "lost_low_node_hours",
     "lost_high_node_hours",
-    "runs_needed",
 )
 _UNJUDGED = {
     "verdict": CANNOT_TELL,

@@ -628,7 +628,6 @@ export interface components {
             lost_node_hours: number | null;
             lost_low_node_hours: number | null;
             lost_high_node_hours: number | null;
-            runs_needed: number | null;
             score: number;
             sign: number;
             p: number | null;
