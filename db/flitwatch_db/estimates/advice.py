@@ -92,8 +92,8 @@ _MODES = """
     ORDER BY application, coalesce((detail -> 'parameters' ->> 'groups')::int, 0) >= %(several)s DESC, recommendation_id DESC
 """
 _WORKERS = """
-    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers w
-           JOIN worker_queue q ON q.worker_id = w.id AND q.queue = %(queue)s WHERE w.last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM worker
+           WHERE %(queue)s = ANY(queues) AND seen_at > now() - make_interval(secs => %(silent)s)) AS workers,
            (SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key') AS pseudonym_key
 """
 
@@ -180,7 +180,7 @@ def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) ->
 
 
 def load_basis(conn: psycopg.Connection[Any]) -> Basis:
-    """Read the basis; the connection may read the queue's schema."""
+    """Read the basis."""
     (state,) = _fetch_rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
     basis.drivers.update(pick_drivers(_fetch_rows(conn, _DRIVERS)))
