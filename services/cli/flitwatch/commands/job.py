@@ -14,8 +14,7 @@ from flitwatch.rest import Place, api_options, choose_place, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
-    from flitwatch_db.jobs.whole import WholeJob
-    from flitwatch_domain.explanation.result import Explanation
+    from flitwatch_domain.explanation.result import Explanation, WholeJob
 
 MOST_SHOWN = 5
 
