@@ -74,8 +74,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def load_extensions(kind: str) -> dict[str, Any]:
-    """Merge the tables that entry points `flitwatch.<kind>` of installed packages name."""
+def load_extensions(kind: str) -> dict[str, tuple[str, str, str]]:
+    """Merge the tables of (module, attribute, short help) by name that entry points `flitwatch.<kind>` of installed packages name."""
     from importlib.metadata import entry_points
 
     return {name: entry for point in entry_points(group=f"flitwatch.{kind}") for name, entry in point.load().items()}
