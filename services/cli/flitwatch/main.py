@@ -34,7 +34,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("run", "run", "Run a program and report its steps."),
     "job": ("job", "job", "Explain why a job is slow, since when, and what would help."),
     "noise": ("noise", "noise", "Compare the network noise of two sets of runs."),
-    "evidence": ("evidence", "evidence", "Verify that an evidence page has not been modified."),
     "incidents": (
         "incidents",
         "incidents",
@@ -66,7 +65,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 #: How `flitwatch --help` lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Watch": ("top", "incidents", "alerts", "status", "open"),
-    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
+    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
     "Connect": ("import", "collect", "sampler", "run", "agent", "mcp"),
@@ -83,7 +82,7 @@ def load_extensions(kind: str) -> dict[str, tuple[str, str, str]]:
 
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:
     """Return module, attribute and short help of each command that is installed here."""
-    ours = {name: (f"flitwatch.commands.{module}", *rest) for name, (module, *rest) in COMMANDS.items()}
+    ours = {name: (f"flitwatch.commands.{module}", place, text) for name, (module, place, text) in COMMANDS.items()}
     installed = {name: entry for name, entry in ours.items() if importlib.util.find_spec(entry[0]) is not None}
     return installed | load_extensions("commands")
 

@@ -110,7 +110,7 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
 ) -> Response:
-    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
 
     def work(conn: psycopg.Connection[Any]) -> Evidence:
         return read_case(conn, job_id, cluster or None, at)

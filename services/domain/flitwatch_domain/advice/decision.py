@@ -216,7 +216,7 @@ def _slowdown_interval(slowdowns: np.ndarray) -> schemas.Slowdown:
     return schemas.Slowdown(mean=float(slowdowns.mean()), low=float(low), high=float(high))
 
 
-def _make_reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason:
+def _make_reason(kind: schemas.ReasonKind, text: str, evidence: str | None = None) -> schemas.Reason:
     return schemas.Reason(kind=kind, text=text, evidence=evidence)
 
 

@@ -59,7 +59,7 @@ def list_findings(
     return findings
 
 
-def _make_finding(part: str, known: bool, text: str, evidence: str | None = None) -> schemas.AdviceFinding:
+def _make_finding(part: schemas.PartName, known: bool, text: str, evidence: str | None = None) -> schemas.AdviceFinding:
     return schemas.AdviceFinding(part=part, known=known, text=text, evidence=evidence)
 
 
