@@ -114,7 +114,7 @@ sums: # of dist and packages
 wheels: build/docs/index.html # of dist
 	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && rm -f $(DIST)/*.whl
 	@echo "building the wheels" >&2
-	@for package in . services/agent services/client; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
+	@for package in . services/agent services/client services/research; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
 	@SKBUILD_CMAKE_DEFINE=FLITWATCH_ARCH=$(DIST_ARCH) $(UV) build -q --wheel --config-setting build-dir=build/dist-$(DIST_ARCH) --out-dir $(DIST)/core services/noise_core
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
 	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)

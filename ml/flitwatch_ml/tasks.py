@@ -184,9 +184,9 @@ HANDLERS: dict[str, Handler] = {
     "ml.deviation": _noting_lacks("deviation", run_deviation),
     "ml.forecast": _noting_lacks("forecast", run_forecast),
 }
-#: What workers do by themselves: cron line and what to call with the database; and what runs beside the tasks until the worker stops.
-PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {
-    "ml.watch": ("* * * * *", watch_estimates),
-    "ml.network_noise": ("* * * * *", network_noise),
+#: What workers do automatically: a period in seconds and what to call with the database; and what runs beside the tasks until the worker stops.
+PERIODIC: dict[str, tuple[float, Callable[[str], object]]] = {
+    "ml.watch": (60.0, watch_estimates),
+    "ml.network_noise": (60.0, network_noise),
 }
 SERVICES: dict[str, Callable[[str, threading.Event], None]] = {"ml.live": forecast_live}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from flitwatch_api.advice.decide import PlacementQuestion
-from flitwatch_api.advice.schemas import Advice
 from flitwatch_api.answers import dump_json
-from flitwatch_db.estimates.advice import Basis
+from flitwatch_domain.advice.basis import Basis
+from flitwatch_domain.advice.decision import PlacementQuestion
+from flitwatch_domain.advice.schemas import Advice
 
 NOW = 1_790_000_000.0
 ASKED = PlacementQuestion("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])

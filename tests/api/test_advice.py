@@ -23,18 +23,18 @@ from support.waiting import eventually
 
 from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import bearer, operating, serving
-from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, give_advice
 from flitwatch_api.advice.http import _advise_job, _advise_jobs
-from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.advice.reader import Reader
-from flitwatch_api.advice.schemas import Advice, AdviceRequest
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.estimates.advice import Basis
 from flitwatch_db.migrations import migrate_database
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.access import Caller
+from flitwatch_domain.advice.basis import Basis
+from flitwatch_domain.advice.decision import LEAST_RUNS, PlacementQuestion, give_advice
+from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.schemas import Advice, AdviceRequest
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
 

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import serving
-from flitwatch_api.advice.decide import give_advice
-from flitwatch_api.advice.parts import SERVED, Parts
-from flitwatch_api.advice.spread import LEAST_PLACED, choose_pattern
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.estimates.advice import Basis, Congestion, Driver, group_residents, load_basis, pick_drivers
+from flitwatch_db.estimates.advice import group_residents, load_basis, pick_drivers
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.advice.basis import Basis, Congestion, Driver
+from flitwatch_domain.advice.decision import give_advice
+from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import LEAST_PLACED, choose_pattern
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job

@@ -9,8 +9,8 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from flitwatch.commands.study import study
 from flitwatch_research.advice_value.pieces import POLICIES
+from flitwatch_research.commands.study import study
 
 SHORT = ["advice-value", "--seeds", "1", "--days", "1", "--world", "quiet", "--processes", "1"]
 

@@ -180,7 +180,6 @@ def test_mutual_information_ranks_measured_runs_by_its_own_limit_and_size(capfd,
     [
         (["--runs", "r", "--exposure", "e", "--rule", "throughout"], "--rule needs --presence"),
         (["--runs", "r", "--exposure", "e", "--tau", "2"], "--tau needs --method mi"),
-        (["--stress", "none", "--method", "mi"], "--method needs --scenario, --presence or --runs"),
         (["--application", "milc", "--paper"], "--paper needs --scenario, --presence or --runs"),
         (["--scenario", "amg-128", "--paper", "--tau", "2"], "give one of them"),
     ],

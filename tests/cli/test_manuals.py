@@ -12,7 +12,7 @@ import click
 import pytest
 
 from flitwatch import manuals, reference
-from flitwatch.main import COMMANDS
+from flitwatch.main import list_installed_commands
 
 PAGES = manuals.render_pages()
 
@@ -32,7 +32,7 @@ def rendered(page: Path) -> tuple[str, str]:
 
 
 def test_there_is_a_page_for_the_program_and_for_each_command() -> None:
-    assert set(PAGES) == {"flitwatch.1", *(f"flitwatch-{name}.1" for name in COMMANDS)}
+    assert set(PAGES) == {"flitwatch.1", *(f"flitwatch-{name}.1" for name in list_installed_commands())}
 
 
 def test_man_renders_every_page_with_every_option_and_no_warning(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_man_renders_every_page_with_every_option_and_no_warning(tmp_path: Path)
             first = " ".join((one.help or "").split("\n\n")[0].split())
             assert first in " ".join(shown.split()), name
     shown, warned = rendered(tmp_path / "flitwatch.1")
-    assert warned == "" and all(f"flitwatch-{name}(1)" in shown for name in COMMANDS)
+    assert warned == "" and all(f"flitwatch-{name}(1)" in shown for name in list_installed_commands())
 
 
 def test_man_does_complain_where_a_page_is_wrong(tmp_path: Path) -> None:

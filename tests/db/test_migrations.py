@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect, detect_edition
-from flitwatch_db.migrations import list_migrations, list_pending_migrations, migrate_database, queue
+from flitwatch_db.migrations import list_migrations, list_pending_migrations, migrate_database, runner
+from flitwatch_db.tasks import Worker
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 from flitwatch_ops.embedded import Embedded
 
@@ -63,9 +64,7 @@ def test_concurrent_starters_apply_each_migration_once(empty_db: str) -> None:
         thread.join(60)
     assert not failures
     assert sorted(len(names) for names in applied)[:3] == [0, 0, 0]
-    assert [m.name for m in list_migrations()] == [
-        name for name in max(applied, key=len) if not name.startswith("queue ")
-    ]
+    assert [m.name for m in list_migrations()] == max(applied, key=len)
     with connect(empty_db, role="reader") as conn:
         assert list_pending_migrations(conn) == []
 
@@ -89,16 +88,20 @@ def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
             migrate_database(embedded_db)
 
 
-def test_a_newer_queue_that_this_librarys_code_does_not_work_with_is_refused(embedded_db: str) -> None:
-    with connect(embedded_db, role="owner", autocommit=True) as conn:
-        posts = [file.name for file in queue._list_migrations() if "_pre_" not in file.name]
-        assert conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'queue_ending'").fetchone() == (posts[-1],)
-        # Procrastinate names what its older code works with `pre`.
-        conn.execute("UPDATE setting SET value = '\"99.00.00_01_pre_more.sql\"' WHERE key = 'queue_schema'")
-        assert migrate_database(embedded_db) == []
-        conn.execute("UPDATE setting SET value = '\"99.00.00_50_post_less.sql\"' WHERE key = 'queue_ending'")
-        with pytest.raises(Conflict, match=r"queue 99\.00\.00_50_post_less ended this one"):
-            migrate_database(embedded_db)
+def test_a_task_that_waited_for_a_worker_of_the_version_before_is_taken(
+    empty_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = tuple(m for m in list_migrations() if m.name < "2026_11_29_90_workers")
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "list_migrations", lambda: older)
+        migrate_database(empty_db)
+    with connect(empty_db, role="writer", autocommit=True) as conn:
+        conn.execute("INSERT INTO task (name, args) VALUES ('demo.count', '{}'), ('sim.study', '{}')")
+        assert "2026_11_29_90_workers" in migrate_database(empty_db)
+        worker = Worker(empty_db, {"demo.count": "flitwatch_db.tasks"})
+        attempts = [worker._take_task(conn), worker._take_task(conn)]
+    assert attempts[0] is not None and (attempts[0].name, attempts[0].number) == ("demo.count", 1)
+    assert attempts[1] is None
 
 
 def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:

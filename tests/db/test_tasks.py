@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +21,7 @@ from flitwatch_db import connect
 from flitwatch_db.core import events
 from flitwatch_db.estimates.advice import load_basis
 from flitwatch_db.tasks import cancel_task, get_task, list_tasks, start_task
+from flitwatch_db.tasks.upkeep import run_periodic
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 from flitwatch_domain.json_logs import request_id
 
@@ -101,7 +103,7 @@ def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: ps
 @pytest.mark.system("processes")
 def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     def living() -> tuple[int, int]:
-        row = conn.execute("SELECT count(*) FROM queue.procrastinate_workers").fetchone()
+        row = conn.execute("SELECT count(*) FROM worker").fetchone()
         return row[0], load_basis(conn).workers  # type: ignore[index]
 
     def until(wanted: tuple[int, int]) -> None:
@@ -118,28 +120,62 @@ def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: p
             until((1, 0))
 
 
-def test_a_worker_that_was_taken_for_dead_registers_again(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    """Frozen for longer than its heartbeats may be late, it finds itself forgotten; it is known again without a restart."""
+def test_a_worker_that_was_taken_for_dead_signs_in_again(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
+    """Frozen for longer than its heartbeats may be late, it is forgotten; it is known again without a restart."""
 
-    def listed() -> list[int]:
-        rows = conn.execute("SELECT w.id FROM queue.procrastinate_workers w JOIN worker_queue q ON q.worker_id = w.id")
-        return [number for (number,) in rows.fetchall()]
-
-    def until_listed() -> int:
-        return eventually(listed, PATIENCE_S, what="a worker to be known")[0]
+    def is_listed() -> bool:
+        return conn.execute("SELECT FROM worker WHERE queues = '{demo}'").rowcount == 1
 
     with worker(embedded_db) as child:
-        first = until_listed()
+        eventually(is_listed, PATIENCE_S, what="a worker to sign in")
         child.send_signal(signal.SIGSTOP)
-        with conn.transaction():
-            conn.execute("SET LOCAL search_path TO queue")
-            # What procrastinate does where another worker starts; it is told that any silence is too long.
-            pruned = conn.execute("SELECT * FROM procrastinate_prune_stalled_workers_v1(0)").fetchall()
-        assert pruned == [(first,)] and listed() == []
+        conn.execute("DELETE FROM worker")
         child.send_signal(signal.SIGCONT)
-        assert until_listed() != first
+        eventually(is_listed, PATIENCE_S, what="the worker to sign in again")
         task_id = start_task(conn, "demo.count", {"to": 2, "delay_s": 0})
         assert wait_for(conn, task_id, lambda t: t.state == "succeeded").attempts == 1
+
+
+def test_a_waiting_worker_takes_a_task_at_its_notice(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as other, connect(embedded_db, autocommit=True) as listener:
+        listener.execute("LISTEN flitwatch_task")
+        start_task(other, "demo.count", {"to": 1})
+        assert list(listener.notifies(timeout=0)) == []
+        other.commit()
+        assert [notice.channel for notice in listener.notifies(timeout=PATIENCE_S, stop_after=1)] == ["flitwatch_task"]
+
+
+def test_a_frozen_workers_task_is_run_by_another_and_its_own_result_is_refused(
+    embedded_db: str, conn: psycopg.Connection[Any]
+) -> None:
+    """The first worker's row is fenced by the number of the attempt."""
+    task_id = start_task(conn, "demo.count", {"to": 3, "delay_s": 1})
+    with worker(embedded_db) as frozen:
+        wait_for(conn, task_id, lambda t: t.state == "running")
+        frozen.send_signal(signal.SIGSTOP)
+        with worker(embedded_db):
+            wait_for(conn, task_id, lambda t: t.attempts == 2)
+            frozen.send_signal(signal.SIGCONT)
+            ended = wait_for(conn, task_id, lambda t: not t.is_open)
+    assert (ended.state, ended.attempts, ended.result) == ("succeeded", 2, {"counted": 3})
+    assert ended.worker is not None and not ended.worker.endswith(f":{frozen.pid}")
+
+
+def test_one_worker_calls_periodic_work_once_per_period(embedded_db: str) -> None:
+    calls: list[str] = []
+    periodic = {
+        "demo.often": (0.2, lambda url: calls.append("often")),
+        "demo.hourly": (3600.0, lambda url: calls.append("hourly")),
+    }
+    stop = threading.Event()
+    threads = [threading.Thread(target=run_periodic, args=(periodic, embedded_db, stop)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: calls.count("often") >= 3, PATIENCE_S, what="three periods")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert calls.count("hourly") == 1
 
 
 @pytest.mark.system("processes")
@@ -212,7 +248,6 @@ def test_a_task_starts_with_its_transaction(embedded_db: str, conn: psycopg.Conn
             get_task(conn, task_id)
         other.rollback()
     assert list_tasks(conn) == []
-    assert conn.execute("SELECT count(*) FROM queue.procrastinate_jobs").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("name", ["count", "Demo.count", "demo.", "demo.count; drop table task", "a." + "b" * 200])

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from domain.scenes import CURVE, GROUP, JOB, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
 
-from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, rank_jobs
 from flitwatch_domain.explanation.carriers import Count, RouterCounts, select_carrying_links
-from flitwatch_domain.explanation.case import stored_hash
 from flitwatch_domain.explanation.incident import _sort_worst_first
 
 
@@ -393,15 +391,6 @@ def test_a_footprint_is_unknown_where_nothing_was_counted_or_gained() -> None:
     assert measure_footprint(OWN, None) is None and measure_footprint(OWN, np.zeros(20)) is None
     assert measure_footprint(OWN, np.full(20, np.nan)) is None and measure_footprint(OWN[:0], np.ones(20)) is None
     assert measure_footprint(OWN, np.ones(20)) == 1.0
-
-
-def test_an_evidence_page_holds_one_hash_and_no_more() -> None:
-    """A second one could hide a change: zeros would stand for either."""
-    held = f'<code id="hash">{"a" * 64}</code>'
-    assert stored_hash(f"<p>{held}</p>") == "a" * 64
-    for page in ("<p></p>", f"<p>{held}{held}</p>", f'<code id="hash">{"a" * 63}</code>'):
-        with pytest.raises(BadInput, match="no evidence page"):
-            stored_hash(page)
 
 
 def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:

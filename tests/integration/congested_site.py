@@ -112,7 +112,7 @@ def working(url: str) -> Iterator[None]:
     try:
         with connect(url, role="writer", autocommit=True) as conn:
             eventually(
-                lambda: conn.execute("SELECT count(*) FROM worker_queue").fetchone() != (0,),
+                lambda: conn.execute("SELECT count(*) FROM worker").fetchone() != (0,),
                 timeout_s=120,
                 every_s=0.2,
                 what="the worker to register",

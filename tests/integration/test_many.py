@@ -134,7 +134,7 @@ def test_four_workers_share_the_queue(embedded_db: str, tmp_path: Path) -> None:
             return conn.execute(query.encode()).fetchall()
 
         with processes(tmp_path, 4, "worker", "--db", embedded_db, "--queue", "demo"):
-            until(lambda: rows("SELECT count(*) FROM queue.procrastinate_workers") == [(4,)])
+            until(lambda: rows("SELECT count(*) FROM worker") == [(4,)])
             for _ in range(4 * 4):
                 start_task(conn, "demo.count", {"to": 6, "delay_s": 0.15})
             until(lambda: rows("SELECT FROM task WHERE state NOT IN ('succeeded', 'failed')") == [])

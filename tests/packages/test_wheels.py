@@ -81,8 +81,9 @@ def installed(uv: str, place: Path, versions: Path, *chosen: Path) -> Installed:
 def server(
     uv: str, wheels: dict[str, Path], versions: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
-    """The server's wheel with those that it depends on."""
-    made = installed(uv, tmp_path_factory.mktemp("server"), versions, *wheels.values())
+    """The server's wheel with those that it depends on, without research."""
+    needed = [wheel for name, wheel in wheels.items() if name != "flitwatch-research"]
+    made = installed(uv, tmp_path_factory.mktemp("server"), versions, *needed)
     yield made
     made.flitwatch("down", check=False)
 
@@ -95,7 +96,7 @@ def agent(uv: str, wheels: dict[str, Path], versions: Path, tmp_path_factory: py
 
 
 def test_no_file_is_in_two_wheels(wheels: dict[str, Path]) -> None:
-    assert set(wheels) == {"flitwatch", "flitwatch-agent", "flitwatch-client", "flitwatch-core"}
+    assert set(wheels) == {"flitwatch", "flitwatch-agent", "flitwatch-client", "flitwatch-core", "flitwatch-research"}
     packed = {name: set(zipfile.ZipFile(wheel).namelist()) for name, wheel in wheels.items()}
     assert sum(map(len, packed.values())) == len(set().union(*packed.values()))
     assert not [name for names in packed.values() for name in names if "__pycache__" in name or name.endswith(".map")]
@@ -124,6 +125,14 @@ def test_the_program_names_its_build(server: Installed) -> None:
     head = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     said = server.flitwatch("--version").stdout
     assert re.fullmatch(rf"flitwatch, version 0\.1\.0 \({head.stdout.strip()}(\+changes)?\)\n", said)
+
+
+def test_the_server_without_research_lists_its_other_commands(server: Installed) -> None:
+    assert "flitwatch-research" not in server.modules()
+    commands = set(re.findall(r"^  (\w+) ", server.flitwatch("--help").stdout, re.MULTILINE))
+    assert {"up", "blame", "sim", "bench"} <= commands and not commands & {"study", "scorecard"}
+    assert "ingest" not in server.flitwatch("bench", "--help").stdout
+    assert server.flitwatch("study", check=False).returncode == 2
 
 
 def test_the_server_has_what_estimators_need_and_no_pytorch(server: Installed) -> None:

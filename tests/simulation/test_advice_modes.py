@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from flitwatch_api.advice.parts import Parts
+from flitwatch_domain.advice.parts import Parts
 from flitwatch_research.advice_value import modes, network
 from flitwatch_research.advice_value.advisers import Question, Served
 from flitwatch_research.advice_value.closed_loop import Loop

@@ -27,7 +27,6 @@ def build_conninfo(
     role: Role | None = None,
     durable: bool = True,
     application: str = "flitwatch",
-    schema: str = "flitwatch",
     statement_s: float | None = None,
     still_s: float | None = None,
     connect_s: float = CONNECT_TIMEOUT_S,
@@ -36,7 +35,7 @@ def build_conninfo(
 
     Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
     """
-    settings = {"search_path": f"{schema},public", "timezone": "UTC", **liveness.SERVER}
+    settings = {"search_path": "flitwatch,public", "timezone": "UTC", **liveness.SERVER}
     if statement_s is not None:
         settings["statement_timeout"] = f"{math.ceil(statement_s * 1000)}"
     if still_s is not None:

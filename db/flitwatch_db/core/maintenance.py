@@ -264,13 +264,7 @@ def _delete_rows(conn: psycopg.Connection[Any], name: str) -> int:
 
 
 def _delete_tasks(conn: psycopg.Connection[Any]) -> int:
-    """Tasks that ended long ago; the queue's own record of them goes a week after it was last touched."""
-    dropped = conn.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP]).rowcount
-    conn.execute(
-        "DELETE FROM queue.procrastinate_jobs WHERE status IN ('succeeded', 'failed', 'cancelled', 'aborted') AND NOT EXISTS"
-        " (SELECT FROM queue.procrastinate_events e WHERE e.job_id = procrastinate_jobs.id AND e.at > now() - interval '7 days')"
-    )
-    return dropped
+    return conn.execute("DELETE FROM task WHERE finished_at < now() - %s::interval", [TASK_KEEP]).rowcount
 
 
 class TableStatus(TypedDict):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import psycopg
 from psycopg.rows import dict_row
 
+from flitwatch_domain.advice.basis import BASIS_QUEUE, Basis, Congestion, Driver, Place
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.congestion import DRIVEN, USUAL, CongestionKind
 from flitwatch_domain.drivers import CARRIES, in_words
@@ -24,8 +24,6 @@ NOW_OLDEST_MINUTES = 15
 HISTORY_DAYS = 60
 MOST_RUNS = 20_000
 WORKER_SILENT_S = 90.0
-#: The queue whose workers make what advice rests on: estimates and their state.
-BASIS_QUEUE = "ml"
 
 # {kinds}: a column of each kind of congestion that is asked for.
 _NOW = """
@@ -92,86 +90,14 @@ _MODES = """
     ORDER BY application, coalesce((detail -> 'parameters' ->> 'groups')::int, 0) >= %(several)s DESC, recommendation_id DESC
 """
 _WORKERS = """
-    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers w
-           JOIN worker_queue q ON q.worker_id = w.id AND q.queue = %(queue)s WHERE w.last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM worker
+           WHERE %(queue)s = ANY(queues) AND seen_at > now() - make_interval(secs => %(silent)s)) AS workers,
            (SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key') AS pseudonym_key
 """
 
 
 #: What the placement that `routing.advice` recommends rests on: the first of its reasons.
 SENT_SHARE = "flits sent over what a NIC can send"
-Place = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Congestion:
-    """One kind of congestion by (fabric, group).
-
-    Attributes
-    ----------
-    now : (of the last minutes, until when in epoch s)
-    ahead : (expected for the next hour, from when)
-    usual : mean of the past hours
-    """
-
-    now: dict[Place, tuple[float, float]] = field(default_factory=dict)
-    ahead: dict[Place, tuple[float, float]] = field(default_factory=dict)
-    usual: dict[Place, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Driver:
-    """Explanation of an application's deviation: a kind of congestion, the finding in words, and the estimate that has it."""
-
-    kind: str
-    text: str
-    estimate_id: int
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Everything that advice is made from.
-
-    Attributes
-    ----------
-    now_s : float                                when it was read
-    workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
-    groups : {(fabric, group): (stalls in times of what is sent, until when in epoch s)}
-    technologies : {fabric: technology}          which says what its data and stalls are called
-    ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
-    usual : {(fabric, group): the same, mean of the past hours}
-    kinds : {name of `congestion.DRIVEN`: Congestion}   of the kinds that drivers name
-    drivers : {(application, nodes): Driver}
-    residents : {(fabric, group): [Resident]}    who holds nodes there now
-    intensity : {application: Row}               the newest share of what network cards can send that it sent
-    nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
-    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
-    blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made: environment or None, reason,
-                                                 in how many groups the counted job stood or None; of those over several groups where there is one
-    memo : dict                                  what answers worked out from it; goes with it
-    """
-
-    now_s: float
-    workers: int
-    pseudonym_key: str
-    groups: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    nodes: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    runs: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
-    blamed: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
-    routing_modes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-    ahead: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    usual: dict[Place, float] = field(default_factory=dict)
-    kinds: dict[str, Congestion] = field(default_factory=dict)
-    drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
-    residents: dict[Place, list[Resident]] = field(default_factory=dict)
-    intensity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    technologies: dict[int, str] = field(default_factory=dict)
-
-    def congestion(self, kind: str = "") -> Congestion:
-        """That of a kind; of the usual one without a name."""
-        return self.kinds[kind] if kind else Congestion(self.groups, self.ahead, self.usual)
 
 
 def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
@@ -180,7 +106,7 @@ def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) ->
 
 
 def load_basis(conn: psycopg.Connection[Any]) -> Basis:
-    """Read the basis; the connection may read the queue's schema."""
+    """Read the basis."""
     (state,) = _fetch_rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
     basis.drivers.update(pick_drivers(_fetch_rows(conn, _DRIVERS)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 import psycopg
 from psycopg.sql import SQL
@@ -16,6 +15,7 @@ from flitwatch_db.jobs.arrays import count_waiting
 from flitwatch_db.jobs.as_of import at_moment
 from flitwatch_db.jobs.explanation import explain_job
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.explanation.result import TaskVerdict, WholeJob
 
 Conn = psycopg.Connection[Any]
 
@@ -23,44 +23,6 @@ Conn = psycopg.Connection[Any]
 MOST_JUDGED = 100
 #: 530, 530_[1-9], 530[] and 530[].server of PBS.
 _WHOLE = re.compile(r"([0-9]{1,20})(?:_?\[[^\]]*\])?(?:\.([A-Za-z0-9][\w.-]*))?")
-
-
-class TaskVerdict(TypedDict):
-    """A task or component: its state, when it ran, and what its explanation comes to; `verdict` None: it has not begun, or is not judged."""
-
-    job_id: str
-    state: str
-    start: datetime | None
-    end: datetime | None
-    nodes: int | None
-    verdict: str | None
-    title: str | None
-    named: str | None
-
-
-class WholeJob(TypedDict):
-    """All tasks of an array, or all components of a heterogeneous job.
-
-    Attributes
-    ----------
-    total : tasks in all, those that wait in one row included
-    states, verdicts : how many tasks have each
-    named : how many tasks each job slows, by its id
-    tasks : the first `MOST_JUDGED`
-    """
-
-    job_id: str
-    cluster: str
-    kind: Literal["array", "heterogeneous"]
-    user: str | None
-    account: str | None
-    name: str | None
-    simulated: bool
-    total: int
-    states: dict[str, int]
-    verdicts: dict[str, int]
-    named: dict[str, int]
-    tasks: list[TaskVerdict]
 
 
 _TASKS = SQL("""

@@ -33,7 +33,7 @@ def prepare_database(conn: psycopg.Connection[Any]) -> None:
     if detect_edition(conn) == "timescale":
         _let_policies_run(conn)
     conn.execute("SET LOCAL ROLE flitwatch_owner")
-    for schema in ("flitwatch", "flitwatch_chunk", "queue"):
+    for schema in ("flitwatch", "flitwatch_chunk"):
         if not _fetch_value(conn, "SELECT to_regnamespace(%s) IS NOT NULL", schema):
             conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     conn.execute("GRANT USAGE ON SCHEMA flitwatch TO flitwatch_reader, flitwatch_writer")

@@ -18,7 +18,7 @@ from psycopg import sql
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.logins import LOGINS
-from flitwatch_db.migrations import bootstrap, queue
+from flitwatch_db.migrations import bootstrap
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 
 log = logging.getLogger(__name__)
@@ -83,9 +83,9 @@ def _load_applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | N
 
 
 def list_pending_migrations(conn: psycopg.Connection[Any]) -> list[str]:
-    """Names of the migrations that this database lacks, in order (those of the task queue's schema are reported as `queue ...`)."""
+    """Names of the migrations that this database lacks, in order."""
     applied = _load_applied(conn)
-    return [m.name for m in list_migrations() if m.name not in applied] + queue.list_pending(conn)
+    return [m.name for m in list_migrations() if m.name not in applied]
 
 
 def list_newer_migrations(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
@@ -105,8 +105,7 @@ def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
     applied = _load_applied(conn)
     if not applied:
         return []
-    ours = [m.name for m in list_migrations() if m.name not in applied and m.oldest not in applied]
-    return ours + [name for name in queue.list_pending(conn) if queue.ends_older(name)]
+    return [m.name for m in list_migrations() if m.name not in applied and m.oldest not in applied]
 
 
 def migrate_database(url: str) -> list[str]:
@@ -140,7 +139,7 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_encoding(conn)
     _check_texts(_load_applied(conn))
     beside, waiting = list_newer_migrations(conn), list_pending_migrations(conn)
-    _check_newer(conn, beside)
+    _check_newer(beside)
     if beside and waiting:
         raise Conflict(
             f"the database knows migration {next(iter(beside))}, this version does not, but knows {waiting[0]}",
@@ -169,7 +168,7 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
                 conn.execute(sql.SQL(migration.text))
                 _record_migration(conn, migration)
             done.append(migration.name)
-    return done + queue.apply_migrations(conn)
+    return done
 
 
 def _check_encoding(conn: psycopg.Connection[Any]) -> None:
@@ -195,11 +194,11 @@ def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
             )
 
 
-def _check_newer(conn: psycopg.Connection[Any], beside: Mapping[str, str | None]) -> None:
-    ends = [f"migration {name}" for name in list_ending_migrations(beside)] + queue.find_ending(conn)
+def _check_newer(beside: Mapping[str, str | None]) -> None:
+    ends = list_ending_migrations(beside)
     if ends:
         raise Conflict(
-            f"the database is of a newer version: {ends[0]} ended this one",
+            f"the database is of a newer version: migration {ends[0]} ended this one",
             advice="Use the newer Flitwatch, or restore the backup from before the upgrade.",
         )
 

@@ -1,6 +1,6 @@
 """Work in the queue: start it, follow it, cancel it; and the worker that does it.
 
-The queue is procrastinate's (schema `queue`); what people and programs see of a task is its row in table `task`.
+The queue is table `task`: workers take its rows with SKIP LOCKED, and a NOTIFY wakes them.
 """
 
 from flitwatch_db.tasks.context import Handler, TaskContext

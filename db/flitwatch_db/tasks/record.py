@@ -22,10 +22,11 @@ HEARTBEAT_S = 5.0
 class TaskRecord:
     """Writes one attempt of a task down, from a thread of its own that no task can hold up."""
 
-    def __init__(self, dsn: str, task_id: int, attempt: int) -> None:
+    def __init__(self, dsn: str, task_id: int, attempt: int, heartbeat_s: float = HEARTBEAT_S) -> None:
         self.dsn = dsn
         self.task_id = task_id
         self._attempt = attempt
+        self._heartbeat_s = heartbeat_s
         self._ended = threading.Event()
         self._cancel = threading.Event()
         self._lock = threading.Lock()
@@ -52,7 +53,7 @@ class TaskRecord:
     def _update_row(self) -> None:
         """Write progress and heartbeats and read the cancel flag until the work ends, through losses of the connection."""
         conn: psycopg.Connection[Any] | None = None
-        silent_s = HEARTBEAT_S
+        silent_s = self._heartbeat_s
         while True:
             last = self._ended.wait(BEAT_S)
             try:
@@ -66,7 +67,7 @@ class TaskRecord:
                 if progress is not None:
                     self._write_progress(conn, progress)
                     silent_s = 0.0
-                elif silent_s >= HEARTBEAT_S and not last:
+                elif silent_s >= self._heartbeat_s and not last:
                     conn.execute(
                         "UPDATE task SET heartbeat_at = clock_timestamp() WHERE task_id = %s AND attempts = %s",
                         [self.task_id, self._attempt],

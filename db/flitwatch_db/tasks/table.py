@@ -25,6 +25,8 @@ OPEN = ("queued", "running")
 MAINTENANCE = "db.maintain"
 #: First number of the advisory locks under which open tasks are counted before one is added.
 _COUNT_LOCK = 1_931_203
+#: A task that is to be run notifies this channel.
+CHANNEL = "flitwatch_task"
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,10 @@ def start_task(
     DiskFull
         The database's disk has no room for results.
     """
+    queue_of(name)
     check_numbers(args or {}, "args")
     if name != MAINTENANCE:
         check_disk(conn)
-    # Loaded here, because only those who start tasks need it.
-    from procrastinate import App, SyncPsycopgConnector
-    from procrastinate.jobs import DEFAULT_PRIORITY, Job
-
-    queue = queue_of(name)
     with _join_transaction(conn):
         row = conn.execute(
             "INSERT INTO task (name, args, created_by, authorised, role, request_id) VALUES (%s, %s, %s, %s, %s, %s) RETURNING task_id",
@@ -158,20 +156,6 @@ def start_task(
         ).fetchone()
         assert row is not None
         task_id = int(row[0])
-        job = Job(
-            id=None,
-            queue=queue,
-            lock=None,
-            queueing_lock=None,
-            task_name=name,
-            priority=DEFAULT_PRIORITY,
-            task_kwargs={"task_id": task_id},
-        )
-        conn.execute("SELECT set_config('flitwatch.search_path', current_setting('search_path'), true)")
-        # procrastinate's statements name its objects without a schema.
-        conn.execute("SET LOCAL search_path = queue")
-        App(connector=SyncPsycopgConnector()).job_manager.defer_job(job, connection=conn)
-        conn.execute("SELECT set_config('search_path', current_setting('flitwatch.search_path'), true)")
         emit_task_event(conn, task_id)
     return task_id
 
@@ -254,10 +238,12 @@ def cancel_task(conn: psycopg.Connection[Any], task_id: int) -> Task:
 
 
 def emit_task_event(conn: psycopg.Connection[Any], task_id: int) -> None:
-    """Emit event `task` with the task's state and progress."""
+    """Emit event `task` with the task's state and progress; wake the workers if it waits."""
     row = conn.execute("SELECT state, done, total, message FROM task WHERE task_id = %s", [task_id]).fetchone()
     if row is not None:
         state, done, total, message = row
+        if state == "queued":
+            conn.execute("SELECT pg_notify(%s, '')", [CHANNEL])
         events.emit_event(
             conn, "task", {"task_id": task_id, "state": state, "done": done, "total": total, "message": message}
         )

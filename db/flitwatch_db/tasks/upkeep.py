@@ -1,9 +1,10 @@
-"""Maintenance automatically, in a thread alongside a worker's tasks: no task, however long, holds it up."""
+"""Maintenance and other periodic work, in threads alongside a worker's tasks: no task, however long, holds them up."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Mapping
 
 import psycopg
 
@@ -31,6 +32,39 @@ def run_upkeep(url: str, stop: threading.Event) -> None:
             log.warning("maintenance waits: %s", problem)
         if stop.wait(LOOK_S):
             return
+
+
+def run_periodic(calls: Mapping[str, tuple[float, Callable[[str], object]]], url: str, stop: threading.Event) -> None:
+    """Call each with the database once per period until `stop` is set; of several workers one does it."""
+    while True:
+        try:
+            for name in _claim_periods(url, {name: period_s for name, (period_s, _) in calls.items()}):
+                _call_periodic(name, calls[name][1], url)
+        except (psycopg.Error, OSError, FlitwatchError) as problem:
+            log.warning("periodic work waits: %s", problem)
+        if stop.wait(min(LOOK_S, *(period_s / 12 for period_s, _ in calls.values()))):
+            return
+
+
+def _call_periodic(name: str, call: Callable[[str], object], url: str) -> None:
+    try:
+        call(url)
+    except (psycopg.Error, OSError, FlitwatchError) as problem:
+        log.warning("%s: %s", name, problem)
+
+
+def _claim_periods(url: str, periods_s: Mapping[str, float]) -> list[str]:
+    """Claim the names whose period is over; by the database's clock, which may have been set back."""
+    with connect(url, role="writer", application="flitwatch periodic", still_s=STILL_S) as conn:
+        return [
+            name
+            for name, period_s in periods_s.items()
+            if conn.execute(
+                "INSERT INTO periodic_task (name) VALUES (%s) ON CONFLICT (name) DO UPDATE SET begun_at = clock_timestamp()"
+                " WHERE periodic_task.begun_at NOT BETWEEN clock_timestamp() - make_interval(secs => %s) AND clock_timestamp()",
+                [name, period_s],
+            ).rowcount
+        ]
 
 
 def _trim_log(url: str) -> None:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 import psycopg
 from fastapi import Depends, Request
 
-from flitwatch_api.advice.parts import Parts
 from flitwatch_api.advice.state import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
@@ -28,6 +27,7 @@ from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.disk import disk_of
+from flitwatch_domain.advice.parts import Parts
 from flitwatch_domain.errors import Unavailable
 
 T = TypeVar("T")

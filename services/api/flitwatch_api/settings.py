@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.jobs.links import MOST, JobLink
 from flitwatch_api.remotes import address as remote_addresses
+from flitwatch_domain.advice.parts import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 

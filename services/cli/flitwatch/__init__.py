@@ -11,8 +11,6 @@ Open
 - `tables` for tables, figures and sparklines;
 - `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both;
 - `simulated_past` for the day that the demo begins with;
-- `incident_study` for `study incidents`: how often culprits are named;
-- `advice_value` for `study advice-value`: what following advice saves;
 - `http_server` for an HTTP server in a thread; `metrics` for the port that Prometheus reads, `own_figures` for what the worker and alerting show there, `metrics_reference` for the page of every metric; `exposure` and `real_runs` for blame on measured runs.
 
 Nothing here computes: a command calls one function of another package, imported when it runs.

@@ -60,7 +60,6 @@ EXAMPLES = {
     "run": "flitwatch run --application cp2k -- srun ./cp2k input.inp",
     "job": "flitwatch job 1234 --at 2026-11-25T10:00:00",
     "noise": "flitwatch noise --first runs=1,3,5,7 --second runs=2,4,6,8",
-    "evidence": "flitwatch evidence job-1234.html",
     "incidents": "flitwatch incidents 12",
     "top": "flitwatch top --once",
     "mcp": "flitwatch mcp --url http://127.0.0.1:8765 --token-file token",

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from flitwatch.console import exit_with_error
 from flitwatch_domain.build import build_name
 
-#: command name -> (module under flitwatch.commands, attribute, short help)
+#: command name -> (module under flitwatch.commands, attribute, short help). Entry points `flitwatch.commands` of other packages add theirs, with whole names of modules.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "up": ("up", "up", "Start the platform: database, log, twin or collectors, writer, API and page."),
     "down": ("down", "down", "Stop the platform that `up` started."),
@@ -34,7 +34,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "run": ("run", "run", "Run a program and report its steps."),
     "job": ("job", "job", "Explain why a job is slow, since when, and what would help."),
     "noise": ("noise", "noise", "Compare the network noise of two sets of runs."),
-    "evidence": ("evidence", "evidence", "Verify that an evidence page has not been modified."),
     "incidents": (
         "incidents",
         "incidents",
@@ -52,13 +51,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "bench": ("bench", "bench", "Measure this installation."),
     "topology": ("topology", "topology", "Describe a topology."),
     "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
-    "study": ("study", "study", "Reproduce a published study."),
     "blame": ("blame", "blame", "Rank users whose jobs go with slow runs."),
     "blamed": ("blamed", "blamed", "List names that several applications' estimates find."),
     "drivers": ("drivers", "drivers", "Show the drivers of an application: counters that go with slow steps."),
     "deviation": ("deviation", "deviation", "Compute drivers from files: counters that go with slow steps."),
     "forecast": ("forecast", "forecast", "Forecast the time of the next steps."),
-    "scorecard": ("scorecard", "scorecard", "Score the estimators against the twin's truth."),
     "routes": ("routes", "routes", "Optimise, check and exchange static routes."),
     "traffic": ("traffic", "traffic", "Reconstruct traffic matrices from switch counters."),
     "loop": ("loop", "loop", "Run the closed loop from counters to routes."),
@@ -68,12 +65,26 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 #: How `flitwatch --help` lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Watch": ("top", "incidents", "alerts", "status", "open"),
-    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
+    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
     "Connect": ("import", "collect", "sampler", "run", "agent", "mcp"),
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
+
+
+def load_extensions(kind: str) -> dict[str, tuple[str, str, str]]:
+    """Merge the tables of (module, attribute, short help) by name that entry points `flitwatch.<kind>` of installed packages name."""
+    from importlib.metadata import entry_points
+
+    return {name: entry for point in entry_points(group=f"flitwatch.{kind}") for name, entry in point.load().items()}
+
+
+def list_installed_commands() -> dict[str, tuple[str, str, str]]:
+    """Return module, attribute and short help of each command that is installed here."""
+    ours = {name: (f"flitwatch.commands.{module}", place, text) for name, (module, place, text) in COMMANDS.items()}
+    installed = {name: entry for name, entry in ours.items() if importlib.util.find_spec(entry[0]) is not None}
+    return installed | load_extensions("commands")
 
 
 @contextmanager
@@ -90,18 +101,12 @@ def _reader_may_leave() -> Iterator[None]:
 class LazyGroup(click.Group):
     """Imports a command's module only when that command is named."""
 
-    def _is_installed(self, name: str) -> bool:
-        module = COMMANDS[name][0]
-        return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if self._is_installed(name)]
+        return list(list_installed_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS or not self._is_installed(cmd_name):
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
+        module, attribute, _ = list_installed_commands().get(cmd_name, ("", "", ""))
+        return getattr(importlib.import_module(module), attribute) if module else None
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """As Click does it; help and versions are printed here."""
@@ -116,16 +121,16 @@ class LazyGroup(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands without importing any of them, and the group's own options."""
         items = [
-            CompletionItem(name, help=COMMANDS[name][2])
-            for name in self.list_commands(ctx)
+            CompletionItem(name, help=text)
+            for name, (_, _, text) in list_installed_commands().items()
             if name.startswith(incomplete)
         ]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        present = self.list_commands(ctx)
+        commands = list_installed_commands()
         for title, names in GROUPS.items():
-            if rows := [(name, COMMANDS[name][2]) for name in names if name in present]:
+            if rows := [(name, commands[name][2]) for name in names if name in commands]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 

@@ -12,7 +12,7 @@ import click
 
 from flitwatch import reference
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import COMMANDS, cli
+from flitwatch.main import cli, list_installed_commands
 from flitwatch_domain.build import VERSION
 
 FILES = {
@@ -35,7 +35,8 @@ def render_pages() -> dict[str, str]:
 
 
 def _render_overview(names: Iterable[str]) -> str:
-    rows = [_format_item(f"flitwatch-{name}(1)", COMMANDS[name][2]) for name in names]
+    texts = list_installed_commands()
+    rows = [_format_item(f"flitwatch-{name}(1)", texts[name][2]) for name in names]
     options = [_format_item(*record) for record in _list_options(cli, "flitwatch")]
     return "".join(
         [
@@ -59,7 +60,8 @@ def _render_page(name: str, below: list[tuple[str, click.Command]]) -> str:
         f".B {_escape_text('flitwatch ' + words)}\n{_escape_text(' '.join(command.collect_usage_pieces(_make_context(command, words))))}\n"
         for words, command in below
     ]
-    parts = [_format_head(f"flitwatch-{name}", COMMANDS[name][2].rstrip(".")), ".SH SYNOPSIS\n", ".br\n".join(usages)]
+    text = list_installed_commands()[name][2]
+    parts = [_format_head(f"flitwatch-{name}", text.rstrip(".")), ".SH SYNOPSIS\n", ".br\n".join(usages)]
     if len(below) == 1 and below[0][0] == name:
         command = below[0][1]
         parts += [
@@ -69,7 +71,7 @@ def _render_page(name: str, below: list[tuple[str, click.Command]]) -> str:
             *(_format_item(*record) for record in _list_options(command, name)),
         ]
     else:
-        parts.append(f".SH DESCRIPTION\n{_escape_text(COMMANDS[name][2])}\n")
+        parts.append(f".SH DESCRIPTION\n{_escape_text(text)}\n")
         for words, command in below:
             parts += [
                 f".SH {_escape_text(words.upper())}\n",

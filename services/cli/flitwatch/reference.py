@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from flitwatch.examples import EXAMPLES
-from flitwatch.main import COMMANDS, cli
+from flitwatch.main import cli, list_installed_commands
 from flitwatch.metrics_reference import render_metrics
 
 HEAD = """# Commands
@@ -38,7 +38,7 @@ STATUSES = {
 
 def walk_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command that is not a group, by its words."""
-    for name in COMMANDS:
+    for name in list_installed_commands():
         command = cli.get_command(click.Context(cli), name)
         if command is not None:
             yield from _walk_below(name, command)
@@ -58,12 +58,12 @@ def _walk_below(words: str, command: click.Command) -> Iterator[tuple[str, click
 def render_reference() -> str:
     """The text of docs/commands.md."""
     parts = [HEAD + "".join(f"| {status} | {meaning} |\n" for status, meaning in STATUSES.items())]
-    group = ""
+    group, commands = "", list_installed_commands()
     for words, command in walk_commands():
         first = words.partition(" ")[0]
         if first != group:
             group = first
-            parts.append(f"\n## flitwatch {group}\n\n{COMMANDS[group][2]}\n")
+            parts.append(f"\n## flitwatch {group}\n\n{commands[group][2]}\n")
         parts.append(_format_section(words, command))
     return "".join(parts)
 

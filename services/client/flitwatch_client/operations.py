@@ -250,7 +250,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
     def case(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> Any:
-        """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+        """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
 
     def counters(self, job_id: str, *, cluster: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.JobCounters:

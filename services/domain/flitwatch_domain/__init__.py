@@ -9,7 +9,7 @@ Open
 - `counters` for the catalogue of counters: canonical name, unit, cumulative or not;
 - `jobs`, `runs`, `hostlist`, `hosts` for the scheduler's jobs, instrumented runs, lists of hosts, and who a host is;
 - `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets; `drivers` for what carries a deviation, in words;
-  `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
+  `explanation` for why a job is slow; `advice` for what to do with one that is to start; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
   `routes` for the ways of a machine's traffic: of a dragonfly (`link_shares`), of a fat tree (`tree_routes`), under forwarding tables (`table_routes`);
   `link_waits` for how long flits wait for each link of a tree; `attribution` for whose traffic a slow job waits for; `incidents` for what slowed jobs as an object, for as long as it lasts;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;

@@ -118,11 +118,6 @@ def router_id(group: int, row: int, col: int) -> int:
     return (group * ROWS + row) * COLS + col
 
 
-def place_of_router_id(number: int) -> tuple[int, int, int]:
-    """(group, row, column) of `router_id`'s number."""
-    return number // (ROWS * COLS), number // COLS % ROWS, number % COLS
-
-
 def router_cname(group: int, row: int, col: int, cabinets_per_row: int) -> str:
     """The router's name at a place of a machine with that many cabinets in a row."""
     half = cabinets_per_row // 2
@@ -136,20 +131,6 @@ def nid_of(name: str | Cname, cabinets_per_row: int) -> int:
         raise BadInput(f"{cname} names no node", advice="A node's name reads c0-0c0s0n1.")
     cabinet = cname.cabinet_row * cabinets_per_row + cname.cabinet
     return (cabinet * 3 + cname.chassis) * 64 + cname.slot * NODES_PER_ROUTER + cname.node
-
-
-def cname_of_nid(nid: int, cabinets_per_row: int) -> str:
-    """The node's cname of a nid; the inverse of `nid_of`."""
-    if nid < 0:
-        raise BadInput(f"nid {nid} is negative")
-    cabinet, within = divmod(nid, 3 * 64)
-    row, column = divmod(cabinet, cabinets_per_row)
-    return f"c{column}-{row}c{within // 64}s{within % 64 // 4}n{within % 4}"
-
-
-def nid_at(group: int, row: int, col: int, node: int) -> int:
-    """Node id at a place; does not depend on the number of cabinets in a row."""
-    return router_id(group, row, col) * NODES_PER_ROUTER + node
 
 
 def node_name(nid: int) -> str:

@@ -9,9 +9,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import numpy as np
+from pydantic import Field
 
 from flitwatch_domain.explanation.flow import LEAST_PART, LEAST_WAITING
 from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
@@ -73,11 +74,11 @@ class IncidentHead(TypedDict):
 
 
 class SlowedJob(SlowJob):
-    """A job that an incident slowed: the interval (95 %) of its seconds lost, and the jobs that are named for it."""
+    """A job that an incident slowed."""
 
-    lost_low_s: float
+    lost_low_s: Annotated[float, Field(description="95 % interval of lost_s.")]
     lost_high_s: float
-    named: list[str]
+    named: Annotated[list[str], Field(description="The jobs that are named for it, the largest part first.")]
 
 
 class IncidentMinute(TypedDict):

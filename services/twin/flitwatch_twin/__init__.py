@@ -19,5 +19,5 @@ Open
 - `feel` and `footprint` for what a run feels; `pattern_table` for sums of patterns;
 - `accounting`, `ldms_sets`, `ncl_files`, `runs`, `avro`, `registry` for the formats of real producers;
 - `stall_fit` and `agreement` for how well the curve and both modes agree with the packet engine;
-- `truth` for counterfactuals; `campaign` for months of runs.
+- `truth` for counterfactuals; `scoring` for estimates against them, in a process of its own; `campaign` for months of runs.
 """

@@ -8,15 +8,15 @@ from datetime import UTC
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from flitwatch_api.advice import schemas
-from flitwatch_api.advice.decide import PlacementQuestion, give_advice, list_known_placements, stale_reasons
-from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.answers import build_model, json_response, utc_time
 from flitwatch_api.names import Names, sees_names
 from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.estimates.advice import Basis
+from flitwatch_domain.advice import schemas
+from flitwatch_domain.advice.basis import Basis
+from flitwatch_domain.advice.decision import PlacementQuestion, give_advice, list_known_placements, stale_reasons
+from flitwatch_domain.advice.parts import SERVED, Parts
 
 http = APIRouter(tags=["advice"], responses=RESPONSES)
 

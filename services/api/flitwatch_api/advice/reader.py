@@ -16,7 +16,8 @@ from typing import IO, Any
 
 import psycopg
 
-from flitwatch_db.estimates.advice import Basis, load_basis
+from flitwatch_db.estimates.advice import load_basis
+from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
 #: Entries of one frame: unpickling it holds the interpreter for less than a millisecond or two.

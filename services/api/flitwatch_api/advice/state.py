@@ -8,7 +8,7 @@ import logging
 import time
 
 from flitwatch_api.advice.reader import Reader
-from flitwatch_db.estimates.advice import Basis
+from flitwatch_domain.advice.basis import Basis
 from flitwatch_domain.errors import FlitwatchError, Unavailable
 
 log = logging.getLogger(__name__)

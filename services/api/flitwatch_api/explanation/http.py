@@ -23,15 +23,15 @@ from flitwatch_db.jobs.case import load_evidence as read_case
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident as present
 from flitwatch_db.jobs.parts import load_parts
-from flitwatch_db.jobs.whole import WholeJob, explain_whole
+from flitwatch_db.jobs.whole import explain_whole
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.explanation.case import Evidence, render_page
-from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
+from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary, WholeJob
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
 
-@http.get("/jobs/{job_id}/explanation", response_model=schemas.Explanation)
+@http.get("/jobs/{job_id}/explanation", response_model=Explanation)
 async def explanation(
     platform: ThePlatform,
     names: TheNames,
@@ -45,10 +45,10 @@ async def explanation(
         return explain_by_id(conn, job_id, cluster or None, at)
 
     job_explanation = await platform.in_thread("reader", work)
-    return json_response(build_model(schemas.Explanation, _mask_explanation(job_explanation, names)))
+    return json_response(_mask_explanation(job_explanation, names))
 
 
-@http.get("/jobs/{job_id}/tasks", response_model=schemas.WholeJob)
+@http.get("/jobs/{job_id}/tasks", response_model=WholeJob)
 async def tasks_of_job(
     platform: ThePlatform,
     names: TheNames,
@@ -62,10 +62,10 @@ async def tasks_of_job(
         return explain_whole(conn, job_id, cluster or None, at)
 
     made = await platform.in_thread("reader", work)
-    return json_response(build_model(schemas.WholeJob, names.job(made)))
+    return json_response(names.job(made))
 
 
-@http.get("/incident", response_model=schemas.Incident)
+@http.get("/incident", response_model=Incident)
 async def incident(
     platform: ThePlatform,
     names: TheNames,
@@ -81,12 +81,10 @@ async def incident(
         return present(conn, fabric_id, at)
 
     present_incident = await platform.in_thread("reader", work)
-    last = (
-        None
-        if present_incident["last"] is None
-        else build_model(schemas.IncidentSummary, _mask_summary(present_incident["last"], names))
+    last = present_incident["last"]
+    return json_response(
+        {**_mask_summary(present_incident, names), "last": None if last is None else _mask_summary(last, names)}
     )
-    return json_response(build_model(schemas.Incident, {**_mask_summary(present_incident, names), "last": last}))
 
 
 def _mask_summary(made: IncidentSummary, names: Names) -> IncidentSummary:
@@ -112,7 +110,7 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
 ) -> Response:
-    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
 
     def work(conn: psycopg.Connection[Any]) -> Evidence:
         return read_case(conn, job_id, cluster or None, at)

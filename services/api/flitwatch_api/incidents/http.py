@@ -93,7 +93,7 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
     if isinstance(incident, int):
         return RedirectResponse(f"./{incident}", status_code=308)
-    victims = [build_model(schemas.SlowedJob, names.job(item)) for item in incident["victims"]]
+    victims = [names.job(item) for item in incident["victims"]]
     notes = [
         build_model(schemas.IncidentNote, {**item, "author": names.author(item["author"])})
         for item in incident["notes"]

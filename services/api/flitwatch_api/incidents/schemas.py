@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from flitwatch_api.explanation.schemas import CarryingLink, Remedy, SlowJob
+from flitwatch_domain.explanation.result import CarryingLink, Remedy
+from flitwatch_domain.incidents import SlowedJob
 
 #: What steers a terminal, letters of no width, and marks that turn the direction of text are refused.
 NoteText = Annotated[
@@ -65,14 +66,6 @@ class IncidentList(BaseModel):
 
     items: list[IncidentHead]
     next_cursor: str | None
-
-
-class SlowedJob(SlowJob):
-    """A job that an incident slowed."""
-
-    lost_low_s: float = Field(description="95 % interval of lost_s.")
-    lost_high_s: float
-    named: list[str] = Field(description="The jobs that are named for it, the largest part first.")
 
 
 class IncidentMinute(BaseModel):

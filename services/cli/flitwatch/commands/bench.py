@@ -6,32 +6,37 @@ import importlib
 
 import click
 
+from flitwatch.main import load_extensions
+
+#: By name: module, attribute and short help. Entry points `flitwatch.benchmarks` of other packages add theirs.
 BENCHMARKS = {
-    "api": ("bench_api", "Time the API's answers about a whole machine, while a feed is written."),
-    "advice": ("bench_advice", "Ask for advice to schedulers at a fixed rate."),
-    "ingest": ("bench_ingest", "Carry a machine's counters through log, writer and database, and count them."),
-    "import": ("bench_import", "Import a long text of sacct, and count its jobs."),
+    "api": (
+        "flitwatch.commands.bench_api",
+        "api",
+        "Time the API's answers about a whole machine, while a feed is written.",
+    ),
+    "advice": ("flitwatch.commands.bench_advice", "advice", "Ask for advice to schedulers at a fixed rate."),
+    "import": ("flitwatch.commands.bench_import", "import_", "Import a long text of sacct, and count its jobs."),
 }
+
+
+def _list_benchmarks() -> dict[str, tuple[str, str, str]]:
+    return BENCHMARKS | load_extensions("benchmarks")
 
 
 class Benchmarks(click.Group):
     """Imports a benchmark's module only when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(BENCHMARKS)
+        return list(_list_benchmarks())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in BENCHMARKS:
-            return None
-        command: click.Command = getattr(
-            importlib.import_module(f"flitwatch.commands.{BENCHMARKS[cmd_name][0]}"),
-            "import_" if cmd_name == "import" else cmd_name,
-        )
-        return command
+        module, attribute, _ = _list_benchmarks().get(cmd_name, ("", "", ""))
+        return getattr(importlib.import_module(module), attribute) if module else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in BENCHMARKS.items()])
+            formatter.write_dl([(name, text) for name, (_, _, text) in _list_benchmarks().items()])
 
 
 @click.group(cls=Benchmarks)

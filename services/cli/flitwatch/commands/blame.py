@@ -84,8 +84,6 @@ from flitwatch.rest import api_options, application_options, open_client, requir
     show_default=True,
     help="Sets with shuffled run times; at most a tenth of them may give a name (--runs).",
 )
-@click.option("--stress", multiple=True, metavar="WORLD", help="Simulated hard calendars (all: every one).")
-@click.option("--draws", type=click.IntRange(1, 1000), default=20, show_default=True, help="Sets a world (--stress).")
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
 @click.option("--times", type=click.Path(path_type=Path), help="CSV run,time alongside --presence.")
 @api_options
@@ -105,8 +103,6 @@ def blame(
     runs: Path | None,
     exposure: Path | None,
     shuffles: int,
-    stress: tuple[str, ...],
-    draws: int,
     presence: Path | None,
     times: Path | None,
     api_url: str | None,
@@ -118,10 +114,10 @@ def blame(
 
     With --application it asks the API of --url or the profile, else that of the platform that runs here.
     """
-    sources = [application is not None, scenario is not None, presence is not None, runs is not None, bool(stress)]
+    sources = [application is not None, scenario is not None, presence is not None, runs is not None]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):
         exit_with_error(
-            "give one of --application NAME, --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE, --stress WORLD",
+            "give one of --application NAME, --runs FILE with --exposure FILE, --scenario NAME, --presence FILE with --times FILE",
             code=2,
         )
     _refuse_idle_options(scenario is not None or presence is not None, runs is not None)
@@ -133,12 +129,6 @@ def blame(
         with open_client(require_place(api_url, token_file, profile)) as fw:
             answer = stored.load_blame(fw, application, nodes, by, most)
         print_result(answer, True) if as_json else stored.show_blame(answer)
-        return
-    if stress:
-        from flitwatch.commands.blame_stress import stress_blame
-        from flitwatch_research.stress import WORLDS
-
-        print_result(stress_blame(list(WORLDS) if "all" in stress else list(stress), draws, seed), as_json)
         return
     if runs is not None and exposure is not None and method == "exposure":
         verdicts = judge_measured(runs, exposure, shuffles, seed)
@@ -155,7 +145,7 @@ def blame(
         {"notes": []} | dict(user_ranking) | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
     )
     if scenario is not None:
-        from flitwatch_research.scoring import BlameEstimate, score_estimate
+        from flitwatch_twin.scoring import BlameEstimate, score_estimate
 
         estimate: BlameEstimate = {
             "ranking": user_ranking["ranking"],

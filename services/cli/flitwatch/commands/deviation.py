@@ -108,7 +108,7 @@ def deviation(
         "simulated": scenario is not None,
     }
     if scenario is not None:
-        from flitwatch_research.scoring import DeviationEstimate, score_estimate
+        from flitwatch_twin.scoring import DeviationEstimate, score_estimate
 
         ranked: DeviationEstimate = {"rank": ranks}
         result |= score_estimate("deviation", scenario, seed, users, ranked)

@@ -14,8 +14,7 @@ from flitwatch.rest import Place, api_options, choose_place, open_client
 
 if TYPE_CHECKING:
     from flitwatch_client import models
-    from flitwatch_db.jobs.whole import WholeJob
-    from flitwatch_domain.explanation.result import Explanation
+    from flitwatch_domain.explanation.result import Explanation, WholeJob
 
 MOST_SHOWN = 5
 
@@ -57,10 +56,8 @@ def job(
         else:
             with open_client(at_api) as fw:
                 page = fw.api.case(job_id, cluster=cluster, at=at_s)
-        digest = _write_evidence(page, evidence)
-        print_result({"file": str(evidence), "sha256": digest}, True) if as_json else click.echo(
-            f"{evidence}: sha256 {digest}"
-        )
+        _write_evidence(page, evidence)
+        print_result({"file": str(evidence)}, True) if as_json else click.echo(f"wrote {evidence}")
         return
     explanation: Explanation | models.Explanation | None
     whole: WholeJob | models.WholeJob | None
@@ -123,16 +120,12 @@ def _render_evidence(db_url: str | None, ephemeral: bool, job_id: str, cluster: 
         return render_page(load_evidence(conn, job_id, cluster, at_s), None, datetime.now(UTC))
 
 
-def _write_evidence(page: str, out: Path) -> str:
-    """Write the evidence page; return the hash that it holds."""
-    from flitwatch_domain.explanation.case import stored_hash
-
+def _write_evidence(page: str, out: Path) -> None:
     # It may hold real names: nobody else on this machine reads it.
     with os.fdopen(
         os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline=""
     ) as file:
         file.write(page)
-    return stored_hash(page)
 
 
 def format_explanation(made: Explanation | models.Explanation) -> list[str]:

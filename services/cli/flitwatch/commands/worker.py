@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+from importlib.metadata import entry_points
 
 import click
 
@@ -20,11 +21,10 @@ from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
 from flitwatch_ops.watched import own_heartbeat
 
-#: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
+#: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs. Entry points `flitwatch.tasks` of other packages add theirs.
 HANDLER_MODULES = (
     "flitwatch_db.tasks",
     "flitwatch_simulation.tasks",
-    "flitwatch_research.tasks",
     "flitwatch_ml.tasks",
     "flitwatch_alerting.tasks",
 )
@@ -33,16 +33,19 @@ HANDLER_MODULES = (
 def load_handlers(table: str = "HANDLERS") -> dict:
     """All handlers (or PERIODIC, SERVICES) of the packages that are installed here."""
     table_entries: dict = {}
-    for name in HANDLER_MODULES:
-        if importlib.util.find_spec(name) is not None:
-            table_entries |= getattr(importlib.import_module(name), table, {})
+    for name in _list_installed_modules():
+        table_entries |= getattr(importlib.import_module(name), table, {})
     return table_entries
+
+
+def _list_installed_modules() -> list[str]:
+    ours = [name for name in HANDLER_MODULES if importlib.util.find_spec(name) is not None]
+    return ours + [point.value for point in entry_points(group="flitwatch.tasks")]
 
 
 def map_task_modules() -> dict[str, str]:
     """By task, the module whose table HANDLERS has it."""
-    installed = [name for name in HANDLER_MODULES if importlib.util.find_spec(name) is not None]
-    return {task: name for name in installed for task in importlib.import_module(name).HANDLERS}
+    return {task: name for name in _list_installed_modules() for task in importlib.import_module(name).HANDLERS}
 
 
 @click.command()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation.chain import LEAST_SHARE
 from flitwatch_domain.explanation.pictures import Line, draw_picture
 from flitwatch_domain.explanation.result import Explanation
@@ -37,13 +34,9 @@ _STYLE = """
 body { font: 14px/1.5 system-ui, sans-serif; color: #1a1c1f; max-width: 900px; margin: 24px auto; padding: 0 16px; }
 h1 { font-size: 22px; margin-bottom: 4px; } h2 { font-size: 16px; margin: 24px 0 6px; } p { margin: 4px 0; }
 table { border-collapse: collapse; } :is(td, th) { padding: 3px 12px 3px 0; text-align: left; border-bottom: 1px solid #e4e4df; }
-dt { font-weight: 600; } dd { margin: 0 0 6px; } .muted, footer { color: #52565d; } .tag { border: 1px solid #c8c8c1; border-radius: 4px; padding: 0 5px; }
+dt { font-weight: 600; } dd { margin: 0 0 6px; } .muted { color: #52565d; } .tag { border: 1px solid #c8c8c1; border-radius: 4px; padding: 0 5px; }
 svg { max-width: 100%; height: auto; } code { overflow-wrap: anywhere; } section { break-inside: avoid; }
 """
-
-
-_HASH, _NO_HASH = '<code id="hash">{}</code>', "0" * 64
-_HELD = re.compile(r'<code id="hash">([0-9a-f]{64})</code>')
 
 
 @dataclass(frozen=True)
@@ -56,37 +49,13 @@ class Evidence:
 
 
 def render_page(evidence: Evidence, address: str | None, at: datetime) -> str:
-    """The page; `address` is where it was asked from, `at` when. It loads nothing, runs no script, and ends with its own hash."""
+    """The page; `address` is where it was asked from, `at` when. It loads nothing and runs no script."""
     body = _render_body(evidence, address, at)
     title = escape(f"Job {evidence.made['job_id']}: {evidence.made['title']}")
-    page = (
+    return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{title}</title><style>{_STYLE}</style></head><body>\n{body}\n"
-        f"<footer><p>SHA-256 of this file with zeros in the place of the hash: {_HASH.format(_NO_HASH)}. <code>flitwatch evidence FILE</code> checks it."
-        " It shows whether the file was changed since, not who wrote it.</p></footer></body></html>\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head><body>\n{body}\n</body></html>\n"
     )
-    return page.replace(_HASH.format(_NO_HASH), _HASH.format(content_hash(page)))
-
-
-def content_hash(page: str) -> str:
-    """SHA-256 of a page in hexadecimal, with zeros in the place of the hash that it holds."""
-    return hashlib.sha256(_HELD.sub(_HASH.format(_NO_HASH), page).encode()).hexdigest()
-
-
-def stored_hash(page: str) -> str:
-    """The hash that a page holds.
-
-    Raises
-    ------
-    BadInput
-        It holds none, or several.
-    """
-    hashes = _HELD.findall(page)
-    if len(hashes) != 1:
-        raise BadInput(
-            "it is no evidence page: it holds no hash of its own", advice="Write one: flitwatch job ID --evidence FILE."
-        )
-    return str(hashes[0])
 
 
 def _render_body(evidence: Evidence, address: str | None, at: datetime) -> str:

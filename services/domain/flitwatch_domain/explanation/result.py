@@ -1,50 +1,87 @@
-"""The fields of an explanation and of an incident, as docs/contracts/explanation.md describes them; times are datetimes.
+"""The model of an explanation and of an incident (docs/contracts/explanation.md): dictionaries, whose fields pydantic checks and describes.
 
-They are dictionaries, since page, alerts, evidence and command line print them as they are.
+Page, alerts, evidence and command line print them as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Literal
 
-from flitwatch_domain.link_shares import RoutesKnownBy
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from flitwatch_domain.diagnosis.roots import CongestionRoot
 
 Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 Kind = Literal["hold", "delay", "tell", "move", "re-route"]
 Part = Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
 
 
+class TaskVerdict(TypedDict):
+    """A task of an array, or a component of a heterogeneous job."""
+
+    job_id: str
+    state: str
+    start: datetime | None
+    end: datetime | None
+    nodes: int | None
+    verdict: Annotated[Verdict | None, Field(description="Null: it has not begun.")]
+    title: str | None
+    named: Annotated[str | None, Field(description="The job that slows it.")]
+
+
+class WholeJob(TypedDict):
+    """An array or a heterogeneous job."""
+
+    job_id: str
+    cluster: str
+    kind: Literal["array", "heterogeneous"]
+    user: str | None
+    account: str | None
+    name: str | None
+    simulated: bool
+    total: Annotated[int, Field(description="Tasks in all, those that wait in one row included.")]
+    states: Annotated[dict[str, int], Field(description="Tasks by state.")]
+    verdicts: Annotated[dict[str, int], Field(description="Judged tasks by verdict.")]
+    named: Annotated[dict[str, int], Field(description="Tasks that a job slows, by that job's id.")]
+    tasks: Annotated[list[TaskVerdict], Field(description="At most 100: those that run first, then the latest.")]
+
+
 class JobSlowdown(TypedDict):
-    """A slow stretch of a job.
+    """A slow stretch of the job."""
 
-    Attributes
-    ----------
-    basis : what it is slow against: earlier runs, its own steps, or counters (the elapsed time of jobs like it)
-    factor : time over usual time;  lost_s : seconds beyond the usual time so far, and the interval (95 %) of that
-    since, since_low, since_high : when it began, and the interval (95 %) of that;  until : None where it was not over
-    from_start : its first step was slow already
-    """
-
-    basis: str
+    basis: Annotated[
+        Literal["earlier runs", "own steps", "counters"],
+        Field(
+            description="What it is slow against: steps of earlier runs, its own other steps, or (counters) the elapsed time of jobs like it."
+        ),
+    ]
     earlier_runs: int
-    factor: float
-    lost_s: float
-    lost_low_s: float
+    factor: Annotated[float, Field(description="Time over usual time, of the stretch.")]
+    lost_s: Annotated[float, Field(description="Seconds beyond the usual time so far.")]
+    lost_low_s: Annotated[
+        float, Field(description="95 % interval of lost_s, by how much its steps differ between earlier runs.")
+    ]
     lost_high_s: float
     since: datetime
-    since_low: datetime
+    since_low: Annotated[datetime, Field(description="The interval (95 %) in which it began.")]
     since_high: datetime
-    until: datetime | None
-    from_start: bool
-    since_by: str
+    until: Annotated[
+        datetime | None,
+        Field(
+            description="The end of its last slow step. It is over once three steps in a row, or two that took 120 s together, were near usual; "
+            "of a run that has ended, once one was. Null: not over so far, or slow to the run's end."
+        ),
+    ]
+    from_start: Annotated[bool, Field(description="The first step was slow already: it began with the job or before.")]
+    since_by: Annotated[Literal["counters", "steps"], Field(description="What tells the onset best.")]
     first_step: int | None
     last_step: int | None
 
 
 class Stalls(TypedDict):
-    """Stall cycles per flit over equal windows before the onset and after it; None: not counted."""
+    """Time stalled over the time of sending, over equal windows before the onset and after it; null: not counted."""
 
     stall_ratio_before: float | None
     stall_ratio_after: float | None
@@ -64,21 +101,21 @@ class CarryingLink(Stalls):
     link_class: str
     from_router: int
     from_name: str
+    from_group: int
     to_router: int
     to_name: str
-    from_group: int
     to_group: int
 
 
 class CarryingGroup(Stalls):
-    """The counted routers of a group, and the nodes of the job in it."""
+    """The counted routers of a group."""
 
     group: int
-    nodes: int
+    nodes: Annotated[int, Field(description="Nodes of the job in it.")]
 
 
 class StoredBlame(TypedDict):
-    """Result of the application's newest stored estimate for the job's user."""
+    """Blame of the job's user in the newest stored estimate of the application."""
 
     estimate_id: int
     q: float | None
@@ -89,14 +126,19 @@ class StoredBlame(TypedDict):
 class ScoreParts(TypedDict):
     """Factors of a score."""
 
-    timing: float
-    load: float
-    presence: float
-    blame: float
+    timing: Annotated[float, Field(description="0 to 1: whether it changed within the interval of the onset.")]
+    load: Annotated[
+        float,
+        Field(
+            description="0 to 1: its share of what the jobs that changed added, weighted by footprint (else by place)."
+        ),
+    ]
+    presence: Annotated[float, Field(description="0 to 1: share of the slow stretch during which it ran.")]
+    blame: Annotated[float, Field(description="2 where blame found its user, else 1.")]
 
 
 class CandidateJob(TypedDict):
-    """A job alongside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of what changed."""
+    """A job alongside the slow one."""
 
     job_pk: int
     job_id: str
@@ -109,82 +151,99 @@ class CandidateJob(TypedDict):
     named: bool
     shared_routers: int
     shared_groups: int
-    shared_links: int
-    exposure: float
-    footprint: float | None
-    change: str
+    shared_links: Annotated[int, Field(description="Carrying links that touch one of its routers.")]
+    exposure: Annotated[
+        float, Field(description="Sum over groups of its nodes times the slow job's share of its own nodes there.")
+    ]
+    footprint: Annotated[
+        float | None,
+        Field(
+            description="Stall cycles gained at the routers of its nodes over the mean of all counted routers; null: not counted."
+        ),
+    ]
+    change: Literal["started", "sends more", "none"]
     changed: datetime | None
-    sent_before_bytes_per_s: float | None
+    sent_before_bytes_per_s: Annotated[float | None, Field(description="By its network cards; null: not counted.")]
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
-    score: float
-    part: float | None
+    score: Annotated[
+        float,
+        Field(
+            description="Its `part`, or 0 where it started after the slow stretch began; where parts are not known the product of `parts`, as a share of all candidates'."
+        ),
+    ]
+    part: Annotated[
+        float | None,
+        Field(description="0 to 1: how much of what the slow job waits for comes with its traffic; null: not known."),
+    ]
     parts: ScoreParts
-    why_not: str | None
+    why_not: Annotated[str | None, Field(description="Why its score is 0.")]
 
 
 class FlowWaiting(TypedDict):
-    """Waiting of the job, by flow: stall cycles per flit of its traffic beyond the quiet ones.
+    """Waiting of the job by flow: stall cycles per flit that its traffic meets on its way."""
 
-    Attributes
-    ----------
-    waiting, quiet : over the minutes, and in the quiet one; None: not known
-    own_part : the job's own part of the waiting, 0 to 1
-    counted : the part of its way that is counted
-    quiet_from : when the quiet minute began;  minutes : when the others did;  resolution_s : how long they are
-    routes : whether the ways of the traffic are those of forwarding tables, or assumed of such a machine
-    to_file_system : whether all that is of its way to the machine's file system: its flits wait there longer than between its nodes
-    """
-
-    waiting: float | None
-    quiet: float | None
-    own_part: float | None
-    counted: float | None
-    quiet_from: datetime | None
-    minutes: list[datetime]
-    resolution_s: int
-    routes: RoutesKnownBy | None
-    to_file_system: bool
+    waiting: Annotated[float | None, Field(description="Beyond the quiet ones, over the minutes; null: not known.")]
+    quiet: Annotated[float | None, Field(description="In the quiet minute.")]
+    own_part: Annotated[float | None, Field(description="0 to 1: how much of it comes with the job's own traffic.")]
+    counted: Annotated[float | None, Field(description="0 to 1: the part of its way that is counted.")]
+    quiet_from: Annotated[datetime | None, Field(description="When the quiet minute began.")]
+    minutes: Annotated[
+        list[datetime], Field(description="When the minutes of the slow stretch began that are looked at: the worst.")
+    ]
+    resolution_s: Annotated[
+        int,
+        Field(
+            description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept."
+        ),
+    ]
+    routes: Annotated[
+        Literal["assumed", "tables"] | None,
+        Field(
+            description="Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine."
+        ),
+    ]
+    to_file_system: Annotated[
+        bool,
+        Field(
+            description="Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes."
+        ),
+    ]
     unknown_because: str | None
 
 
 class Remedy(TypedDict):
-    """Something that would help, or would have helped.
-
-    Attributes
-    ----------
-    job_id : the job that it is done to
-    minutes_saved : None where that cannot be estimated; `why_unknown` says why
-    in_past : the moment for it is over
-    """
+    """Something that would help, or would have helped."""
 
     kind: Kind
-    job_id: str
+    job_id: Annotated[str, Field(description="The job that it is done to.")]
     text: str
-    minutes_saved: float | None
+    minutes_saved: Annotated[
+        float | None, Field(description="Null where it cannot be estimated; why_unknown says why.")
+    ]
     why_unknown: str | None
     in_past: bool
 
 
 class ChainSentence(TypedDict):
-    """One sentence of the causal chain; it names jobs by number, and no user by name."""
+    """One sentence of the causal chain."""
 
     part: Part
-    text: str
+    text: Annotated[str, Field(description="Names jobs by number, and no user by name.")]
+
+
+class SlowedTotal(TypedDict):
+    """Total cost of a job to other jobs."""
+
+    jobs: int
+    lost_s: float
+    lost_low_s: Annotated[float, Field(description="95 % interval.")]
+    lost_high_s: float
+    incidents: Annotated[list[int], Field(description="The newest first.")]
 
 
 class Finding(TypedDict):
-    """Why a job is slow, whether it is, and what would help.
-
-    Attributes
-    ----------
-    reasons : why the cause cannot be determined; empty otherwise
-    links : those that gained most stalls first
-    root : where the congestion on its links begins; None where that is not found
-    root_from, root_to : the minute after the onset in which it is looked for; None where too little of it is over, or the place is unknown
-    candidates : the most likely first;  named : the id of the job that is named, of several the first
-    flow : what it waits for; None where the job is not slow or its place is not known
-    """
+    """Why a job is slow, whether it is, and what would help; without the sentences."""
 
     job_pk: int
     job_id: str
@@ -199,44 +258,47 @@ class Finding(TypedDict):
     simulated: bool
     as_of: datetime
     verdict: Verdict
-    reasons: list[str]
+    reasons: Annotated[list[str], Field(description="Why the cause cannot be determined; empty otherwise.")]
     title: str
     detail: str
     slowdown: JobSlowdown | None
     routers: OwnRouters | None
-    links: list[CarryingLink]
-    root: Mapping[str, Any] | None
-    root_from: datetime | None
+    links: Annotated[list[CarryingLink], Field(description="Those that gained most stalls first.")]
+    root: Annotated[
+        CongestionRoot | None,
+        Field(
+            description="Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found."
+        ),
+    ]
+    root_from: Annotated[
+        datetime | None,
+        Field(
+            description="From here to `root_to`, the minute after the onset, the root is looked for; null where too little of it is over, or the job's place is unknown."
+        ),
+    ]
     root_to: datetime | None
     groups: list[CarryingGroup]
-    candidates: list[CandidateJob]
+    candidates: Annotated[list[CandidateJob], Field(description="The most likely first.")]
     candidates_total: int
-    named: str | None
-    flow: FlowWaiting | None
+    named: Annotated[
+        str | None,
+        Field(description="The job that is named; of several the first, and `candidates` say which others are."),
+    ]
+    flow: Annotated[
+        FlowWaiting | None,
+        Field(description="What it waits for; null where it is not slow, or its place is not known."),
+    ]
     remedies: list[Remedy]
 
 
-class SlowedTotal(TypedDict):
-    """Cost of a job to others: the number of jobs, their seconds lost with the interval (95 %), and the incidents, the newest first."""
-
-    jobs: int
-    lost_s: float
-    lost_low_s: float
-    lost_high_s: float
-    incidents: list[int]
-
-
 class Explanation(Finding):
-    """A finding with its sentences.
+    """Why a job is slow, whether it is, and what would help."""
 
-    Attributes
-    ----------
-    incident_id : the newest incident that slowed it;  slowed : what it cost others; None where no incident names it
-    """
-
-    incident_id: int | None
-    slowed: SlowedTotal | None
-    chain: list[ChainSentence]
+    incident_id: Annotated[int | None, Field(description="The newest incident that slowed it; null: none.")]
+    slowed: Annotated[SlowedTotal | None, Field(description="What it cost others; null: no incident names it.")]
+    chain: Annotated[
+        list[ChainSentence], Field(description="The same as sentences, as alerts, evidence and commands print it.")
+    ]
 
 
 class SlowJob(TypedDict):
@@ -251,52 +313,50 @@ class SlowJob(TypedDict):
     state: str
     simulated: bool
     verdict: Verdict
-    reasons: list[str]
-    factor: float
-    lost_s: float
+    reasons: Annotated[list[str], Field(description="Why no job is named for it; empty otherwise.")]
+    factor: Annotated[float, Field(description="Time over usual time.")]
+    lost_s: Annotated[float, Field(description="Seconds beyond the usual time.")]
     since: datetime
     until: datetime | None
 
 
 class IncidentSummary(TypedDict):
-    """Summary of an incident: which job slows which, where and since when, and what would help.
+    """Summary of an incident: which job slows which others, where and since when, and what would help."""
 
-    Attributes
-    ----------
-    incident_id : of the incident as it is stored; None: not stored yet
-    aggressor : the job that is named
-    links : the hottest first
-    victims : jobs for which it is named, those that waste most nodes first;  others : jobs that are slow for another reason
-    remedies : of the job that wastes most nodes
-    """
-
-    incident_id: int | None
+    incident_id: Annotated[int | None, Field(description="Of GET /incidents/{incident_id}; null: not stored yet.")]
     title: str
     detail: str
     since: datetime | None
     until: datetime | None
-    aggressor: CandidateJob | None
-    links: list[CarryingLink]
-    victims: list[SlowJob]
-    others: list[SlowJob]
-    remedies: list[Remedy]
+    aggressor: Annotated[CandidateJob | None, Field(description="The job that is named.")]
+    links: Annotated[list[CarryingLink], Field(description="The hottest first.")]
+    victims: Annotated[
+        list[SlowJob], Field(description="Jobs for which it is named; those that waste most nodes first.")
+    ]
+    others: Annotated[
+        list[SlowJob], Field(description="Jobs that are slow too, for which another job is named, or none.")
+    ]
+    remedies: Annotated[list[Remedy], Field(description="Of the job that wastes most nodes.")]
 
 
 class ExaminedJobs(TypedDict):
-    """Number of running jobs that could be judged; `unknown` cannot be compared with earlier runs."""
+    """Number of running jobs that could be judged."""
 
     running: int
     slow: int
     not_slow: int
-    unknown: int
+    unknown: Annotated[int, Field(description="Not comparable with earlier runs.")]
 
 
 class Incident(IncidentSummary):
-    """The present incident of a machine, or that there is none, or that the data cannot tell; `last` is the newest that is over."""
+    """The present incident of a machine, or that there is none, or that the data cannot tell."""
 
     fabric: str
     as_of: datetime
-    judged: ExaminedJobs
-    last: IncidentSummary | None
     verdict: Literal["incident", "none", "cannot tell"]
-    reasons: list[str]
+    reasons: Annotated[list[str], Field(description="Why the cause cannot be determined; empty otherwise.")]
+    judged: ExaminedJobs
+    last: Annotated[
+        IncidentSummary | None,
+        Field(description="The newest incident of the last day that is over; null while one is present."),
+    ]

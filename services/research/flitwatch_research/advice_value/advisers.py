@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.advice.decide import PlacementQuestion, give_advice
-from flitwatch_api.advice.parts import Parts
-from flitwatch_api.advice.schemas import Advice
-from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, pick_drivers
+from flitwatch_db.estimates.advice import congestion_then, pick_drivers
+from flitwatch_domain.advice.basis import Basis, Congestion, Driver
+from flitwatch_domain.advice.decision import PlacementQuestion, give_advice
+from flitwatch_domain.advice.parts import Parts
+from flitwatch_domain.advice.schemas import Advice
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, compute_neighbourhood, large_job_nodes, measure_circumstances

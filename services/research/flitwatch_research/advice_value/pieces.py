@@ -19,9 +19,8 @@ import numpy as np
 import orjson
 from threadpoolctl import threadpool_limits
 
-from flitwatch_api.advice import decide
-from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_db.tasks.executors import Executor
+from flitwatch_domain.advice.parts import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
@@ -209,9 +208,9 @@ def _hash_code() -> str:
     import flitwatch_ml.deviation
     import flitwatch_ml.work.blame
     import flitwatch_ml.work.deviation
-    from flitwatch_api.advice import ahead, spread
     from flitwatch_db.estimates import advice
     from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
+    from flitwatch_domain.advice import basis, decision, pattern
     from flitwatch_domain.network_noise import observations, routing_modes
     from flitwatch_simulation.application_aware import advice as routing
     from flitwatch_twin.campaign.cache import code_version, plain_code
@@ -220,10 +219,10 @@ def _hash_code() -> str:
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
     own = (
-        ahead,
         advice,
+        basis,
         congestion,
-        decide,
+        decision,
         neighbourhood,
         observations,
         outlook,
@@ -231,7 +230,7 @@ def _hash_code() -> str:
         routing,
         routing_modes,
         run_time,
-        spread,
+        pattern,
     )
     files += [Path(inspect.getfile(module)) for module in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
     digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())

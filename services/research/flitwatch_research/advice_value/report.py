@@ -128,7 +128,7 @@ def _describe_method(answer: Row) -> list[str]:
         f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, {POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
         f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it goes on.",
         _describe_jobs(answer),
-        "- Advice is `decide.advise`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated again each week from the 250 newest runs of each application.",
+        "- Advice is `flitwatch_domain.advice.decision`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated again each week from the 250 newest runs of each application.",
         "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
         "  - `counters`: stalls per flit of each group in the last ten minutes;",
         "  - `blame`: the runs alongside users whom the weekly estimate names;",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.advice.parts import SERVED
 from flitwatch_db.tasks.executors import Executor
+from flitwatch_domain.advice.parts import SERVED
 from flitwatch_research.advice_value.pieces import (
     NONE,
     ORACLE,

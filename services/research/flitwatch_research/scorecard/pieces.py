@@ -145,7 +145,8 @@ def scorecard_folder() -> Path:
 def _hash_code(word: str) -> str:
     """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
-    from flitwatch_research import scoring, stress
+    from flitwatch_research import stress
+    from flitwatch_twin import scoring
     from flitwatch_twin.campaign.cache import code_version, plain_code
 
     estimators = Path(str(flitwatch_ml.__file__)).parent

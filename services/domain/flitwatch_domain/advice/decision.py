@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
 
-from flitwatch_api.advice import because, schemas
-from flitwatch_api.advice.ahead import blamed_stays, expected_congestion, kind_of, leaves_soon
-from flitwatch_api.advice.parts import SERVED, Parts
-from flitwatch_api.advice.spread import Pattern, choose_pattern
-from flitwatch_api.answers import build_model, utc_time
-from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
+from flitwatch_domain.advice import findings, schemas
+from flitwatch_domain.advice.basis import (
+    BASIS_QUEUE,
+    Basis,
+    blamed_stays,
+    expected_congestion,
+    kind_of,
+    leaves_soon,
+)
+from flitwatch_domain.advice.parts import SERVED, Parts
+from flitwatch_domain.advice.pattern import Pattern, choose_pattern
 from flitwatch_domain.hostlist import compress_hosts
 from flitwatch_domain.network_noise.routing_modes import advise_mode
 
@@ -67,7 +73,7 @@ class Expected:
             return None
         divided_s = self.usual_s * self.nodes / nodes
         low_s, high_s = sorted((self.usual_s, divided_s))
-        return build_model(schemas.UsualRange, low_s=low_s, high_s=high_s, nodes=self.nodes)
+        return schemas.UsualRange(low_s=low_s, high_s=high_s, nodes=self.nodes)
 
     def known_s(self, nodes: int) -> float | None:
         """Return the usual time where these runs had as many nodes; None: unknown."""
@@ -191,15 +197,13 @@ def list_known_placements(basis: Basis) -> KnownPlacements:
             counts = Counter(row["user"] for row in rows if row["nodes"] == size and row["user"])
             users = {user for user, count in counts.items() if count >= LEAST_RUNS}
             users |= {row["user"] for row in blamed if row["nodes"] == size}
-            items.append(
-                build_model(schemas.KnownApplication, application=application, nodes=int(size), users=sorted(users))
-            )
+            items.append(schemas.KnownApplication(application=application, nodes=int(size), users=sorted(users)))
     places: dict[tuple[int, int], list[str]] = {}
     for node, node_places in basis.nodes.items():
         for place in node_places:
             places.setdefault(place, []).append(node)
     groups = [
-        build_model(schemas.GroupNodes, fabric_id=fabric, group=group, nodes=compress_hosts(nodes))
+        schemas.GroupNodes(fabric_id=fabric, group=group, nodes=compress_hosts(nodes))
         for (fabric, group), nodes in sorted(places.items())
     ]
     return KnownPlacements(items, groups)
@@ -209,11 +213,11 @@ def _slowdown_interval(slowdowns: np.ndarray) -> schemas.Slowdown:
     # As np.quantile's linear method, at a tenth of its cost for a few dozen values.
     last = len(slowdowns) - 1
     low, high = np.interp((0.05 * last, 0.95 * last), np.arange(last + 1), np.sort(slowdowns))
-    return build_model(schemas.Slowdown, mean=float(slowdowns.mean()), low=float(low), high=float(high))
+    return schemas.Slowdown(mean=float(slowdowns.mean()), low=float(low), high=float(high))
 
 
-def _make_reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason:
-    return build_model(schemas.Reason, kind=kind, text=text, evidence=evidence)
+def _make_reason(kind: schemas.ReasonKind, text: str, evidence: str | None = None) -> schemas.Reason:
+    return schemas.Reason(kind=kind, text=text, evidence=evidence)
 
 
 def beside_blamed(
@@ -268,7 +272,7 @@ def from_congestion(
             f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
         )
     now = sum(ratio * count for ratio, count in fresh) / total
-    unit = because.unit_of(basis, kind, places)
+    unit = findings.unit_of(basis, kind, places)
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown_slowdown(text, "/api/v1/estimates")
@@ -390,8 +394,7 @@ def give_advice(
     stale = stale_reasons(basis, age_s, away)
     reasons += stale
     candidates = [
-        build_model(
-            schemas.Candidate,
+        schemas.Candidate(
             index=at,
             action=_candidate_action(action, at, best, candidate),
             expected_slowdown=candidate.slowdown,
@@ -401,8 +404,7 @@ def give_advice(
         for at, candidate in enumerate(expectations if asked.candidates else [])
     ]
     kind = kind_of(basis, asked.application, asked.nodes, parts)
-    return build_model(
-        schemas.Advice,
+    return schemas.Advice(
         action=action,
         preferred=best if action == "prefer" else None,
         retry_after_s=WAIT_S if action == "delay" else None,
@@ -412,9 +414,9 @@ def give_advice(
         routing_mode=mode,
         candidates=candidates,
         reasons=reasons,
-        because=because.list_findings(
+        because=findings.list_findings(
             basis,
-            because.AdviceQuestion(
+            findings.AdviceQuestion(
                 asked.application,
                 asked.nodes,
                 kind,
@@ -427,7 +429,7 @@ def give_advice(
             parts,
         ),
         stale=bool(stale),
-        as_of=utc_time(basis.now_s),
+        as_of=datetime.fromtimestamp(basis.now_s, UTC),
     )
 
 

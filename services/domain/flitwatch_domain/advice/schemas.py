@@ -9,6 +9,18 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Node = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+PartName = Literal["counters", "blame", "forecast", "running", "drivers", "pattern", "routing"]
+ReasonKind = Literal[
+    "blamed_user",
+    "congestion",
+    "unknown",
+    "unknown_nodes",
+    "deadline",
+    "waiting",
+    "pattern",
+    "routing_mode",
+    "stale",
+]
 
 
 class AdviceRequest(BaseModel):
@@ -54,17 +66,7 @@ class Candidate(BaseModel):
 class Reason(BaseModel):
     """Why, and where the evidence stands."""
 
-    kind: Literal[
-        "blamed_user",
-        "congestion",
-        "unknown",
-        "unknown_nodes",
-        "deadline",
-        "waiting",
-        "pattern",
-        "routing_mode",
-        "stale",
-    ]
+    kind: ReasonKind
     text: str
     evidence: str | None
 
@@ -72,7 +74,7 @@ class Reason(BaseModel):
 class AdviceFinding(BaseModel):
     """Finding of one part of advice; `known` false: the part cannot tell and changed nothing."""
 
-    part: Literal["counters", "blame", "forecast", "running", "drivers", "pattern", "routing"]
+    part: PartName
     known: bool
     text: str
     evidence: str | None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from flitwatch_api.advice import schemas
-from flitwatch_api.advice.parts import Parts
-from flitwatch_api.advice.spread import Pattern
-from flitwatch_api.answers import build_model
-from flitwatch_db.estimates.advice import Basis, Place
+from flitwatch_domain.advice import schemas
+from flitwatch_domain.advice.basis import Basis, Place
+from flitwatch_domain.advice.parts import Parts
+from flitwatch_domain.advice.pattern import Pattern
 from flitwatch_domain.congestion import DRIVEN, USUAL
 from flitwatch_domain.counters.units import words_of
 from flitwatch_domain.outlook import LEAST_HOURS
@@ -60,8 +59,8 @@ def list_findings(
     return findings
 
 
-def _make_finding(part: str, known: bool, text: str, evidence: str | None = None) -> schemas.AdviceFinding:
-    return build_model(schemas.AdviceFinding, part=part, known=known, text=text, evidence=evidence)
+def _make_finding(part: schemas.PartName, known: bool, text: str, evidence: str | None = None) -> schemas.AdviceFinding:
+    return schemas.AdviceFinding(part=part, known=known, text=text, evidence=evidence)
 
 
 def _format_range(values: list[float], unit: str) -> str:

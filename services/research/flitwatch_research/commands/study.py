@@ -8,9 +8,9 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch import advice_value, incident_study
 from flitwatch.console import executor_option, json_option, make_progress, print_result
 from flitwatch_domain.local_text import as_local
+from flitwatch_research.commands import advice_value, blame_stress, incident_study
 
 
 @click.command()
@@ -35,14 +35,16 @@ from flitwatch_domain.local_text import as_local
     "--first-seed", type=click.IntRange(1, 10**6), help="advice-value: the first of these seeds.  [default: 1]"
 )
 @click.option("--days", type=click.IntRange(1, 60), help="advice-value: simulated days.  [default: 14]")
-@click.option("--world", "worlds", multiple=True, help="advice-value: only this world, repeatable.")
+@click.option("--world", "worlds", multiple=True, help="advice-value, blame-stress: only this world, repeatable.")
 @click.option(
     "--jobs",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="advice-value: a log in the Standard Workload Format (.swf, .swf.gz) whose jobs are submitted in the place of drawn ones.",
 )
 @click.option(
-    "--draws", type=click.IntRange(1, 10_000), help=f"incidents: simulated days.  [default: {incident_study.DRAWS}]"
+    "--draws",
+    type=click.IntRange(1, 10_000),
+    help=f"incidents: simulated days; blame-stress: sets of a world.  [default: {incident_study.DRAWS}; {blame_stress.DRAWS}]",
 )
 @click.option(
     "--resolution",
@@ -80,13 +82,13 @@ def study(
     executor: str,
     as_json: bool,
 ) -> None:
-    """Reproduce the published study NAME, or measure what advice is worth (advice-value) or who is named for incidents (incidents); without NAME, list the studies."""
+    """Reproduce the published study NAME, or measure what advice is worth (advice-value), who is named for incidents (incidents) or blame on hard calendars (blame-stress); without NAME, list the studies."""
     from flitwatch_db.tasks.executors import is_local, open_executor
     from flitwatch_research.studies import output, registry, shared
 
     if name is None:
         published = {name: summary for name, (_, _, summary) in registry.STUDIES.items()}
-        own = {module.NAME: module.SUMMARY for module in (advice_value, incident_study)}
+        own = {module.NAME: module.SUMMARY for module in (advice_value, incident_study, blame_stress)}
         print_result({**published, **own}, as_json)
         return
     of_incidents = {"--draws": draws, "--resolution": resolution, "--fabric": fabric, "--kind": kinds}
@@ -102,6 +104,13 @@ def study(
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
         _reject_foreign_options(name, {**foreign, "--processes": processes})
         incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, as_json)
+        return
+    if name == blame_stress.NAME:
+        foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}
+        foreign |= {"--trace": trace, "--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
+        foreign |= {**of_incidents, "--draws": None, "--processes": processes}
+        _reject_foreign_options(name, foreign)
+        blame_stress.run_stress_study(worlds, draws, seed, as_json)
         return
     if name == advice_value.NAME:
         foreign = {

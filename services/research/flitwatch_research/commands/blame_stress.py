@@ -1,10 +1,14 @@
-"""`flitwatch blame --stress`: blame against calendars whose truth is known; simulated."""
+"""`flitwatch study blame-stress`: blame against calendars whose truth is known; simulated."""
 
 from __future__ import annotations
 
 from typing import TypedDict
 
-from flitwatch.console import make_progress
+from flitwatch.console import make_progress, print_result
+
+NAME = "blame-stress"
+SUMMARY = "Blame's false names and recall on simulated hard calendars, by method."
+DRAWS, SEED = 20, 1
 
 
 class StressMeans(TypedDict):
@@ -30,6 +34,14 @@ class StressReport(TypedDict):
     seed: int
     rows: list[StressRow]
     simulated: bool
+
+
+def run_stress_study(worlds: tuple[str, ...], draws: int | None, seed: int | None, as_json: bool) -> None:
+    """Draw the calendars, all of them where none is named, and print the scores."""
+    from flitwatch_research.stress import WORLDS
+
+    report = stress_blame(list(worlds or WORLDS), draws or DRAWS, SEED if seed is None else seed)
+    print_result(report, as_json)
 
 
 def stress_blame(worlds: list[str], draws: int, seed: int) -> StressReport:

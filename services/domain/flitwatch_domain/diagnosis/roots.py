@@ -1,0 +1,71 @@
+"""The model of a root of congestion: dictionaries, whose fields pydantic checks and describes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+
+class DiagnosedLink(TypedDict):
+    """A directed link with what was measured of it; null: not measured."""
+
+    link: int
+    link_class: str
+    src: Annotated[int, Field(description="Vertex that sends: a router, or the number of routers plus an endpoint.")]
+    src_name: str
+    dst: int
+    dst_name: str
+    utilisation: Annotated[
+        float | None,
+        Field(description="Part of the capacity that was used; of samples by the job's own packets alone."),
+    ]
+    stalls_per_flit: float | None
+    congested_fraction: Annotated[
+        float | None, Field(description="Part of the job's sampled packets that found the link congested.")
+    ]
+
+
+class VictimLink(DiagnosedLink):
+    """A link whose traffic waits behind a root."""
+
+    behind: Annotated[int, Field(description="The link that it waits for.")]
+    distance: Annotated[int, Field(description="Links from the root.")]
+
+
+class Feeder(TypedDict):
+    """A job that feeds a root."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    share: Annotated[
+        float | None,
+        Field(description="Estimated part of what the link carried; null for the job that holds the node at its end."),
+    ]
+
+
+class CongestionRoot(DiagnosedLink):
+    """A link at which congestion begins."""
+
+    cause: Annotated[
+        Literal[
+            "full-link",
+            "full-endpoint",
+            "slow-endpoint",
+            "communication-pattern",
+            "mapping-or-bandwidth",
+            "static-routes",
+            "background-traffic",
+        ],
+        Field(description="The first three by counters of ports, the others by packet samples."),
+    ]
+    confidence: Annotated[float | None, Field(description="0.5 to 1, by counters of ports; null by packet samples.")]
+    advice: str
+    victims: Annotated[list[VictimLink], Field(description="Its tree, the nearest first.")]
+    victims_total: int
+    jobs: Annotated[list[Feeder], Field(description="The largest share first.")]
+    jobs_unknown_because: Annotated[str | None, Field(description="Why no job is named; null where one is.")]
