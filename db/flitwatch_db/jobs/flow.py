@@ -317,9 +317,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     return results
 
 
-def sent_by_minute(
-    conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float
-) -> list[tuple[float, float]]:
+def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
     """Whole minutes of a job's life in a span, epoch seconds, and bytes a second that a network card of it sent in each: mean over some of its nodes."""
     return conn.execute(
         """

@@ -250,12 +250,16 @@ def run_incidents(
             for draw in drawn[first : first + DAYS_A_SITE]:
                 report(len(outcomes), count, draw.kind)
                 if cancelled():
-                    raise Cancelled("stopped", advice="Start it again with the same --out: it goes on after its last machine.")
+                    raise Cancelled(
+                        "stopped", advice="Start it again with the same --out: it goes on after its last machine."
+                    )
                 site = site or Site(url, seed * 1000 + first // DAYS_A_SITE, fabric)
                 outcomes.append(simulate_day(site, draw, aged))
         if out is not None and len(outcomes) == first + DAYS_A_SITE:
             with out.open("ab") as file:
-                file.writelines(orjson.dumps({**asdict(day), "wrong": sorted(day.wrong)}, option=_LINE) for day in outcomes[first:])
+                file.writelines(
+                    orjson.dumps({**asdict(day), "wrong": sorted(day.wrong)}, option=_LINE) for day in outcomes[first:]
+                )
     report(count, count, "")
     return {
         "study": "incidents",
