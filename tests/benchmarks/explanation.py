@@ -1,6 +1,8 @@
-"""Milliseconds of an explanation of a slow job on 3,264 routers: `python -m benchmarks.explanation [--groups 34] [--jobs 80]` (in tests/).
+"""Milliseconds of an explanation of a slow job: `python -m benchmarks.explanation [--machine tree]` (in tests/).
 
-Prints one JSON object: the whole answer, the same without the division among jobs, and the division alone, p50 and p95 of answers in turn.
+Machines are a dragonfly of 3,264 routers, a fat tree of 11,664 endpoints with the ports of its switches, and the same with the sums of each switch only.
+Prints one JSON object: the whole answer and the same without the division among jobs, p50 and p95 of answers in turn, and what of them a core of this process
+worked (`core_ms`): the rest is the database's, or that of others on the machine.
 """
 
 from __future__ import annotations
@@ -29,21 +31,25 @@ from flitwatch_db.migrations import migrate_database
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.generators import build_dragonfly
+from flitwatch_domain.generators import build_dragonfly, build_xgft
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ops.embedded import Embedded
 
 BEGIN_S = 1_790_000_000 // 3600 * 3600
-MINUTES, ONSET, ANSWERS = 30, 15, 30
+MINUTES, ONSET = 30, 15
 #: Minutes on both sides of the onset whose ports are counted.
 PORT_MINUTES = 2
 STEP_S = 20.0
 
 
-def fill(url: str, groups: int, count: int) -> None:
+#: Machines, and whether their ports are counted.
+MACHINES = {"dragonfly": True, "tree": True, "tree-sums": False}
+SUMS = [*LINK_CLASS_COLUMNS.values(), ("rt_flits", "rt_stall_cycles")]
+
+
+def fill(url: str, fabric: Fabric, count: int, by_port: bool) -> None:
     """A machine whose job 1 is slow from minute `ONSET` on, when job 2 starts: random traffic, for times alone."""
-    fabric = build_dragonfly(groups)
     rng = np.random.default_rng(1)
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     with connect(url, role="writer") as conn:
@@ -58,16 +64,17 @@ def fill(url: str, groups: int, count: int) -> None:
         for minute in range(MINUTES):
             at, busy = BEGIN_S + 60 * minute + 30, 4.0 if minute >= ONSET else 1.0
             values = np.full((routers, len(ROUTER_COLUMNS)), np.nan)
-            for flits, stalls in LINK_CLASS_COLUMNS.values():
+            for flits, stalls in SUMS:
                 values[:, ROUTER_COLUMNS.index(flits)] = rng.uniform(1e9, 2e9, routers)
                 values[:, ROUTER_COLUMNS.index(stalls)] = busy * rng.uniform(1e8, 1e9, routers)
             cards = np.full((ends, len(ENDPOINT_COLUMNS)), np.nan)
             cards[:, :2] = rng.uniform(1e9, 2e9, (ends, 2))
+            cards[:, ENDPOINT_COLUMNS.index("tx_wait_cycles")] = busy * rng.uniform(1e7, 1e8, ends)
             if minute >= ONSET:
                 cards[order[size : 2 * size], :2] *= 20
             batch = counters.Batch(routers=_rows(fabric_id, at, values), endpoints=_rows(fabric_id, at, cards))
             counters.write_batch(conn, batch)
-            if abs(minute - ONSET) <= PORT_MINUTES:
+            if by_port and abs(minute - ONSET) <= PORT_MINUTES:
                 for bucket in range(6):
                     counters.write_batch(
                         conn, counters.Batch(ports=_ports(fabric_id, at - 30 + 10 * bucket, fabric, busy, rng))
@@ -108,39 +115,47 @@ def _ports(fabric_id: int, at_s: int, fabric: Fabric, busy: float, rng: np.rando
     )
 
 
-def timed(work: Callable[[], Any]) -> float:
-    """Milliseconds of one call."""
-    begun = time.perf_counter()
+def timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """Milliseconds of one call, and of a core of this process."""
+    begun = time.perf_counter(), time.process_time()
     work()
-    return 1000 * (time.perf_counter() - begun)
+    return 1000 * (time.perf_counter() - begun[0]), 1000 * (time.process_time() - begun[1])
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--machine", choices=MACHINES, default="dragonfly")
     parser.add_argument("--groups", type=int, default=34)
     parser.add_argument("--jobs", type=int, default=80)
+    parser.add_argument("--answers", type=int, default=30)
     given = parser.parse_args()
+    tree = given.machine.startswith("tree")
+    fabric = build_xgft(3, (18, 18, 36), (1, 18, 18), bandwidth_bps=56e9) if tree else build_dragonfly(given.groups)
     server = Embedded(server_folder(), durable=False)
     server.start()
     try:
         migrate_database(server.url)
-        fill(server.url, given.groups, given.jobs)
+        fill(server.url, fabric, given.jobs, MACHINES[given.machine])
         now_s = BEGIN_S + 60.0 * (MINUTES - 3)
         with connect(server.url, role="reader", autocommit=True) as conn:
             told = explain_by_id(conn, "1", "c", now_s)
-            whole, without = [], []
-            for _ in range(ANSWERS):
+            whole: list[tuple[float, float]] = []
+            without: list[tuple[float, float]] = []
+            for _ in range(given.answers):
                 whole.append(timed(lambda: explain_by_id(conn, "1", "c", now_s)))
                 with mock.patch.object(flow, "of_job", lambda *_: flow._make_unknown("not asked")):
                     without.append(timed(lambda: explain_by_id(conn, "1", "c", now_s)))
     finally:
         server.destroy()
-    figures = {name: [round(float(np.quantile(took, q)), 1) for q in (0.5, 0.95)] for name, took in (("answer_ms", whole), ("without_flow_ms", without))}  # fmt: skip
+    series = {"answer_ms": (whole, 0), "answer_core_ms": (whole, 1), "without_flow_ms": (without, 0)}
+    figures = {name: np.quantile([one[of] for one in took], (0.5, 0.95)).round(1).tolist() for name, (took, of) in series.items()}  # fmt: skip
     print(
         json.dumps(
             {
-                "routers": 96 * given.groups,
+                "machine": given.machine,
+                "routers": len(fabric.routers),
+                "endpoints": len(fabric.endpoints),
                 "jobs": given.jobs,
                 "verdict": told["verdict"],
                 "flow": told["flow"] is not None,

@@ -79,6 +79,20 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
     assert found["node_hours_low"] < found["node_hours"] < found["node_hours_high"]
 
 
+def test_a_burst_after_a_long_pause_opens_it_again_and_then_a_pause_as_long_does_not_end_it(embedded_db: str) -> None:
+    """The culprit sends from minute 6 to 10 and from 20 to 24: that it bursts is known from the second burst on. It ends in minute 34."""
+    planted(embedded_db, (60, CULPRIT_S, -3600, 420), count=36, ends_s=(SLOW_END_S, 2040, None, None), pauses_s=((600, 1200), (1440, 2040)))  # fmt: skip
+    run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], SLOW_END_S)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        states = []
+        for second in (780, 900, 1300, 2000, 2160):
+            at(conn, second)
+            states.append(only(conn)["state"])
+        found = only(conn)
+    assert states == ["open", "over", "open", "open", "over"]
+    assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - 1440) <= 60
+
+
 def test_history_says_what_was_said_live(embedded_db: str) -> None:
     day(embedded_db)
     with connect(embedded_db, role="writer", autocommit=True) as conn:

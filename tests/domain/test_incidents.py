@@ -15,6 +15,7 @@ from flitwatch_domain.incidents import (
     Minute,
     causes_of,
     find_busy_interval,
+    find_longest_calm,
     make_detail,
     make_title,
     node_hours,
@@ -53,6 +54,28 @@ def test_minutes_without_the_cause_end_it_and_a_short_pause_does_not(
     assert find_busy_interval(minutes(held | spans(25, 40)), 0.1, BEGAN_S, UNTIL_S)[1] == 40 * 60
     back = {30 - at: value for at, value in (held | spans(26, 40)).items()}
     assert find_busy_interval(minutes(back), 0.1, BEGAN_S, UNTIL_S)[0] == 9 * 60
+
+
+def sent(*lengths: int, rate: float = 100.0) -> list[tuple[float, float]]:
+    """Minutes of a job that sends for so many minutes, then for so many a tenth, and so on."""
+    rates = [rate if number % 2 == 0 else rate / 10 for number, length in enumerate(lengths) for _ in range(length)]
+    return [(60.0 * at, rate) for at, rate in enumerate(rates)]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "calm_s"),
+    [((), 180), ((30,), 180), ((10, 20), 180), ((1, 1, 1, 1, 1), 360), ((2, 5, 2), 21 * 60), ((2, 5, 2, 3, 2), 18 * 60), ((10, 20, 10), 1800), ((0, 9, 3, 9), 180)],
+)  # fmt: skip
+def test_how_long_a_calm_may_be_follows_from_the_bursts_of_the_cause(lengths: tuple[int, ...], calm_s: float) -> None:
+    """Three periods, three minutes at least and half an hour at most; one burst, or none, is no period."""
+    assert find_longest_calm(sent(*lengths)) == calm_s
+    assert find_longest_calm(sent(*lengths, rate=0.0)) == 180
+
+
+def test_a_cause_that_bursts_holds_it_for_three_periods_and_no_longer() -> None:
+    held = spans(10, 20) | spans(30, 32) | spans(53, 55)
+    assert find_busy_interval(minutes(held), 0.1, BEGAN_S, UNTIL_S, 1200)[1] == 32 * 60
+    assert find_busy_interval(minutes(held), 0.1, BEGAN_S, UNTIL_S, 1260)[1] == 55 * 60
 
 
 def test_a_quarter_of_the_worst_keeps_it_and_less_does_not() -> None:

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integration.incidents import DAY_S, EPOCH_S, HISTORY_S, Feed, planted_users
 from numpy.typing import NDArray
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident
+from flitwatch_research.incidents.site import APART_S, HISTORY_S, Feed
+from flitwatch_research.incidents.truth import planted_users
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import SCENARIOS, TwinSpec
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
+EPOCH_S = 1_790_000_000 // 3600 * 3600
 SEED, WITHIN_S = 1, 110
 #: Any, and two on which a planted job of 224 nodes found room where it disturbed nobody.
 DAYS = (1, 29929041, 29929409)
@@ -46,10 +48,10 @@ def test_the_first_incident_is_named_within_two_minutes_on_every_day(embedded_db
         rooted = 0
         for number, day in enumerate(DAYS, 1):
             cluster = Cluster(spec, SEED, first_job=10_000 * (1 + number), day=day)
-            feed = Feed(conn, cluster, EPOCH_S + number * DAY_S, fabric_id)
+            feed = Feed(conn, cluster, EPOCH_S + number * APART_S, fabric_id)
             answers, last = seen(conn, feed, fabric_id)
             feed.close()
-            who = planted_users(cluster)
+            who = set(planted_users(cluster))
             assert all(one["aggressor"] is None for one in answers[: int(planted.first_s) // 10])
             assert {one["aggressor"]["user"] for one in answers if one["aggressor"]} <= who
             assert last["aggressor"] is not None and last["links"] and last["victims"] and last["remedies"], last

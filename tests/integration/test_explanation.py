@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from integration.incidents import Minute, Told, World, by_minute, draws, is_felt, score
+from integration.incidents import CLUSTER, DAY_S, Minute, Told, World, by_minute, draws, is_felt, score
 
 from flitwatch_alerting.config import read_config
 from flitwatch_alerting.evaluate import SECOND_LAG_S, dry_run, replay_rule
@@ -103,12 +103,12 @@ def test_the_rule_of_black_links_fires_while_an_incident_lasts_and_never_in_quie
         for one in told:
             if one.when != "after":
                 continue
-            fired = dry_run(conn, rule, one.draw.epoch_s, one.at_s // 60 * 60)["alerts"]
+            fired = dry_run(conn, rule, one.epoch_s, one.at_s // 60 * 60)["alerts"]
             if one.planted is None:
                 assert fired == []
                 continue
-            assert one.planted_start_s is not None and one.draw.planted is not None
-            over = one.planted_start_s + one.draw.planted["lasts_s"]
+            assert one.planted_start_s is not None
+            over = one.planted_start_s + one.draw.planted[0].lasts_s
             # The engine looks at a minute so long after its end.
             assert len(fired) == 1 and one.planted_start_s < fired[0]["fired_s"] + SECOND_LAG_S < over, (
                 one.draw,
@@ -121,9 +121,8 @@ def test_the_rule_of_black_links_fires_while_an_incident_lasts_and_never_in_quie
 def test_the_rule_of_black_links_fires_in_incidents_of_other_seeds(seed: int, rule: Rule) -> None:
     """Both kinds: a user who fills cables, and an incast."""
     for mechanism in ("bandwidth", "incast"):
-        drawn = (one for one in draws(seed, 40, quiet=False) if one.planted and one.planted["mechanism"] == mechanism)
+        drawn = (one for one in draws(seed, 40, quiet=False) if one.planted[0].mechanism == mechanism)
         for draw in islice((one for one in drawn if is_felt(one, seed)), 2):
-            assert draw.planted is not None
             minutes = by_minute(draw, seed)
             held = [minute for minute in minutes if minute.planted_s]
             begin_s, over_s = held[0].at_s - held[0].planted_s, held[-1].at_s - 60 + held[-1].planted_s
@@ -155,18 +154,18 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
     draw = next(one for one in draws(SEED, 40, quiet=False) if is_felt(one, SEED))
     world = World(url, SEED)
     whole = world.day(draw)[-1]
-    job, now = whole.answer["job_id"], draw.epoch_s + 1500
+    job, now = whole.answer["job_id"], whole.epoch_s + DAY_S
     with connect(url, role="owner") as conn:
         planted = whole.planted
         # Half of the steps never came.
         conn.execute(
             "DELETE FROM run_step WHERE step %% 3 = 1 AND run_id = (SELECT run_id FROM run WHERE job_id = %s)", [job]
         )
-        assert explain_by_id(conn, job, "drawn", now)["named"] in (planted, None)
+        assert explain_by_id(conn, job, CLUSTER, now)["named"] in (planted, None)
         conn.rollback()
         # The scheduler's clock is two minutes late.
         conn.execute("UPDATE job SET start_ts = start_ts + interval '2 minutes' WHERE job_id <> %s", [job])
-        assert explain_by_id(conn, job, "drawn", now)["named"] in (planted, None)
+        assert explain_by_id(conn, job, CLUSTER, now)["named"] in (planted, None)
         conn.rollback()
         # Seconds are gone, as after a week: minutes say the same. Then network cards' minutes, and then everything.
         for tables, verdict in (
@@ -176,14 +175,14 @@ def test_without_a_part_of_the_evidence_nobody_wrong_is_named(_embedded_template
         ):
             for table in tables:
                 conn.execute(f"DELETE FROM {table}")
-            made = explain_by_id(conn, job, "drawn", now)
+            made = explain_by_id(conn, job, CLUSTER, now)
             assert made["named"] in (planted, None) and made["verdict"] == verdict, (tables, made["title"])
         conn.rollback()
         conn.execute("DELETE FROM job_node WHERE job_pk <> (SELECT job_pk FROM job WHERE job_id = %s)", [job])
-        made = explain_by_id(conn, job, "drawn", now)
+        made = explain_by_id(conn, job, CLUSTER, now)
         assert (made["verdict"], made["named"]) == ("cannot tell", None) and "no other job" in made["reasons"][0]
         conn.rollback()
         conn.execute("DELETE FROM run WHERE job_id IS DISTINCT FROM %s", [job])
-        assert explain_by_id(conn, job, "drawn", now)["named"] is None
+        assert explain_by_id(conn, job, CLUSTER, now)["named"] is None
         conn.rollback()
     _embedded_template.drop(url)

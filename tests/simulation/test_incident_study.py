@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 import pytest
 from support.databases import Server
@@ -46,6 +47,25 @@ def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:
         study.run_incidents(lambda: nullcontext("nowhere"), 1, 1, kinds=["dull"])
     with pytest.raises(Cancelled):
         study.run_incidents(lambda: nullcontext("nowhere"), 1, 1, cancelled=lambda: True)
+
+
+def test_a_study_resumes_after_the_last_machine_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days themselves are simulated elsewhere: here each costs nothing."""
+    seen: list[int] = []
+    monkeypatch.setattr(study, "Site", lambda *_: None)
+    monkeypatch.setattr(study, "simulate_day", lambda _, draw, __: seen.append(draw.day) or study.Outcome(draw.kind, draw.day % 2 == 0, {"7"}, right=[True]))  # fmt: skip
+    out = tmp_path / "days.jsonl"
+
+    def run(count: int, seed: int = 1, stop: int = 99) -> study.StudyOfIncidents:
+        return study.run_incidents(lambda: nullcontext(""), count, seed, out=out, cancelled=lambda: len(seen) >= stop)
+
+    with pytest.raises(Cancelled, match="stopped"):
+        run(45, stop=25)
+    told = run(45)
+    assert seen == [*range(1, 26), *range(21, 46)], "the machine that was stopped begins again"
+    assert run(40)["overall"]["days"] < told["overall"]["days"] and len(seen) == 50
+    with pytest.raises(BadRequest, match="another study"):
+        run(45, seed=2)
 
 
 @contextmanager

@@ -37,8 +37,10 @@ def planted(
     every_s: int = 60,
     count: int = MINUTES,
     ends_s: Sequence[int | None] = (None, None, None, None),
+    pauses_s: Sequence[tuple[int, int]] = (),
 ) -> None:
-    """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds; `ends_s`: when they end, None: they run."""
+    """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds; `ends_s`: when they end, None: they run;
+    `pauses_s`: when the culprit sends a tenth."""
     jobs = four_jobs()
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, FABRIC)
@@ -50,14 +52,10 @@ def planted(
         ]  # fmt: skip
         stored.upsert_jobs(conn, rows, fabric_id)
         for at in range(0, every_s * count, every_s):
-            seen = moment(
-                jobs,
-                [
-                    float(start <= at < (at + 1 if end is None else end))
-                    for start, end in zip(starts_s, ends_s, strict=True)
-                ],
-                by_class(),
-            )
+            rates = [float(start <= at < (at + 1 if end is None else end)) for start, end in zip(starts_s, ends_s, strict=True)]  # fmt: skip
+            if any(low <= at < high for low, high in pauses_s):
+                rates[1] *= 0.1
+            seen = moment(jobs, rates, by_class())
             values = np.full((len(FABRIC.routers), len(ROUTER_COLUMNS)), np.nan)
             for number, (flits, stalls) in enumerate(LINK_CLASS_COLUMNS.values()):
                 of = number == KEYS % KINDS

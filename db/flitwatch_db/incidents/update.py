@@ -17,7 +17,15 @@ from flitwatch_db.incidents.finding import of_explanation
 from flitwatch_db.jobs import explanation, flow
 from flitwatch_db.jobs.incident import running_with_steps
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, IncidentHead, Minute, find_busy_interval
+from flitwatch_domain.incidents import (
+    CALM_S,
+    LONGEST_CALM_S,
+    MINUTE_S,
+    IncidentHead,
+    Minute,
+    find_busy_interval,
+    find_longest_calm,
+)
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -46,7 +54,7 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
     """
     changed: set[int] = set()
     store.judge_again(conn, heard)
-    before = {number: _find_head(conn, number) for number in _list_open_incidents(conn)}
+    before = {number: _find_head(conn, number) for number in _list_followed_incidents(conn, now_s)}
     numbers = conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall()
     fabric_ids = {fabric_id for (fabric_id,) in numbers}
     for fabric_id in sorted(fabric_ids):
@@ -70,7 +78,7 @@ def update_incidents(conn: Conn, now_s: float, beat: Callable[[], object] = lamb
             store.mark_judged(conn, job["job_pk"])
         if time.monotonic() - begun > LONGEST_ROUND_S:
             break
-    for incident_id in sorted(changed.union(_list_open_incidents(conn))):
+    for incident_id in sorted(changed.union(_list_followed_incidents(conn, now_s))):
         beat()
         with conn.transaction():
             _extend_incident(conn, incident_id, now_s)
@@ -123,11 +131,17 @@ def _list_ended_jobs(conn: Conn, now_s: float) -> list[Row]:
     )
 
 
-def _list_open_incidents(conn: Conn) -> list[int]:
-    return [
-        int(number)
-        for (number,) in conn.execute("SELECT incident_id FROM incident WHERE ended_at IS NULL AND merged_into IS NULL")
-    ]
+def _list_followed_incidents(conn: Conn, now_s: float) -> list[int]:
+    """Incidents that are open, and those that a further burst of a running cause may open again."""
+    rows = conn.execute(
+        """
+        SELECT incident_id FROM incident i WHERE merged_into IS NULL AND (ended_at IS NULL OR ended_at >= to_timestamp(%(now)s - %(calm)s) AND EXISTS (
+            SELECT FROM incident_part p JOIN job j ON j.job_pk = p.cause_pk
+            WHERE p.incident_id = i.incident_id AND (j.end_ts > to_timestamp(%(now)s) OR j.end_ts IS NULL AND j.state = 'RUNNING')))
+        """,
+        {"now": now_s, "calm": LONGEST_CALM_S},
+    )
+    return [int(number) for (number,) in rows]
 
 
 @dataclass(frozen=True)
@@ -180,34 +194,39 @@ def _extend_incident(conn: Conn, incident_id: int, now_s: float) -> bool:
                 [now_s, incident_id],
             ).rowcount
         )
-    low_s, high_s, all_seen = _follow_causes(conn, incident_id, span, now_s)
+    low_s, high_s, over = _follow_causes(conn, incident_id, span, now_s)
     # The onset of a slow stretch is known to some seconds, the start of a cause exactly.
     low_s, high_s = max(low_s, min(span.first_s, span.until_s)), min(high_s, max(span.last_s, span.until_s))
-    calm_s = now_s - high_s > CALM_MINUTES * MINUTE_S + SETTLED_S
-    gone = span.last_s < now_s - SETTLED_S
-    over = not span.ongoing and all_seen and (calm_s or gone)
-    return store.set_span(conn, incident_id, low_s, high_s if over else None)
+    return store.set_span(conn, incident_id, low_s, high_s if over and not span.ongoing else None)
 
 
 def _follow_causes(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
-    """From when until when causes kept links busy, as far as counters say, and whether all minutes of that have been looked at."""
+    """From when until when causes kept links busy, as far as counters say, and whether that is over: all minutes of it have been looked at, and the causes are
+    gone or calm for longer than between their bursts."""
     quiet, watched = _load_watched_way(conn, incident_id)
+    gone = span.last_s < now_s - SETTLED_S
     if quiet is None or not watched.router:
-        return span.began_s, span.until_s, True
+        return span.began_s, span.until_s, gone or now_s - span.until_s > CALM_S + SETTLED_S
     low_s = min(max(span.first_s, span.began_s - LONGEST_S), span.began_s)
     high_s = max(min(span.last_s + MINUTE_S, span.until_s + LONGEST_S, now_s), span.until_s)
     counted = [
         at for at in flow.minutes_counted(conn, watched, low_s, high_s) if at + MINUTE_S + SETTLED_S / 3 <= now_s
     ]
+    sent = [flow.sent_by_minute(conn, watched.fabric_id, cause, low_s, high_s) for cause in span.causes]
+    longest_calm_s = max(map(find_longest_calm, sent), default=CALM_S)
     minutes_by_time = {minute.at_s: minute for minute in shown.list_minutes(conn, incident_id)}
     middle, minutes_left = (span.began_s + span.until_s) / 2, MOST_MINUTES
     while True:
-        low_s, high_s = find_busy_interval(list(minutes_by_time.values()), quiet, span.began_s, span.until_s)
-        around = CALM_MINUTES * MINUTE_S
-        new = [at for at in counted if at not in minutes_by_time and low_s - around <= at <= high_s + around]
+        minutes = list(minutes_by_time.values())
+        low_s, high_s = find_busy_interval(minutes, quiet, span.began_s, span.until_s, longest_calm_s)
+        new = [
+            at
+            for at in counted
+            if at not in minutes_by_time and low_s - longest_calm_s <= at <= high_s + longest_calm_s
+        ]
         next_s = sorted(new, key=lambda at: abs(at - middle))[:minutes_left]
         if not next_s:
-            return low_s, high_s, not new
+            return low_s, high_s, not new and (gone or now_s - high_s > longest_calm_s + SETTLED_S)
         new_minutes = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
             for at, (waiting, part) in zip(next_s, flow.by_minute(conn, watched, next_s), strict=True)

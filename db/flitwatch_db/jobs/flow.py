@@ -317,6 +317,20 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     return results
 
 
+def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
+    """Whole minutes of a job's life in a span, epoch seconds, and bytes a second that a network card of it sent in each: mean over some of its nodes."""
+    return conn.execute(
+        """
+        SELECT extract(epoch FROM e.ts)::float8 AS at, (sum(tx_bytes) / sum(seconds))::float8
+        FROM job j JOIN endpoint_1m e ON e.ts >= j.start_ts AND e.ts + interval '1 minute' <= coalesce(j.end_ts, 'infinity')
+        WHERE j.job_pk = %(job)s AND e.fabric_id = %(fabric)s AND e.ts >= to_timestamp(%(from)s) AND e.ts < to_timestamp(%(to)s) AND tx_bytes IS NOT NULL
+          AND e.endpoint = ANY(ARRAY(SELECT DISTINCT endpoint FROM job_node WHERE job_pk = %(job)s AND fabric_id = %(fabric)s AND endpoint IS NOT NULL ORDER BY 1 LIMIT %(most)s))
+        GROUP BY e.ts ORDER BY e.ts
+        """,
+        {"job": job_pk, "fabric": fabric_id, "from": from_s, "to": to_s, "most": MOST_WATCHED},
+    ).fetchall()
+
+
 def _mean_sent_per_s(moments: list[Moment], job: int) -> float | None:
     """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its NICs are counted."""
     rates = []

@@ -21,8 +21,12 @@ from flitwatch_domain.explanation.words import format_clock, format_count, forma
 MINUTE_S = 60.0
 #: A minute belongs to an incident where the waiting beyond the quiet one is this part of the worst: less ends it than began it.
 STILL = 0.25
-#: So many minutes without it, one after the other, end it; a burst after a shorter pause belongs to it.
-CALM_MINUTES = 3
+#: So many seconds without it end it; a burst after a shorter pause belongs to it.
+CALM_S = 180.0
+#: A cause is known to burst from its second burst on: then a calm of so many of its periods, and of `LONGEST_CALM_S` at most, ends the incident.
+CALM_PERIODS, LONGEST_CALM_S = 3, 1800.0
+#: A burst begins in a minute in which a job sends this part of its most, and ends in one in which it sends less than that part.
+BURST_BEGINS, BURST_ENDS = 0.5, 0.25
 #: A slow job belongs to an incident of the same causes that ended at most so long before.
 REOPENS_S = 300.0
 
@@ -150,11 +154,26 @@ class Minute:
     part: float | None
 
 
-def find_busy_interval(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> tuple[float, float]:
+def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
+    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes a second)."""
+    most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
+    for at, rate in sent:
+        if not sending and rate >= BURST_BEGINS * most > 0:
+            begins.append(at)
+        sending = rate >= (BURST_ENDS if sending else BURST_BEGINS) * most
+    if len(begins) < 2:
+        return CALM_S
+    period_s = (begins[-1] - begins[0]) / (len(begins) - 1)
+    return min(max(CALM_S, CALM_PERIODS * period_s), LONGEST_CALM_S)
+
+
+def find_busy_interval(
+    minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float, longest_calm_s: float = CALM_S
+) -> tuple[float, float]:
     """From when until when causes kept links busy, epoch seconds: the slow stretch [began_s, until_s], and the minutes that hang together with it.
 
-    A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. `CALM_MINUTES`
-    without one, or without counters, end it.
+    A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. More than
+    `longest_calm_s` without one, or without counters, end it.
     """
     inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
@@ -167,11 +186,11 @@ def find_busy_interval(minutes: Sequence[Minute], quiet: float, began_s: float, 
     )
     low, high = began_s, until_s
     for at in np.sort(busy_s[busy_s + MINUTE_S > until_s]).tolist():
-        if at - high > CALM_MINUTES * MINUTE_S:
+        if at - high > longest_calm_s:
             break
         high = max(high, at + MINUTE_S)
     for at in -np.sort(-busy_s[busy_s < began_s]):
-        if low - at - MINUTE_S > CALM_MINUTES * MINUTE_S:
+        if low - at - MINUTE_S > longest_calm_s:
             break
         low = min(low, float(at))
     return low, high

@@ -13,6 +13,7 @@ A count may be that of a port, or the sum of a switch's ports: the steps are the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ Ints = NDArray[np.int64]
 
 #: A fuller link has the queue of one that is so full.
 FULL = 0.95
+#: Switches whose turns are worked on at once.
+BLOCK = 128
 #: How often traffic is scaled, and waits are.
 TRAFFIC_ROUNDS, WAIT_ROUNDS = 10, 4
 
@@ -46,18 +49,38 @@ class PortCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class _Block:
+    """Turns at some switches with as many links each.
+
+    Attributes
+    ----------
+    before : int64 (switches, n)    links that lead there
+    after : int64 (switches, m)     links that lead on
+    turns : slice                   of the turns
+    cell : int64 (turns,)           the place of each in (switches, n, m)
+    """
+
+    before: Ints
+    after: Ints
+    turns: slice
+    cell: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class WaitingTurns:
-    """Turns that are in a count together with a turn to one of some links, ordered by their first links.
+    """Turns that are in a count together with a turn to one of some links, switch by switch.
 
     Attributes
     ----------
     before, after : int64 (turns,)    first and second link of each
     links : int64 (n,)                all of these, sorted
+    blocks : _Block sequence          the same turns by switch
     """
 
     before: Ints
     after: Ints
     links: Ints
+    blocks: Sequence[_Block]
 
     @classmethod
     def to(cls, links: Ints, turns: Turns, counts: PortCounts) -> WaitingTurns:
@@ -65,9 +88,24 @@ class WaitingTurns:
         there = np.zeros(len(counts.waited), bool)
         there[counts.count[turns.into(links)]] = True
         first = np.flatnonzero(there[counts.count])
+        at, leave = turns.switches(first)
+        come = np.bincount(at)[at]
+        order = np.lexsort((at, leave, come))
+        first, at, leave, come = first[order], at[order], leave[order], come[order]
         place, after = turns.after(first)
-        before = first[place]
-        return cls(before, after, np.unique(np.concatenate((before, after))))
+        column, blocks, begin = turns.ranks(after), [], 0
+        while begin < len(first):
+            n, m = int(come[begin]), int(leave[begin])
+            alike = np.flatnonzero((come[begin:] != n) | (leave[begin:] != m))[:1]
+            end = min(begin + n * BLOCK, begin + int(alike[0]) if len(alike) else len(first))
+            some = slice(*np.searchsorted(place, (begin, end)).tolist())
+            cell = (place[some] - begin) * m + column[some]
+            blocks.append(_Block(first[begin:end].reshape(-1, n), turns.leaving(at[begin:end:n], m), some, cell))
+            begin = end
+        used = np.zeros(len(counts.count), bool)
+        for link in (first[place], after):
+            used[link] = True
+        return cls(first[place], after, np.flatnonzero(used), blocks)
 
 
 def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floats) -> Floats:
@@ -80,15 +118,15 @@ def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floa
     """
     size = len(use)
     moved = _spread_flits(turns, loads, counts.carried)
-    of = counts.count[turns.before]
-    mask = np.isfinite(counts.waited[of])
-    after, moved = turns.after[mask], moved[mask]
-    names, row = np.unique(of[mask], return_inverse=True)
-    waited = counts.waited[names]
+    row, after = counts.count[turns.before], turns.after
+    mask = np.isfinite(counts.waited[row])
+    if not mask.all():
+        row, after, moved = row[mask], after[mask], moved[mask]
+    waited = np.nan_to_num(counts.waited)
     fullness = np.minimum(np.nan_to_num(use), FULL)
     wait, whole = fullness / (1 - fullness), _sum_groups(after, moved, size)
     for _ in range(WAIT_ROUNDS):
-        ratio = _safe_ratio(waited, _sum_groups(row, moved * wait[after], len(names)))
+        ratio = _safe_ratio(waited, _sum_groups(row, moved * wait[after], len(waited)))
         wait *= _safe_ratio(_sum_groups(after, moved * ratio[row], size), whole)
     has_turn = np.zeros(size, bool)
     has_turn[after] = True
@@ -98,21 +136,21 @@ def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floa
 
 def _spread_flits(turns: WaitingTurns, loads: Floats, carried: Floats) -> Floats:
     """Flits that take each turn, to a common factor where nothing is counted."""
-    before, after, size = turns.before, turns.after, len(carried)
-    first = np.searchsorted(before, np.arange(size + 1))
-    moved = np.zeros(len(before))
-    for load in loads.T:
-        begins = np.flatnonzero(load)
-        count = np.diff(first)[begins]
-        some = np.repeat(first[begins] - np.cumsum(count) + count, count) + np.arange(count.sum())
-        onward = load[after[some]]
-        whole = _sum_groups(before[some], onward, size)
-        moved[some] += load[before[some]] * _safe_ratio(onward, whole[before[some]])
-    mask = np.isfinite(carried)
-    for _ in range(TRAFFIC_ROUNDS):
-        for end in (before, after):
-            scale = np.where(mask, _safe_ratio(carried, _sum_groups(end, moved, size)), 1.0)
-            moved *= scale[end]
+    moved = np.empty(len(turns.before))
+    for block in turns.blocks:
+        came, onward = loads[block.before], loads[block.after]
+        allowed = np.zeros((*block.before.shape, block.after.shape[1]))
+        allowed.reshape(-1)[block.cell] = 1.0
+        some = allowed * (_safe_ratio(came, allowed @ onward) @ onward.transpose(0, 2, 1))
+        into, out = carried[block.before], carried[block.after]
+        counted_in, counted_out = np.isfinite(into), np.isfinite(out)
+        if counted_in.any() or counted_out.any():
+            scale_in, scale_out = np.ones_like(into), np.ones_like(out)
+            for _ in range(TRAFFIC_ROUNDS):
+                scale_in = np.where(counted_in, _safe_ratio(into, (some @ scale_out[:, :, None])[:, :, 0]), 1.0)
+                scale_out = np.where(counted_out, _safe_ratio(out, (scale_in[:, None] @ some)[:, 0]), 1.0)
+            some *= scale_in[:, :, None] * scale_out[:, None]
+        moved[block.turns] = some.ravel()[block.cell]
     return moved
 
 
@@ -124,5 +162,5 @@ def _sum_groups(of: Ints, values: Floats, count: int) -> Floats:
 
 def _safe_ratio(above: Floats, below: Floats) -> Floats:
     """Quotients; 0 where nothing is below."""
-    quotient: Floats = np.divide(above, below, out=np.zeros(len(below)), where=below > 0)
+    quotient: Floats = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
     return quotient

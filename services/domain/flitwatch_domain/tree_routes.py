@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,25 +27,8 @@ NO_TREE = "The routes of this machine are not known: it is no dragonfly and no t
 NO_WAY = "Some switches of the tree do not reach each other by going up and then down."
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """Links from one level to the next, in order of their ends.
-
-    Attributes
-    ----------
-    link : int64 (n,)                  their places among all links of that direction
-    src : int64 (n,)                   where each begins
-    dst, first : int64 (switches,)     where they end, each switch once, and its first link
-    """
-
-    link: Ints
-    src: Ints
-    dst: Ints
-    first: Ints
-
-    def carry(self, held: Floats, split: Floats) -> None:
-        """Add to what each end holds, (switches, flows), what comes over the links, with the part of each link (links,)."""
-        held[self.dst] += np.add.reduceat(held[self.src] * split[self.link, None], self.first, axis=0)
+#: Sparse (switches, switches): of what is at each switch of one level (columns), the part that goes to each of the next. SciPy has no types.
+_Step = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +37,25 @@ class _Class:
 
     Attributes
     ----------
-    members : int64 (n,)        the targets
-    above : bool (switches,)    whether traffic for them goes down from there
-    up, down : float64 (links of that direction,)    of what is at a link's begin for these targets, the part that takes it; the last cable to a leaf left out
-    falls : _Step sequence      the steps down that some of it takes
+    members : int64 (n,)             the targets
+    above : int64 (n,)               switches from which traffic for them goes down
+    rises : float64 (switches, 1)    1 where it goes up, else 0
+    pattern : int                    the row of `TreeRoutes._up_parts` by which it goes up
+    climbs, falls : _Step sequence   the steps up and down; those down without the last cable to a leaf
+    down : int64 (n,)                the links of those steps down, by their places among the links down
+    part : float64 (n, 1)            of what is at the begin of each, the part that takes it
+    last : int64 (n,)                the links down to its leaves
     """
 
     members: Ints
-    above: Bools
-    up: Floats
-    down: Floats
+    above: Ints
+    rises: Floats
+    pattern: int
+    climbs: Sequence[_Step]
     falls: Sequence[_Step]
+    down: Ints
+    part: Floats
+    last: Ints
 
 
 class TreeRoutes:
@@ -100,20 +92,21 @@ class TreeRoutes:
         parts = np.unique(self._part).tolist()
         self._io = {part: Ends.of(io[self._part[io] == part], self._switches) for part in parts}
         self._io_nodes = {part: nodes[self._part[io] == part] for part in parts}
-        self._climbs = self._list_steps(self._up, level)
         self._targets = np.unique(fabric.endpoints.router).astype(np.int64)
         self._set_classes(level)
 
-    def _list_steps(self, links: Ints, level: Ints) -> list[_Step]:
-        """Links of one direction by level, in the order in which traffic takes them."""
-        begin = level[self._src[links]]
-        goes_up = bool(len(links)) and level[self._dst[links[0]]] > begin[0]
+    def _list_steps(self, links: Ints, split: Floats, level: Ints) -> list[_Step]:
+        """Steps over links of one direction, in the order in which traffic takes them; `split`: of what is at the begin of each, the part that takes it."""
+        from scipy.sparse import csr_array  # 25 MB that other fabrics do not need
+
+        src, dst = self._src[links], self._dst[links]
+        begin = level[src]
+        goes_up = bool(len(links)) and level[dst[0]] > begin[0]
         steps = []
         for at in np.unique(begin)[:: 1 if goes_up else -1].tolist():
-            here = np.flatnonzero(begin == at)
-            here = here[np.argsort(self._dst[links[here]], kind="stable")]
-            dst, first = np.unique(self._dst[links[here]], return_index=True)
-            steps.append(_Step(here, self._src[links[here]], dst, first))
+            here = (begin == at) & (split > 0)
+            if here.any():
+                steps.append(csr_array((split[here], (dst[here], src[here])), shape=(self._switches, self._switches)))
         return steps
 
     def _set_classes(self, level: Ints) -> None:
@@ -132,18 +125,41 @@ class TreeRoutes:
         up = self._split_evenly(self._up, (climbs[dst] == climbs[src] - 1) & np.isfinite(climbs[dst]))
         src, dst = self._src[self._down], self._dst[self._down]
         down = self._split_evenly(self._down, above[src] & above[dst])
-        falls = self._list_steps(self._down, level)
-        self._classes = [
-            _Class(
-                self._targets[of == c],
-                above[:, c],
-                up[:, c],
-                down[:, c],
-                [step for step in (self._drop_unused(fall, down[:, c]) for fall in falls) if len(step.link)],
+        self._up_parts, pattern = self._find_patterns(up)
+        self._last_cables(level, up, of)
+        leaf_class, parts = self._leaf_class, up.T
+        self._classes = []
+        for c in range(above.shape[1]):
+            falls = np.flatnonzero(down[:, c] > 0)
+            self._classes.append(
+                _Class(
+                    self._targets[of == c],
+                    np.flatnonzero(above[:, c]),
+                    (np.bincount(self._src[self._up], parts[c], self._switches) > 0)[:, None].astype(np.float64),
+                    pattern[c],
+                    self._list_steps(self._up, parts[c], level),
+                    self._list_steps(self._down, down[:, c], level),
+                    falls,
+                    down[falls, c, None],
+                    np.flatnonzero(leaf_class == c),
+                )
             )
-            for c in range(above.shape[1])
-        ]
-        self._last_cables(level)
+
+    def _find_patterns(self, up: Floats) -> tuple[Floats, list[int]]:
+        """Ways up, (patterns, links up), and the one that each class takes wherever it goes up at all: one for all classes unless cables are missing."""
+        src, patterns, chosen = self._src[self._up], [], []
+        for part in up.T:
+            rises = np.bincount(src, part, self._switches) > 0
+            for number, pattern in enumerate(patterns):
+                both = (rises & (np.bincount(src, pattern, self._switches) > 0))[src]
+                if np.array_equal(pattern[both], part[both]):
+                    patterns[number] = np.maximum(pattern, part)
+                    chosen.append(number)
+                    break
+            else:
+                chosen.append(len(patterns))
+                patterns.append(part)
+        return np.array(patterns).reshape(len(patterns), len(src)), chosen
 
     def _find_covered(self, level: Ints) -> Bools:
         """Return whether each target is a switch or below it: (switches, targets)."""
@@ -182,19 +198,13 @@ class TreeRoutes:
         split: Floats = cables / np.maximum(whole[self._src[links]], 1e-300)
         return split
 
-    @staticmethod
-    def _drop_unused(step: _Step, split: Floats) -> _Step:
-        """The links of a step that carry something."""
-        keep = split[step.link] > 0
-        ends = np.repeat(step.dst, np.diff(np.append(step.first, len(step.link))))[keep]
-        dst, first = np.unique(ends, return_index=True)
-        return _Step(step.link[keep], step.src[keep], dst, first)
+    def _last_cables(self, level: Ints, up: Floats, of_target: Ints) -> None:
+        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there.
 
-    def _last_cables(self, level: Ints) -> None:
-        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there."""
+        `up` (links up, classes) is the part that takes each link up, `of_target` the class of each target.
+        """
         class_of = np.full(self._switches, -1, np.int64)
-        for number, target_class in enumerate(self._classes):
-            class_of[target_class.members] = number
+        class_of[self._targets] = of_target
         src, dst = self._src[self._down], self._dst[self._down]
         self._leaf_class = np.where(level[dst] == 0, class_of[dst], -1)
         key, back = src * self._switches + dst, self._dst[self._up] * self._switches + self._src[self._up]
@@ -202,10 +212,8 @@ class TreeRoutes:
         cables = np.bincount(of[: len(key)], self._cables[self._down], len(pairs))
         self._last = self._cables[self._down] / cables[of[: len(key)]]
         sender_class = class_of[self._src[self._up]]
-        part = np.zeros(len(self._up))
-        for number, target_class in enumerate(self._classes):
-            part[sender_class == number] = target_class.up[sender_class == number]
-        self._own = np.bincount(of[len(key) :], part, len(pairs))[of[: len(key)]]
+        self._own_up = np.where(sender_class >= 0, up[np.arange(len(self._up)), sender_class], 0.0)
+        self._own = np.bincount(of[len(key) :], self._own_up, len(pairs))[of[: len(key)]]
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """Traffic takes no longer way than it must."""
@@ -222,21 +230,17 @@ class TreeRoutes:
         load = np.zeros((len(links), len(jobs)))
         if not flows or not len(links):
             return load
-        sent_bytes, goes = (np.array([getattr(flow, name) for _, flow in flows]).T for name in ("sent", "goes"))
+        sent_bytes, goes = (np.stack([getattr(flow, name) for _, flow in flows], axis=1) for name in ("sent", "goes"))
+        positions, is_up = self._place[links], self._is_up[links]
+        is_down = (positions >= 0) & ~is_up
         each = np.zeros((len(links), len(flows)))
-        positions = self._place[links]
-        up, down = (np.flatnonzero((positions >= 0) & (self._is_up[links] == way)) for way in (True, False))
-        for number, target_class in enumerate(self._classes):
-            demand = goes[target_class.members].sum(axis=0)
-            some = np.flatnonzero(demand > 0)
-            if not len(some):
-                continue
-            for rows, class_load in zip((up, down), self._of_class(number, positions[up], positions[down], sent_bytes[:, some], goes[:, some]), strict=True):  # fmt: skip
-                each[np.ix_(rows, some)] += class_load
-        for place, (at, _) in enumerate(flows):
-            load[:, at] += each[:, place]
+        each[is_up], falling = self._lay_flows(sent_bytes, goes, positions[is_up])
+        each[is_down] = falling[positions[is_down]]
+        owners, first = np.unique([at for at, _ in flows], return_index=True)
+        load[:, owners] = np.add.reduceat(each, first, axis=1)
+        ends = np.flatnonzero(positions < 0)
         for at, of_part, number in parts:
-            load[:, at] += self._terminals.loads(links, of_part, self._io_nodes[number])
+            load[ends, at] += self._terminals.loads(links[ends], of_part, self._io_nodes[number])
         return load
 
     def _by_part(self, job: JobTraffic) -> list[tuple[JobTraffic, int]]:
@@ -248,26 +252,33 @@ class TreeRoutes:
         """The traffic by switches of a job in one part."""
         return flows_of(some, some.router, self._io[part], some.router, self._io[part])
 
-    def _of_class(self, number: int, up: Ints, down: Ints, sent: Floats, goes: Floats) -> tuple[Floats, Floats]:
-        """Bytes on some links up and on some down, (links, flows) each, of the traffic for the targets of one class."""
-        target_class = self._classes[number]
-        demand = goes[target_class.members].sum(axis=0)
-        amount = sent.copy()
-        for step in self._climbs:
-            step.carry(amount, target_class.up)
+    def _lay_flows(self, sent: Floats, goes: Floats, up: Ints) -> tuple[Floats, Floats]:
+        """Bytes of flows, (switches, flows) sent by each switch and the share that goes to each, on some links up and on all down, (links, flows) each."""
+        rising = np.zeros((len(self._up_parts), *sent.shape))
+        falling = np.zeros((len(self._down), sent.shape[1]))
+        down_src, down_dst = self._src[self._down], self._dst[self._down]
+        for target in self._classes:
+            demand = goes[target.members].sum(axis=0)
+            if not demand.any():
+                continue
+            amount = sent.copy()
+            for step in target.climbs:
+                amount += step @ amount
+            rising[target.pattern] += amount * target.rises * demand
+            fallen = np.zeros_like(amount)
+            fallen[target.above] = amount[target.above]
+            for step in target.falls:
+                fallen += step @ fallen
+            falling[target.down] += fallen[down_src[target.down]] * target.part * demand
+            src, dst = down_src[target.last], down_dst[target.last]
+            own = sent[dst] * self._own[target.last, None]
+            falling[target.last] += (fallen[src] - own) * goes[dst] * self._last[target.last, None]
         src = self._src[self._up[up]]
         # A leaf sends nothing up for itself.
-        own = np.isin(src, target_class.members)[:, None] * sent[src] * goes[src]
-        rising = (amount[src] * demand - own) * target_class.up[up, None]
-        amount[~target_class.above] = 0.0
-        for step in target_class.falls:
-            step.carry(amount, target_class.down)
-        src, dst = self._src[self._down[down]], self._dst[self._down[down]]
-        falling = amount[src] * demand * target_class.down[down, None]
-        last = self._leaf_class[down] == number
-        src, dst, down = src[last], dst[last], down[last]
-        falling[last] += (amount[src] - sent[dst] * self._own[down, None]) * goes[dst] * self._last[down, None]
-        return rising, falling
+        risen = -(sent * goes)[src] * self._own_up[up, None]
+        for part, amount in zip(self._up_parts, rising, strict=True):
+            risen += amount[src] * part[up, None]
+        return risen, falling
 
 
 class TerminalLoads:

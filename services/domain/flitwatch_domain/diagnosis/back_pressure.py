@@ -149,6 +149,21 @@ class Turns:
         begins[self._src[links]] = True
         return np.flatnonzero(begins[self._dst])
 
+    def switches(self, links: Ints) -> tuple[Ints, Ints]:
+        """The vertex at which each of some links ends, and the number of links that begin there."""
+        at = self._dst[links]
+        return at, self._begin[at + 1] - self._begin[at]
+
+    def leaving(self, vertices: Ints, count: int) -> Ints:
+        """Links that begin at each of some vertices, `count` at each, (vertices, count)."""
+        return self._order[self._begin[vertices][:, None] + np.arange(count)]
+
+    def ranks(self, links: Ints) -> Ints:
+        """The place of each link in `leaving` of its vertex."""
+        rank = np.empty(len(self._order), np.int64)
+        rank[self._order] = np.arange(len(rank)) - self._begin[self._src[self._order]]
+        return rank[links]
+
     def after(self, links: Ints) -> tuple[Ints, Ints]:
         """Turns from the named links: (place in `links`, link that follows)."""
         at = self._dst[links]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import click
+
 from flitwatch.console import make_progress, print_result
 
 NAME = "incidents"
@@ -18,9 +22,10 @@ def run_incident_study(
     resolution: str | None,
     kinds: tuple[str, ...],
     fabric: str | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
-    """Live through the days in a database of their own, and print the scores."""
+    """Live through the days in a database of their own, and print the scores; go on with the days that `out` has from an earlier start."""
     from flitwatch_ops.platform import open_database
     from flitwatch_research.incidents import study
 
@@ -29,6 +34,8 @@ def run_incident_study(
 
         def tell(done: int, total: int, message: str) -> None:
             bar.update(task, completed=done, total=total, description=f"{NAME} {message}")
+            if bar.disable:
+                click.echo(f"{done} of {total} days {message}".rstrip(), err=True)
 
         answer = study.run_incidents(
             lambda: open_database(ephemeral=True),
@@ -37,6 +44,7 @@ def run_incident_study(
             resolution == RESOLUTIONS[1],
             kinds,
             fabric or FABRICS[0],
+            out,
             tell,
         )
     print_result(answer, as_json)

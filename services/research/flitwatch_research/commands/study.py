@@ -18,7 +18,7 @@ from flitwatch_research.commands import advice_value, blame_stress, incident_stu
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON alongside it. Without it the answer is only printed.",
+    help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON alongside it; of incidents the days done, from which it resumes. Without it the answer is only printed.",
 )
 @click.option("--runs", type=click.IntRange(min=2), help="Random draws a point, where the study has such.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
@@ -98,12 +98,11 @@ def study(
             "--threads": threads,
             "--topology": topology,
             "--set": settings,
-            "--out": out,
             "--trace": trace,
         }
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
         _reject_foreign_options(name, {**foreign, "--processes": processes})
-        incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, as_json)
+        incident_study.run_incident_study(draws, seed, resolution, kinds, fabric, out, as_json)
         return
     if name == blame_stress.NAME:
         foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}

@@ -150,6 +150,13 @@ def _plant_io(rng: np.random.Generator, application: str) -> _Parts:
     return _Parts(_instrument_run(application), (_plant_job(rng, "io", rate=float(rng.uniform(1.2, 1.9))),))
 
 
+def _join_later(rng: np.random.Generator, application: str) -> _Parts:
+    """Another job slows the run a little before the main one starts."""
+    little = {"nodes": int(rng.integers(96, 161)), "rate": float(rng.uniform(0.5, 0.8)), "first_s": float(rng.integers(40, 80)), "lasts_s": 400.0}  # fmt: skip
+    later = {"first_s": little["first_s"] + float(rng.integers(80, 160))}
+    return _Parts(_instrument_run(application), (_plant_job(rng, **little), _plant_job(rng, **later)))
+
+
 def _slow_itself(rng: np.random.Generator, application: str) -> _Parts:
     return _Parts(_instrument_run(application, float(rng.integers(120, 300)), demand=float(rng.uniform(6.0, 10.0))))
 
@@ -170,6 +177,7 @@ KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
     "two-aggressors": _plant_two,
     "incast": _plant_incast,
     "io-burst": _plant_io,
+    "joined-later": _join_later,
     "self-inflicted": _slow_itself,
     "quiet": _plant_none,
     "two-thirds-of-cards": _start_either,

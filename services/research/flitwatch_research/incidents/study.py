@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
+import orjson
 
 from flitwatch_db import connect
 from flitwatch_db.incidents import shown
@@ -215,6 +217,7 @@ def run_incidents(
     aged: bool = False,
     kinds: Sequence[str] = (),
     fabric: str = "dragonfly",
+    out: Path | None = None,
     report: Callable[[int, int, str], None] = lambda *_: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> StudyOfIncidents:
@@ -226,28 +229,37 @@ def run_incidents(
     count : days
     aged : whether only the minutes are left of each day that is asked about
     fabric : a key of `FABRICS`
+    out : file of the days done, machine by machine; those that it has are not simulated again
 
     Raises
     ------
     BadRequest
-        There is no such kind of day.
+        There is no such kind of day, or the file is of other days.
     Cancelled
         It was stopped.
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise BadRequest(f"there is no kind of day {unknown[0]!r}", advice=f"Kinds: {', '.join(KINDS)}.")
-    outcomes: list[Outcome] = []
     drawn = list(draw_days(seed, count, tuple(kinds) or tuple(KINDS), fabric))
-    for first in range(0, count, DAYS_A_SITE):
+    head = {"seed": seed, "aged": aged, "kinds": list(kinds), "fabric": fabric}
+    outcomes = [] if out is None else _read_days(out, head)[:count]
+    for first in range(len(outcomes), count, DAYS_A_SITE):
         with databases() as url:
             site: Site | None = None
             for draw in drawn[first : first + DAYS_A_SITE]:
                 report(len(outcomes), count, draw.kind)
                 if cancelled():
-                    raise Cancelled("stopped", advice="Start it again: nothing of it is kept.")
+                    raise Cancelled(
+                        "stopped", advice="Start it again with the same --out: it goes on after its last machine."
+                    )
                 site = site or Site(url, seed * 1000 + first // DAYS_A_SITE, fabric)
                 outcomes.append(simulate_day(site, draw, aged))
+        if out is not None and len(outcomes) == first + DAYS_A_SITE:
+            with out.open("ab") as file:
+                file.writelines(
+                    orjson.dumps({**asdict(day), "wrong": sorted(day.wrong)}, option=_LINE) for day in outcomes[first:]
+                )
     report(count, count, "")
     return {
         "study": "incidents",
@@ -259,6 +271,19 @@ def run_incidents(
         "by_kind": {kind: score_days([outcome for outcome in outcomes if outcome.kind == kind]) for kind in KINDS if any(outcome.kind == kind for outcome in outcomes)},
         "simulated": True,
     }  # fmt: skip
+
+
+_LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+
+
+def _read_days(out: Path, head: dict[str, Any]) -> list[Outcome]:
+    """Days of a file, which is made where there is none; its first line says of which days it is."""
+    if not out.exists():
+        out.write_bytes(orjson.dumps(head, option=_LINE))
+    first, *rest = map(orjson.loads, out.read_bytes().splitlines())
+    if first != head:
+        raise BadRequest(f"{out} has the days of another study: {first}", advice="Name another file.")
+    return [Outcome(**{**day, "wrong": set(day["wrong"])}) for day in rest]
 
 
 def score_days(said: Sequence[Outcome]) -> Figures:
