@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,11 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _loggers_as_before() -> Iterator[None]:
-    """Undo what a test's commands set up of logging in this process, such as the levels of other libraries' loggers."""
-    root = logging.getLogger()
+    """Undo what a test's commands set up of logging in this process, such as JSON and the levels of other libraries' loggers."""
+    root, excepthook = logging.getLogger(), sys.excepthook
+    formatters = [(handler, handler.formatter) for handler in root.handlers]
     known = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
     levels = [one.level for one in known]
     yield
+    sys.excepthook = excepthook
+    for handler, formatter in formatters:
+        handler.setFormatter(formatter)
     for one, level in zip(known, levels, strict=True):
         if one.level != level:
             one.setLevel(level)

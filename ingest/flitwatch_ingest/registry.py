@@ -57,16 +57,21 @@ class HttpRegistry:
         self._client = httpx.Client(timeout=_TIMEOUT_S, follow_redirects=False)
 
     def text(self, schema_id: int) -> str:
+        content = bytearray()
         try:
-            answer = self._client.get(f"{self._url}/schemas/ids/{schema_id}")
+            with self._client.stream("GET", f"{self._url}/schemas/ids/{schema_id}") as answer:
+                if answer.status_code == 404:
+                    raise NotFound(f"Avro schema {schema_id} is not in the registry")
+                if answer.status_code != 200:
+                    raise Unavailable(f"the schema registry answered {answer.status_code}")
+                for piece in answer.iter_bytes():
+                    content += piece
+                    if len(content) > _MOST_BYTES:
+                        raise Unavailable(f"the schema registry answers more than {_MOST_BYTES >> 20} MiB")
         except httpx.HTTPError as problem:
             raise Unavailable(f"the schema registry does not answer: {type(problem).__name__}") from None
-        if answer.status_code == 404:
-            raise NotFound(f"Avro schema {schema_id} is not in the registry")
-        if answer.status_code != 200 or len(answer.content) > _MOST_BYTES:
-            raise Unavailable(f"the schema registry answered {answer.status_code}")
         try:
-            body = orjson.loads(answer.content)
+            body = orjson.loads(content)
             text, kind = body["schema"], body.get("schemaType", "AVRO")
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise Unavailable("the schema registry's answer is not one of a schema registry") from None

@@ -7,11 +7,13 @@ from typing import Any
 import httpx
 import pytest
 from support.alerts import fire
+from support.endless_answer import SOCKETS_BYTES, serving_endlessly
 from support.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import plan_notices, send_due_notices
+from flitwatch_alerting.senders import post_json
 from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
@@ -49,6 +51,12 @@ def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make
     key = again[0][0]
     assert again == [(key, ["q1 firing"])] * 3
     assert words == ["q2 firing", "q1 resolved"] and other != key
+
+
+def test_only_the_head_of_an_endless_answer_is_read() -> None:
+    with serving_endlessly() as receiver:
+        post_json("receiver h", receiver.url, b"{}", {})
+    assert receiver.sent_bytes <= SOCKETS_BYTES
 
 
 def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, hook: Hook) -> None:

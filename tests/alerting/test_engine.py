@@ -10,16 +10,19 @@ from typing import Any
 
 import httpx
 import numpy as np
+import psycopg
 import pytest
 from support.alerts import foretell, running
 from support.waiting import eventually
 
 from alerting.receivers import SLOW, Hook, config
+from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import add_silence, load_rules
 from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
@@ -319,6 +322,17 @@ def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: 
             assert owner.execute(ended + " AND datname = current_database()").fetchone() == (1,)
         foretell(embedded_db, 150, 140, 160)
         eventually(lambda: hook.got)
+
+
+def test_the_server_ends_a_transaction_in_which_it_stands_still(embedded_db: str) -> None:
+    class Looks(Engine):
+        def _run_as_leader(self, conn: psycopg.Connection) -> None:
+            (self.limit,) = conn.execute("SHOW idle_in_transaction_session_timeout").fetchone() or ("",)
+            self.stop.set()
+
+    engine = Looks(embedded_db, config(), threading.Event())
+    engine.run()
+    assert engine.limit == f"{STILL_S:g}s"
 
 
 def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:

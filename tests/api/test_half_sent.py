@@ -81,6 +81,18 @@ def test_a_large_head_is_answered_431(api_site: Served, sizes: list[int]) -> Non
     assert get(f"{api_site.url}/healthz", headers={"X-1": "a" * 50_000}).status_code == 200
 
 
+@pytest.mark.parametrize("request_", [b"GET /healthz HTTP/1.1\nHost: localhost\n\n", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"], ids=["none", "upgrade"])  # fmt: skip
+def test_requests_that_are_refused_write_no_lines_into_the_log(
+    api_site: Served, request_: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(3):
+            one = connected(api_site, stack)
+            one.sendall(request_)
+            assert one.recv(12)
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
+
+
 def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(site: Served) -> None:
     with ExitStack() as stack:
         one = connected(site, stack)

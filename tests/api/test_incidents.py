@@ -105,6 +105,20 @@ def test_the_table_file_has_a_row_an_incident(told: tuple[Served, str]) -> None:
     assert (row["causes"], row["title"], float(row["node_hours"])) == ("2", head["title"], head["node_hours"])
 
 
+def test_a_name_that_is_a_formula_is_text_in_the_table_file(told: tuple[Served, str]) -> None:
+    served, url = told
+    with connect(url, autocommit=True) as conn:
+        (name,) = conn.execute("SELECT name FROM fabric").fetchone()
+    try:
+        with connect(url, autocommit=True) as conn:
+            conn.execute("UPDATE fabric SET name = '=1+1'")
+        (row,) = csv.DictReader(io.StringIO(served.http.get("/api/v1/incidents/export").text))
+        assert row["fabric"] == "'=1+1"
+    finally:
+        with connect(url, autocommit=True) as conn:
+            conn.execute("UPDATE fabric SET name = %s", [name])
+
+
 def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(told: tuple[Served, str]) -> None:
     served, url = told
     (head,) = served.get("/incidents")["items"]

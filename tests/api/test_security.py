@@ -244,6 +244,11 @@ def test_bodies_have_an_end(api: Served) -> None:
     assert api.http.get("/healthz").status_code == 200
 
 
+def test_a_refusal_repeats_little_of_what_was_sent(api: Served) -> None:
+    refused = api.http.post("/api/v1/tasks", json={"name": "x" * 900_000, "arguments": {}})
+    assert refused.status_code == 422 and "xxx" in refused.json()["detail"] and len(refused.content) < 2000
+
+
 @pytest.mark.parametrize("path", ["/tasks", "/tasks/files"])
 @pytest.mark.parametrize("chunked", [False, True])
 def test_who_sends_more_than_is_taken_still_reads_why(api: Served, path: str, chunked: bool) -> None:

@@ -18,6 +18,7 @@ from support.waiting import eventually
 
 from flitwatch.main import cli
 from flitwatch_domain.errors import Unavailable
+from flitwatch_ops import home
 from flitwatch_ops.home import LOG_BYTES
 from flitwatch_ops.orphans import end_orphans, list_orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
@@ -109,6 +110,25 @@ def test_logs_are_for_their_owner_alone_and_those_of_before_become_so(tmp_path: 
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in logs.iterdir()}
     assert modes == dict.fromkeys(("one.log", "two.log", "two.log.1", "three.log"), 0o600)
     assert (logs / "one.log").read_bytes().startswith(b"xxxxx")
+
+
+def test_a_log_that_grows_too_long_makes_room_while_it_is_written(
+    supervised: tuple[Supervisor, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor, _ = supervised
+    log, older = tmp_path / "log" / "one.log", tmp_path / "log" / "one.log.1"
+    eventually(lambda: log.read_text() == "up\n")
+    monkeypatch.setattr(home, "LOG_BYTES", 100)
+    with log.open("ab") as of_the_process:
+        for turn in ("first", "second"):
+            of_the_process.write(f"{turn} {'x' * 100}\n".encode())
+            of_the_process.flush()
+            eventually(lambda: log.stat().st_size == 0, every_s=0.01, what="room")
+            assert turn in older.read_text()
+        of_the_process.write(b"last\n")
+        of_the_process.flush()
+    assert log.read_text() == "last\n" and older.read_text().startswith("second")
+    assert supervisor.children[0].restarts == 0
 
 
 def test_stop_ends_every_process_and_server(tmp_path: Path) -> None:

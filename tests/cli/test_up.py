@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -109,8 +110,16 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports
                 "SELECT DISTINCT usename FROM pg_stat_activity WHERE application_name LIKE 'flitwatch%'"
             )
             assert {row[0] for row in rows} <= set(LOGINS), "a service has another login than its own"
+        os.kill(told["processes"][1]["pid"], signal.SIGKILL)
+        eventually(
+            lambda: "was started again after" in (home / "log" / "supervisor.log").read_text(), what="its restart"
+        )
     finally:
         assert flitwatch(home, "down").returncode == 0
+    # None of them logs text, also not the supervisor, whose stages the terminal showed as text.
+    for file in (home / "log").iterdir():
+        assert all(isinstance(json.loads(line), dict) for line in file.read_text().splitlines()), file
+    assert re.search(r"^\d\d:\d\d:\d\d stage 1 of 3, ", up.stderr, re.MULTILINE)
 
 
 @pytest.mark.system("processes")

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import gc
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
 import psycopg
 import pytest
-from support.databases import stopped
+from support.databases import server_processes, stopped
 
 from flitwatch_db import async_pool, connect, connect_async
 from flitwatch_db.core import deadlines
+from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.embedded import Embedded
+from flitwatch_stream.table_connection import open_connection as connect_to_log
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +54,29 @@ async def test_a_pool_replaces_a_connection_whose_server_is_stopped(embedded_db:
             async with pool.connection() as conn:
                 assert conn.info.backend_pid != pid
                 await conn.execute("SELECT 1")
+
+
+@contextmanager
+def no_file_left_open() -> Iterator[None]:
+    """Check that the block leaves no file or socket open, even before the next garbage collection."""
+    gc.disable()
+    try:
+        count = len(os.listdir("/proc/self/fd"))
+        yield
+        assert len(os.listdir("/proc/self/fd")) == count
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("attempt", [connect, partial(connect_to_log, application="test")])
+def test_a_failed_attempt_to_connect_leaves_no_socket(
+    attempt: Callable[[str], Any], embedded_db: str, embedded_server: Embedded
+) -> None:
+    with stopped(*server_processes(embedded_server)), no_file_left_open(), pytest.raises(Unavailable, match="expired"):
+        attempt(f"{embedded_db}&connect_timeout=1")
+
+
+async def test_nor_does_an_asynchronous_one(embedded_db: str, embedded_server: Embedded) -> None:
+    refused = pytest.raises(psycopg.OperationalError, match="expired")
+    with stopped(*server_processes(embedded_server)), no_file_left_open(), refused:
+        await connect_async(f"{embedded_db}&connect_timeout=1", "reader")

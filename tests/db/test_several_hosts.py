@@ -11,7 +11,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from support.databases import PLACE
 
-from flitwatch_db import async_pool, build_conninfo, connect, create_pool
+from flitwatch_db import async_pool, build_conninfo, connect
 from flitwatch_db.core import logins
 from flitwatch_domain.logins import read_passwords
 from flitwatch_ops.embedded import Embedded
@@ -44,8 +44,6 @@ def standby_first() -> Iterator[str]:
 
 def test_a_connection_is_made_to_the_server_that_writes(standby_first: str) -> None:
     with connect(standby_first) as conn:
-        assert conn.execute(RECOVERS).fetchone() == (False,)
-    with create_pool(standby_first) as some, some.connection() as conn:
         assert conn.execute(RECOVERS).fetchone() == (False,)
 
 

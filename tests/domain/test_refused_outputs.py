@@ -37,6 +37,13 @@ def test_a_topology_that_is_not_read_is_named(text: str, named: str, instead: st
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["# " * 5000 + "\nx", "\n" * 65_000], ids=["comments", "lines"])
+def test_what_says_nothing_is_refused_without_trying_all_its_parts(text: str) -> None:
+    # Each "# " once doubled the time, and 65,000 line feeds took four minutes.
+    with pytest.raises(BadInput, match="is neither"):
+        detect_format(text, "file")
+
+
 @pytest.mark.parametrize(("text", "named", "instead"), JOBS)
 def test_accounting_that_is_not_read_is_named(text: str, named: str, instead: str) -> None:
     with pytest.raises(BadInput) as refused:

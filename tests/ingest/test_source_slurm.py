@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_jobs_of_a_real_slurm(slurm: Any, table_log: Log, tmp_path: Any, monkeyp
     until(lambda: not [line for line in slurm.run("squeue", "-h", "-o", "%i").split() if not line.startswith(requeued)])
 
     until(lambda: "CANCELLED" in slurm.run("sacct", "-n", "-P", "-X", "-j", sleeper, "-o", "State"))
-    until(lambda: "REQUEUED" in slurm.run("sacct", "-D", "-n", "-P", "-X", "-j", requeued, "-o", "State"))
+    until(lambda: re.match("REQUEUED\n[PR]", slurm.run("sacct", "-D", "-n", "-P", "-X", "-j", requeued, "-o", "State")))
     second = collector()
     assert second.once() > 0
     jobs = jobs_in(table_log)

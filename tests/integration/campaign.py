@@ -2,7 +2,7 @@
 
 The platform is the real one (`flitwatch up`). It is fed with the counters of a machine, whose sums are known: chaos with Cori's 3,264 routers, soak with a
 third of them; `--routers 0` feeds a growing store_csv of a few routers through a collector instead. Chaos kills -9 the writer, broker (stack full), database,
-API, worker and collector at random, fills the disk once and kills meanwhile (one of its own; root), stops writer, API, worker and database in turn, steps the platform's clock twice (stepped_clock.c, preloaded), and twice
+API, worker and collector at random, fills the disk once and kills meanwhile (one of its own; root), stops writer, API, worker, database and collector in turn, sends the API heads without an end, steps the platform's clock twice (stepped_clock.c, preloaded), and twice
 cuts the network between the feed's host, a namespace of its own, and the platform's (root). Failover kills the database's server and its Patroni alone; a
 standby takes over, and the killed one comes back as the next standby. FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
 """
@@ -22,8 +22,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from integration import patroni_cluster
 from integration.clustered_platform import PRIMARY, ClusteredPlatform
@@ -33,6 +36,7 @@ from integration.machine_feed import MachineFeed
 from integration.platform import Platform
 from integration.report import Report, slope_per_h
 from support.databases import server_processes, stopped
+from support.endless_head import BEGINNINGS, sent_until_closed
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
@@ -52,7 +56,8 @@ DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
 #: Longer than a writer's lease on its topics.
 STOP_S = 12.0
-STOPPED = ("writer", "api", "worker", "database")
+STOPPED = ("writer", "api", "worker", "database", "collector")
+HEADS_S = 10.0
 
 
 class NotRecovered(Exception):
@@ -173,11 +178,34 @@ class Campaign:
         if victim == "database":
             folder = "timescale" if self.platform.stack == "full" else "pg"
             pids = server_processes(Embedded(self.platform.home / folder))
+        elif victim == "collector":
+            assert self.platform.collector is not None
+            pids = [self.platform.collector.pid]
         else:
             pids = [pid for name, pid in self._processes().items() if name == victim and pid is not None]
         with stopped(*pids):
             self.feed_for(STOP_S)
         self.report.stops += 1
+        self._recover(self.feed.second, set())
+
+    def send_endless_heads(self) -> None:
+        """Send the API every kind of request head without an end, again and again for a while."""
+        until, port = time.monotonic() + HEADS_S, urlsplit(self.platform.state()["url"]).port
+        assert port is not None
+
+        def send(beginning: bytes, part: bytes) -> None:
+            while time.monotonic() < until:
+                # The API was perhaps killed just before.
+                with contextlib.suppress(ConnectionRefusedError):
+                    sent_until_closed("127.0.0.1", port, beginning, part)
+                    self.report.endless_heads += 1
+                time.sleep(0.01)
+
+        with ThreadPoolExecutor(len(BEGINNINGS)) as threads:
+            heads = [threads.submit(send, *each) for each in BEGINNINGS.values()]
+            self.feed_for(HEADS_S)
+        for each in heads:
+            each.result()
         self._recover(self.feed.second, set())
 
     def step_clock(self, seconds: int) -> None:
@@ -200,7 +228,7 @@ class Campaign:
         """Let the feed end, and count."""
         self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
-        ends = re.findall(r"supervisor: (\S+) left with (-?\d+)", log)
+        ends = re.findall(r'"(\S+) left with (-?\d+)', log)
         ours = [(name, str(-signal.SIGKILL)) for name, count in self.report.kills.items() for _ in range(count)]
         for one in ours + self.platform.ended:
             # A server's end is not the supervisor's to see.
@@ -329,7 +357,7 @@ def _tell(report: Report, victim: str, done: int, kills: int) -> None:
 
 
 def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
-    """Kills at random; half way the disk is full once, at each fifth a process stands still, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
+    """Kills at random; half way the disk is full once, at each seventh a process stands still or heads without an end are sent, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
     begun = time.monotonic()
     with contextlib.ExitStack() as stack_of:
         far = stack_of.enter_context(Host()) if can_be_had() else None
@@ -339,8 +367,11 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
         campaign = Campaign(platform, feed, file, seed)
         campaign.feed_for(3)
         victims = ["writer", "database", "api", "worker"] + (["broker"] if setting.stack == "full" else [])
+        grey = [partial(campaign.stop, each) for each in STOPPED] + [campaign.send_endless_heads]
         if isinstance(feed, CollectedFeed):
             victims.insert(0, "collector")
+        else:
+            del grey[STOPPED.index("collector")]
         steps = dict(zip((kills // 4, 3 * kills // 4), STEPS_S, strict=True)) if file is not None else {}
         with _ending(campaign.report, kills):
             for number in range(kills):
@@ -353,9 +384,9 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
                     campaign.step_clock(steps[number])
                 if number == kills // 2 and place is not None:
                     campaign.fill_disk(place)
-                for turn, stopping in enumerate(STOPPED, 1):
-                    if number == turn * kills // (len(STOPPED) + 1):
-                        campaign.stop(stopping)
+                for turn, fault in enumerate(grey, 1):
+                    if number == turn * kills // (len(grey) + 1):
+                        fault()
                 if far is not None and number in (kills // 3, 2 * kills // 3):
                     campaign.cut_network()
                 _tell(campaign.report, victim, number + 1, kills)

@@ -44,6 +44,7 @@ class Report:
     kills: dict[str, int] = field(default_factory=dict)
     disk_full: int = 0
     stops: int = 0
+    endless_heads: int = 0
     clock_steps: int = 0
     network_cuts: int = 0
     ended_early: str = ""
@@ -67,6 +68,9 @@ class Report:
         made["recovery_p90_s"] = round(float(np.quantile(self.recoveries_s, 0.9)), 2) if self.recoveries_s else None
         made["recovery_max_s"] = round(max(self.recoveries_s), 2) if self.recoveries_s else None
         made["recoveries_over_30_s"] = sum(one > 30 for one in self.recoveries_s)
+        made["recoveries_within_15_s"] = (
+            float(np.mean([one <= 15 for one in self.recoveries_s])) if self.recoveries_s else None
+        )
         made["recoveries_below_30_s"] = (
             float(np.mean([one < 30 for one in self.recoveries_s])) if self.recoveries_s else None
         )

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.abc import Params, QueryNoTemplate
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from psycopg_pool import AsyncConnectionPool
 
 from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check_connection
 from flitwatch_domain import liveness, logins
@@ -143,20 +143,6 @@ async def connect_async(
 
 def _compute_deadline_s(statement_s: float | None) -> float | None:
     return None if statement_s is None else statement_s + GRACE_S
-
-
-def create_pool(
-    url: str, role: Role | None = None, min_size: int = 1, max_size: int = 4, application: str = "flitwatch"
-) -> ConnectionPool:
-    """Return a closed pool of such connections; use it as a context manager or call `open()`."""
-    return ConnectionPool(
-        build_conninfo(url, role=role, application=application),
-        min_size=min_size,
-        max_size=max_size,
-        open=False,
-        timeout=CONNECT_TIMEOUT_S,
-        check=ConnectionPool.check_connection,
-    )
 
 
 def async_pool(

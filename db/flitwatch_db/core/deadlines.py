@@ -6,7 +6,7 @@ the server's process is stopped: its kernel still answers.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
@@ -29,6 +29,15 @@ class DeadlineConnection(psycopg.Connection[Any]):
 
     deadline_s: float | None = None
 
+    @classmethod
+    def connect(cls, *args: Any, **kwargs: Any) -> Self:
+        """Connect to a server. A failed attempt leaves no half-made connection, for which the server would wait a minute and DROP DATABASE with it."""
+        try:
+            return super().connect(*args, **kwargs)
+        except psycopg.Error as problem:
+            # psycopg's traceback refers to itself, so it would keep the socket open until the next garbage collection.
+            raise problem.with_traceback(None) from None
+
     def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
         """Wait for the server."""
         if timeout is not None:
@@ -45,6 +54,14 @@ class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
     """The same, asynchronous."""
 
     deadline_s: float | None = None
+
+    @classmethod
+    async def connect(cls, *args: Any, **kwargs: Any) -> Self:
+        """Connect to a server."""
+        try:
+            return await super().connect(*args, **kwargs)
+        except psycopg.Error as problem:
+            raise problem.with_traceback(None) from None
 
     async def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
         """Wait for the server."""

@@ -26,7 +26,8 @@ async def _fetch_rows(conn: Connection, query: SQL | Composed, parameters: Any =
 async def list_topics(conn: Connection, now: datetime) -> list[Row]:
     """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
 
-    `unplaced_because` is the newest reason of one of them, as long as its event is kept. `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
+    `unplaced_because` is the newest reason of one of them, as long as its event is kept. `position` and `places` (by partition) are the writer's. Where the log is a
+    table of this database, `end` is the log's, and `oldest_at` is when the oldest record was appended that is not written.
     """
     return await _fetch_rows(
         conn,
@@ -39,19 +40,24 @@ async def list_topics(conn: Connection, now: datetime) -> list[Row]:
                 FROM ingest_minute, (SELECT date_trunc('minute', %(now)s) - make_interval(secs => %(window)s) AS start) span
                 GROUP BY topic, span.start
             ), positions AS (
-                SELECT topic, log_id, sum(position)::bigint AS position, max(updated_at) AS updated_at
-                FROM (
-                    -- Of a topic in several logs, the log that was read last.
-                    SELECT topic, sum(position) AS position, max(updated_at) AS updated_at, log_id,
-                           row_number() OVER (PARTITION BY topic ORDER BY max(updated_at) DESC) AS rank
-                    FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
-                ) one WHERE rank = 1 GROUP BY topic, log_id
+                -- Of a topic in several logs, the log that was read last.
+                SELECT DISTINCT ON (topic) topic, log_id, sum(position)::bigint AS position, max(updated_at) AS updated_at,
+                       jsonb_object_agg(partition, position) AS places
+                FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic, log_id ORDER BY topic, max(updated_at) DESC
             ), ends AS (
-                SELECT t.name AS topic, i.log_id, sum(p.next_offset)::bigint AS "end"
-                FROM log.topic t JOIN log.partition p USING (topic_id), log.identity i GROUP BY 1, 2
+                SELECT t.name AS topic, i.log_id, sum(p.next_offset)::bigint AS "end", min(coalesce(
+                    -- The batch that holds the next record to be written, or the oldest that is still there.
+                    (SELECT CASE WHEN b.base_offset + b.records > w.next THEN b.appended_at END FROM log.batch b
+                     WHERE b.topic_id = p.topic_id AND b.partition = p.partition AND b.base_offset <= w.next ORDER BY b.base_offset DESC LIMIT 1),
+                    (SELECT b.appended_at FROM log.batch b
+                     WHERE b.topic_id = p.topic_id AND b.partition = p.partition AND b.base_offset > w.next ORDER BY b.base_offset LIMIT 1)
+                )) FILTER (WHERE p.next_offset > w.next) AS oldest_at
+                FROM log.topic t JOIN log.partition p USING (topic_id) CROSS JOIN log.identity i
+                LEFT JOIN stream_position s ON s.log_id = i.log_id AND s.consumer_group = 'writer' AND s.topic = t.name AND s.partition = p.partition
+                CROSS JOIN LATERAL (SELECT coalesce(s.position, 0) AS next) w GROUP BY 1, 2
             )
             SELECT coalesce(s.topic, p.topic) AS topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
-                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.updated_at AS moved_at, e."end",
+                   coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.places, e."end", e.oldest_at,
                    coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
                    coalesce(s.dead, 0) AS dead, coalesce(s.unplaced, 0) AS unplaced,
                    CASE WHEN s.unplaced > 0 THEN (SELECT v.payload -> 'reasons' ->> 0 FROM event v WHERE v.kind = 'unplaced'

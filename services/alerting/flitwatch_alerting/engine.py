@@ -18,6 +18,7 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.incidents import update as incidents
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.heartbeat import Heartbeat
@@ -76,7 +77,9 @@ class Engine:
         while not self.stop.is_set():
             self.heartbeat.beat()
             try:
-                with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
+                with connect(
+                    self.url, role="writer", application="flitwatch alerting", autocommit=True, still_s=STILL_S
+                ) as conn:
                     self._run_as_leader(conn)
             except (psycopg.Error, FlitwatchError) as problem:
                 # A table that is locked away, or being restored, comes back as a database that was lost does.

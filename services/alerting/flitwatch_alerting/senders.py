@@ -87,9 +87,11 @@ def _trust_store() -> ssl.SSLContext:
 def post_json(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
     """Send JSON; Unavailable where the answer is no success, as after a redirection, which is not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
-    answer = httpx.post(url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
-    if answer.status_code >= 300:
-        raise Unavailable(f"{who} answers {answer.status_code}")
+    # Of the answer only the head is read: a body without an end would fill the memory.
+    sent = httpx.stream("POST", url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
+    with sent as answer:
+        if answer.status_code >= 300:
+            raise Unavailable(f"{who} answers {answer.status_code}")
 
 
 def _post_notices(receiver: Receiver, url: str, body: Any, key: str) -> None:

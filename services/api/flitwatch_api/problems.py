@@ -26,6 +26,9 @@ MEDIA_TYPE = "application/problem+json"
 #: Addresses that browsers are sent to: there a problem is a page.
 NAVIGATED = "/api/v1/session/oidc"
 
+#: Characters of what a caller wrote that a refusal repeats.
+MOST_QUOTED = 500
+
 TITLES = {
     "bad-request": "The request cannot be understood",
     "invalid-parameters": "A parameter is not valid",
@@ -115,7 +118,10 @@ async def answer_invalid_request(request: Request, error: Exception) -> Response
     """Parameters or a body that do not fit their declaration."""
     assert isinstance(error, RequestValidationError)
     faults = [
-        {"where": ".".join(str(part) for part in item["loc"]), "detail": words_of(str(item["msg"]))}
+        {
+            "where": ".".join(str(part) for part in item["loc"])[:MOST_QUOTED],
+            "detail": words_of(str(item["msg"]))[:MOST_QUOTED],
+        }
         for item in error.errors()[:20]
     ]
     detail = "; ".join(f"{item['where']}: {item['detail']}" for item in faults[:3])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
+log = logging.getLogger(__name__)
 
 #: Exit statuses of an import or a collector's one look that is done: some records were refused; counters came and no fabric has a place for any of them.
 SOME_REFUSED, NOTHING_PLACED = 3, 4
@@ -43,7 +44,10 @@ def stderr_console() -> Console:
 def exit_with_error(message: str, code: int = 1) -> NoReturn:
     """Print one clear line on standard error and exit with `code`."""
     line = " ".join(str(message).split())
-    print(f"flitwatch: {line}", file=sys.stderr)
+    if logs_json():
+        log.critical(line)
+    else:
+        print(f"flitwatch: {line}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -259,6 +263,7 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     if not sys.stderr.isatty():
         for handler in logging.getLogger().handlers:
             handler.setFormatter(JsonLines())
+        sys.excepthook = lambda kind, problem, trace: log.critical("it ended", exc_info=(kind, problem, trace))
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)

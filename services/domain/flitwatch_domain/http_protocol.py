@@ -7,6 +7,7 @@ use it, and they share no other package. Only listeners import it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address, ip_network
@@ -26,6 +27,11 @@ HEAD_BYTES = 64 << 10
 HEAD_FIELDS = 100
 _TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 15\r\ncontent-length: 0\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+#: Without uvicorn's warning about each request that cannot be understood: a client could fill the disk with them.
+_log = logging.getLogger("uvicorn.error.requests")
+_log.setLevel(logging.ERROR)
 
 
 class HttpConfig(uvicorn.Config):
@@ -79,6 +85,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
+        self.logger = _log
         super().connection_made(transport)
         self._set_deadline(HEAD_S)
         assert isinstance(self.config, HttpConfig)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 from pathlib import Path
 
 from flitwatch_ops.home import home_folder
+
+log = logging.getLogger(__name__)
 
 FILE = "admin-secret"
 
@@ -14,7 +16,7 @@ FILE = "admin-secret"
 def ensure_admin(url: str) -> Path | None:
     """Make the account `admin` if the database has no account; return the file with its password.
 
-    Where no file can be written (read-only containers) the password is printed once, on standard error.
+    Where no file can be written (read-only containers) the password is logged once.
     """
     from flitwatch_db import connect
     from flitwatch_db.people import accounts as people
@@ -33,7 +35,7 @@ def ensure_admin(url: str) -> Path | None:
         with os.fdopen(handle, "w") as file:
             file.write(password + "\n")
     except OSError:
-        print(f"flitwatch: first start: account admin, password {password} (shown once)", file=sys.stderr)
+        log.warning("first start: account admin, password %s (shown once)", password)
         return None
-    print(f"flitwatch: first start: account admin, its password is in {path}", file=sys.stderr)
+    log.warning("first start: account admin, its password is in %s", path)
     return path

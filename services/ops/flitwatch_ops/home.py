@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +32,17 @@ def _choose_folder(variable: str, in_checkout: str, of_user: str, usual: str) ->
     if CHECKOUT is not None:
         return CHECKOUT / in_checkout
     return Path(os.environ.get(of_user) or Path.home() / usual).absolute() / "flitwatch"
+
+
+def shorten_log(path: Path, log: IO[bytes]) -> None:
+    """Make room in a log that has grown too long while it is appended to; its lines go to `.log.1`, or are lost on a full disk."""
+    if os.fstat(log.fileno()).st_size <= LOG_BYTES:
+        return
+    with contextlib.suppress(OSError), open_log(path.with_suffix(".log.1")) as older:
+        older.truncate(0)
+        shutil.copyfileobj(path.open("rb"), older)
+    # Who appends to it goes on at its new end.
+    log.truncate(0)
 
 
 def open_log(path: Path) -> IO[bytes]:

@@ -8,6 +8,7 @@ While it watches, a full disk or a lack of memory or files delays it: what could
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -22,8 +23,10 @@ import orjson
 
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_domain.heartbeat import HANGS_AFTER_S
-from flitwatch_ops.home import open_log
+from flitwatch_ops.home import open_log, shorten_log
 from flitwatch_ops.watched import PULSE_FD
+
+log = logging.getLogger(__name__)
 
 #: A child that lived this long starts again at once; one that dies sooner waits, up to the longest pause.
 STEADY_S = 10.0
@@ -76,7 +79,7 @@ class _StopRequested(BaseException):
 class _Child:
     process: Process
     handle: subprocess.Popen[bytes] | None = None
-    log: IO[bytes] | None = None
+    output: IO[bytes] | None = None
     started_at: float = 0.0
     restarts: int = 0
     quick_deaths: int = 0
@@ -90,10 +93,10 @@ class _Child:
 
     def let_go(self) -> None:
         """Close what was open for a process that has ended, or could not be started."""
-        log, self.log = self.log, None
+        output, self.output = self.output, None
         heartbeat, self.heartbeat = self.heartbeat, None
-        if log is not None:
-            log.close()
+        if output is not None:
+            output.close()
         if heartbeat is not None:
             os.close(heartbeat)
 
@@ -170,8 +173,9 @@ class Supervisor:
                 if self._stop_requested:
                     raise Cancelled("stopped while it started")
                 if time.monotonic() > deadline:
-                    log = self.home / "log" / f"{child.process.name}.log"
-                    raise Unavailable(f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {log}")
+                    raise Unavailable(
+                        f"{child.process.name} did not answer in {timeout_s:.0f} s", advice=f"See {self._log_of(child)}"
+                    )
                 for other in self.children:
                     if other.handle is None or other.handle.poll() is not None:
                         self._revive_child(other)
@@ -196,6 +200,8 @@ class Supervisor:
             for child in self.children:
                 # What this process itself slept through says nothing about the others.
                 _check_heartbeat(child, min(at - before, MOST_SILENCE_S))
+                if child.output is not None:
+                    shorten_log(self._log_of(child), child.output)
             ended = any(child.handle is None or child.handle.poll() is not None for child in self.children)
             if ended:
                 for child in self.children:
@@ -232,13 +238,15 @@ class Supervisor:
             try:
                 server.ensure()
             except Exception as failure:
-                _log_line(f"{server.name} is down: {failure}")
+                log.warning("%s is down: %s", server.name, failure)
+
+    def _log_of(self, child: _Child) -> Path:
+        return self.home / "log" / f"{child.process.name}.log"
 
     def _spawn_child(self, child: _Child) -> None:
-        path = self.home / "log" / f"{child.process.name}.log"
         child.silent_s = None
         try:
-            child.log = open_log(path)
+            child.output = open_log(self._log_of(child))
             child.heartbeat, beats = os.pipe()
             try:
                 os.set_blocking(child.heartbeat, False)
@@ -247,7 +255,7 @@ class Supervisor:
                     env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
                     pass_fds=(beats,),
                     stdin=subprocess.DEVNULL,
-                    stdout=child.log,
+                    stdout=child.output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
@@ -264,7 +272,7 @@ class Supervisor:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            _log_line(f"{child.process.name} left with {child.handle.returncode}; starting it again")
+            log.warning("%s left with %s; starting it again", child.process.name, child.handle.returncode)
             child.handle = None
             child.ended_at = now
             child.let_go()
@@ -272,20 +280,20 @@ class Supervisor:
             try:
                 self._spawn_child(child)
             except (OSError, MemoryError) as lack:
-                _log_line(f"{child.process.name} cannot be started now: {lack}; trying again")
+                log.warning("%s cannot be started now: %s; trying again", child.process.name, lack)
                 child.start_after = now + AGAIN_S
                 return
             child.restarts += 1
             if child.ended_at is not None:
                 child.down_s = round(time.monotonic() - child.ended_at, 1)
-                _log_line(f"{child.process.name} was started again after {child.down_s:.1f} s")
+                log.info("%s was started again after %.1f s", child.process.name, child.down_s)
 
     def _try_to_write_state(self) -> None:
         try:
             self._write_state()
         except (OSError, MemoryError) as lack:
             if not self._state_is_due:
-                _log_line(f"its state cannot be written now: {lack}; trying again")
+                log.warning("its state cannot be written now: %s; trying again", lack)
             self._state_is_due = True
         else:
             self._state_is_due = False
@@ -323,15 +331,9 @@ def _check_heartbeat(child: _Child, passed_s: float) -> None:
         return
     child.silent_s += passed_s
     if child.silent_s > child.process.hangs_after_s and child.handle.poll() is None:
-        _log_line(f"{child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s")
+        log.warning("%s hangs: its loop was silent for %.0f s", child.process.name, child.silent_s)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.handle.pid, signal.SIGKILL)
-
-
-def _log_line(line: str) -> None:
-    """Say a line in the supervisor's log, if there is room for it."""
-    with contextlib.suppress(OSError):
-        print(f"supervisor: {line}", flush=True)
 
 
 def _terminate_child(child: _Child) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as RdTopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from flitwatch_domain.errors import NotFound
@@ -25,6 +27,7 @@ from flitwatch_stream.log import (
     OnRevoke,
     Producer,
     Start,
+    TopicPartition,
     check_subscription,
 )
 
@@ -94,6 +97,32 @@ class KafkaLog(Log):
             return [fetch_watermarks(reader, self.brokers, topic, p)[1] for p in range(partitions)]
         finally:
             reader.close()
+
+    def read_append_times(self, places: Mapping[TopicPartition, int]) -> dict[TopicPartition, float]:
+        """When the first record at or behind each offset was appended, in seconds since 1970; a partition whose record does not come in time is left out."""
+        times: dict[TopicPartition, float] = {}
+        if not places:
+            return times
+        # A record of each partition, and as little as the broker gives behind it.
+        settings = {
+            "group.id": "flitwatch-offsets",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+            "queued.min.messages": 1,
+            "max.partition.fetch.bytes": 1024,
+        }
+        reader = new_client(RdConsumer, self.brokers, settings)
+        try:
+            reader.assign([RdTopicPartition(*at, offset) for at, offset in places.items()])
+            until = time.monotonic() + CALL_TIMEOUT_S
+            while len(times) < len(places) and (left_s := until - time.monotonic()) > 0:
+                message = reader.poll(left_s)
+                if message is None or message.error():
+                    continue
+                times.setdefault(TopicPartition(message.topic(), message.partition()), message.timestamp()[1] / 1000)
+        finally:
+            reader.close()
+        return times
 
     def close(self) -> None:
         self._admin = None

@@ -32,7 +32,8 @@ def open_connection(url: str, application: str) -> psycopg.Connection[Any]:
             make_conninfo("", **{k: v for k, v in parameters.items() if v is not None}), autocommit=True
         )
     except psycopg.OperationalError as problem:
-        raise make_unavailable(problem) from None
+        # psycopg's traceback refers to itself, so it would keep the socket open until the next garbage collection.
+        raise make_unavailable(problem.with_traceback(None)) from None
     except psycopg.errors.InvalidParameterValue as problem:
         raise make_unavailable(problem) from None
 

@@ -133,7 +133,7 @@ class Ingest(Collector):
         lag = GaugeMetricFamily("flitwatch_ingest_lag_records", "Records in the log and not written.", labels=["topic"])
         waits = GaugeMetricFamily(
             "flitwatch_ingest_unwritten_seconds",
-            "For how long nothing of a topic was written, where records of it wait in the log; 0 where none do.",
+            "Age of the oldest record of a topic in the log that is not written; 0 where none waits.",
             labels=["topic"],
         )
         for row in self._rows:

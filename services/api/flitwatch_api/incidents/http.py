@@ -25,6 +25,8 @@ from flitwatch_domain.incidents import IncidentHead
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
 #: Rows of one table file.
 MOST_ROWS = 10_000
+#: A spreadsheet runs a text that begins so; a quote before it keeps it text.
+FORMULA = ("=", "+", "-", "@", "'", "\t", "\r")
 COLUMNS = ("incident_id", "fabric", "state", "began", "ended", "title", "causes", "slowed", "lost_s", "node_hours", "node_hours_low", "node_hours_high", "simulated")  # fmt: skip
 
 
@@ -128,4 +130,6 @@ def _mask_causes(row: Mapping[str, Any], names: Names) -> list[schemas.IncidentC
 
 
 def _format_cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
     return value.isoformat() if hasattr(value, "isoformat") else "" if value is None else value

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from flitwatch_api.answers import build_model
 from flitwatch_api.ingest import schemas
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import reads as ingest
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +25,15 @@ WAIT_S = 1.0
 STALE_S = 60.0
 
 
+class LogEnd(NamedTuple):
+    """The next offset of a topic, and when the oldest record was appended that is not written; None: there is none, or the broker does not say."""
+
+    offset: int
+    oldest_at: datetime | None
+
+
 class LogEnds:
-    """The next offset of each topic of a Kafka log.
+    """The end of each topic of a Kafka log.
 
     Parameters
     ----------
@@ -36,50 +43,69 @@ class LogEnds:
 
     def __init__(self, url: str) -> None:
         self._url = url if url.startswith("kafka://") else ""
-        self._ends: dict[str, int] = {}
+        self._ends: dict[str, LogEnd] = {}
         self._at = float("-inf")
         self._asking: asyncio.Task[None] | None = None
 
-    async def get(self, topics: Sequence[str]) -> dict[str, int]:
-        """Ends by topic; a topic whose end is not known is left out."""
-        if not self._url or not topics:
+    async def get(self, places: Mapping[str, Mapping[str, int]]) -> dict[str, LogEnd]:
+        """Ends by topic; a topic whose end is not known is left out. `places` are the writer's offsets by topic and partition."""
+        if not self._url or not places:
             return {}
         if time.monotonic() - self._at > FRESH_S and self._asking is None:
-            self._asking = asyncio.create_task(self._refresh_ends(list(topics)))
+            self._asking = asyncio.create_task(self._refresh_ends(places))
         if self._asking is not None:
             await asyncio.wait({self._asking}, timeout=WAIT_S)
         return dict(self._ends) if time.monotonic() - self._at < STALE_S else {}
 
-    async def _refresh_ends(self, topics: list[str]) -> None:
+    async def _refresh_ends(self, places: Mapping[str, Mapping[str, int]]) -> None:
         try:
-            self._ends = await asyncio.to_thread(self._read_ends, topics)
+            self._ends = await asyncio.to_thread(self._read_ends, places)
             self._at = time.monotonic()
         except FlitwatchError as problem:
             log.warning("the log's ends are not known: %s", problem.message)
         finally:
             self._asking = None
 
-    def _read_ends(self, topics: list[str]) -> dict[str, int]:
-        with open_log(self._url) as source:
+    def _read_ends(self, places: Mapping[str, Mapping[str, int]]) -> dict[str, LogEnd]:
+        from flitwatch_stream.kafka import KafkaLog
+
+        with KafkaLog(self._url) as source:
             there = source.topics()
-            return {topic: sum(source.end_offsets(topic)) for topic in topics if topic in there}
+            ends = {topic: source.end_offsets(topic) for topic in places if topic in there}
+            waiting = {
+                TopicPartition(topic, partition): place
+                for topic, offsets in ends.items()
+                for partition, end in enumerate(offsets)
+                if (place := places[topic].get(str(partition), 0)) < end
+            }
+            appended = source.read_append_times(waiting)
+        oldest: dict[str, float] = {}
+        for at, time_s in appended.items():
+            oldest[at.topic] = min(time_s, oldest.get(at.topic, time_s))
+        return {
+            topic: LogEnd(sum(offsets), datetime.fromtimestamp(oldest[topic], UTC) if topic in oldest else None)
+            for topic, offsets in ends.items()
+        }
 
 
 async def list_topics(conn: Connection, ends: LogEnds, now: datetime) -> list[schemas.Topic]:
     """Topics with their lag; null where the log's end is not known."""
     rows = await ingest.list_topics(conn, now)
-    end_by_topic = await ends.get([row["topic"] for row in rows if row["end"] is None])
+    end_by_topic = await ends.get({row["topic"]: row["places"] or {} for row in rows if row["end"] is None})
     return [
-        _with_lag(row, row["end"] if row["end"] is not None else end_by_topic.get(row["topic"]), now) for row in rows
+        _with_lag(
+            row, end_by_topic.get(row["topic"]) if row["end"] is None else LogEnd(row["end"], row["oldest_at"]), now
+        )
+        for row in rows
     ]
 
 
-def _with_lag(row: dict[str, Any], end: int | None, now: datetime) -> schemas.Topic:
-    shown = {key: value for key, value in row.items() if key not in ("position", "moved_at", "end")}
+def _with_lag(row: dict[str, Any], end: LogEnd | None, now: datetime) -> schemas.Topic:
+    shown = {key: value for key, value in row.items() if key not in ("position", "places", "end", "oldest_at")}
     if end is None:
         return build_model(schemas.Topic, shown, lag_records=None, lag_s=None)
-    behind = max(0, end - (row["position"] or 0))
+    behind = max(0, end.offset - (row["position"] or 0))
     if not behind:
         return build_model(schemas.Topic, shown, lag_records=0, lag_s=0.0)
-    waited = None if row["moved_at"] is None else max(0.0, (now - row["moved_at"]).total_seconds())
+    waited = None if end.oldest_at is None else max(0.0, (now - end.oldest_at).total_seconds())
     return build_model(schemas.Topic, shown, lag_records=behind, lag_s=waited)

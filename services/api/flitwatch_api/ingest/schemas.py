@@ -15,7 +15,9 @@ class Topic(BaseModel):
     values_per_s: float = Field(description="Over the last two minutes.")
     bytes_per_s: float
     lag_records: int | None = Field(description="In the log and not written; null where the log cannot be asked.")
-    lag_s: float | None
+    lag_s: float | None = Field(
+        description="Age of the oldest record in the log that is not written; null where the log cannot be asked."
+    )
     last_at: datetime | None
     duplicates: int
     late: int

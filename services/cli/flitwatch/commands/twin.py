@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import FiniteRange, Group, json_option, make_progress, print_result
+from flitwatch.console import FiniteRange, Group, json_option, log_to_stderr, make_progress, print_result
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -93,6 +94,7 @@ def run(
 
     if out is None and log_url is None:
         raise BadRequest("nowhere to write to", advice="Give --out DIR, --log URL, or both.")
+    log_to_stderr(logging.WARNING)
     epoch_s = _parse_epoch(start)
     if not speed < float("inf"):
         raise BadRequest(f"--speed is {speed}", advice="Give 1 for real time, or 0 for as fast as possible.")
@@ -106,7 +108,7 @@ def run(
                 _run_alongside(
                     [
                         *("history", spec, "--seconds", str(history), "--until", str(epoch_s), "--seed", str(seed)),
-                        *("--fine", str(min(history, FINE_S)), "--tree", "--days", str(EARLIER_DAYS)),
+                        *("--fine", str(min(history, FINE_S)), "--tree", "--days", str(EARLIER_DAYS), "--json"),
                     ],
                     {"FLITWATCH_LOG": log_url, "FLITWATCH_DB": db_url},
                 )

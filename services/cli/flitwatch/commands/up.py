@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 import subprocess
@@ -11,17 +12,21 @@ import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 import click
+import orjson
 from click.core import ParameterSource
 
-from flitwatch.console import exit_with_error, json_option, print_result, stderr_console
+from flitwatch.console import exit_with_error, json_option, log_to_stderr, print_result, stderr_console
 from flitwatch.exposure import Exposure, Role, allow_host_option, anonymous_option, exposure_of, insecure_option
 from flitwatch_ops.home import home_folder, open_log
 from flitwatch_ops.orphans import end_orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, read_running_state
+
+log = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 180.0
 #: Of the demo machine before its first start: a day.
@@ -125,6 +130,7 @@ def up(
     _check_metrics(metrics, port)
     home_folder().mkdir(parents=True, exist_ok=True)
     if foreground:
+        log_to_stderr()
         serve_platform(
             list_servers(stack, twin),
             stack,
@@ -133,7 +139,7 @@ def up(
             twin,
             metrics,
             reached,
-            lambda line: stderr_console().print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
+            log.info,
         )
         return
     url = _start_detached(stack, host, port, twin, metrics, reached)
@@ -196,9 +202,9 @@ def _start_detached(
     argv += ["--port", str(port), "--twin", twin, *_format_exposure(reached)]
     if metrics is not None:
         argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
-    with open_log(path) as log:
+    with open_log(path) as file:
         offset = path.stat().st_size
-        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
     deadline = time.monotonic() + READY_TIMEOUT_S
     while time.monotonic() < deadline:
         offset = _pass_on(path, offset)
@@ -217,13 +223,21 @@ def _start_detached(
 
 
 def _pass_on(path: Path, offset: int) -> int:
-    with open(path, "rb") as log:
-        log.seek(offset)
-        text = log.read()
-    if text:
-        sys.stderr.write(text.decode(errors="replace"))
-        sys.stderr.flush()
-    return offset + len(text)
+    """Say what the supervisor has logged since, line by line; return how far."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        text = file.read()
+    whole = text[: text.rfind(b"\n") + 1]
+    for line in whole.splitlines():
+        try:
+            entry = orjson.loads(line)
+            at = datetime.fromisoformat(entry["at"]).astimezone()
+            # A person reads the stages and what went wrong, not each migration.
+            if entry["logger"] == __name__ or entry["level"] != "info":
+                print(f"{at:%H:%M:%S} {entry['message']}", file=sys.stderr, flush=True)
+        except (ValueError, LookupError, TypeError):
+            print(line.decode(errors="replace"), file=sys.stderr, flush=True)
+    return offset + len(whole)
 
 
 def _format_exposure(reached: Exposure) -> list[str]:
@@ -371,11 +385,13 @@ def _list_processes(
     environment_of = partial(_build_environment, database_url, log_url)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
-        Process("writer", [*this, "writer"], environment_of("writer")),
+        Process("writer", [*this, "writer", "--json"], environment_of("writer")),
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
         Process("worker", [*this, "worker", *_list_queues()], environment_of("worker")),
         Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], environment_of("worker")),
-        Process("alerting", [*this, "alerting"], environment_of("alerting") | _build_external_url(host, port)),
+        Process(
+            "alerting", [*this, "alerting", "--json"], environment_of("alerting") | _build_external_url(host, port)
+        ),
         Process(
             "api",
             [*this, "api", "--host", host, "--port", str(port), *_format_exposure(reached)],
@@ -397,7 +413,7 @@ def _list_processes(
             os.fspath(home_folder() / "twin"),
         ]
         # The first time, so that pages are full and estimates have runs to learn from: the last day of the same users, simulated too.
-        argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60)]
+        argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60), "--json"]
         environment = environment_of("twin")
         processes.append(Process("twin", [*argv, "--log", environment["FLITWATCH_LOG"]], environment))
     return processes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 from importlib.metadata import entry_points
 
@@ -15,11 +16,12 @@ from flitwatch.console import (
     exit_with_error,
     log_to_stderr,
     print_result,
-    stderr_console,
 )
 from flitwatch.metrics import add_figures, metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, open_database
 from flitwatch_ops.watched import own_heartbeat
+
+log = logging.getLogger(__name__)
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs. Entry points `flitwatch.tasks` of other packages add theirs.
 HANDLER_MODULES = (
@@ -120,7 +122,7 @@ def worker(
         module_by_task = chosen
     log_to_stderr()
     with open_database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
-        stderr_console().print(f"worker for {', '.join(sorted(module_by_task))}")
+        log.info("worker for %s", ", ".join(sorted(module_by_task)))
         if as_json:
             print_result({"tasks": sorted(module_by_task), "concurrency": concurrency, "pid": os.getpid()}, True)
         served = {name.partition(".")[0] for name in module_by_task}

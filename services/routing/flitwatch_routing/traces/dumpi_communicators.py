@@ -14,8 +14,8 @@ NULL, WORLD, SELF = 1, 2, 3
 MAKERS = frozenset({"MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create", "MPI_Cart_create"})
 MAKERS |= {"MPI_Cart_sub", "MPI_Graph_create", "MPI_Intercomm_create", "MPI_Intercomm_merge"}
 _CALL = re.compile(rf"^({'|'.join(sorted(MAKERS))}) entering [^\n]*\n(.*?)^\1 returning ", re.M | re.S)
-_NUMBER = re.compile(r"^\s*\w+ (\w+)=(-?[0-9]{1,10})(?![0-9])", re.M)
-_DIMS = re.compile(r"^\s*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\]", re.M)
+_NUMBER = re.compile(r"^[ \t]*\w+ (\w+)=(-?[0-9]{1,10})(?![0-9])", re.M)
+_DIMS = re.compile(r"^[ \t]*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\]", re.M)
 
 
 @dataclass(frozen=True)
