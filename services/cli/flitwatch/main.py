@@ -8,12 +8,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
-from flitwatch.console import exit_with_error
 from flitwatch_domain.build import build_name
 
 #: command name -> (module under flitwatch.commands, attribute, short help)
@@ -148,35 +147,41 @@ def main(argv: Sequence[str] | None = None) -> None:
         if isinstance(status, int) and status:
             sys.exit(status)
     except click.Abort:
-        exit_with_error("stopped by the user", code=130)
+        _exit("stopped by the user", code=130)
     except click.exceptions.NoArgsIsHelpError as asked_for_nothing:
         # Its message is the whole help.
         asked_for_nothing.show()
         sys.exit(asked_for_nothing.exit_code)
     except click.ClickException as bad_use:
-        exit_with_error(_format_usage_error(bad_use), code=bad_use.exit_code)
+        _exit(_format_usage_error(bad_use), code=bad_use.exit_code)
     except FlitwatchError as known:
-        exit_with_error(str(known))
+        _exit(str(known))
     except ModuleNotFoundError as absent:
         if lacking := name_extra(absent):
-            exit_with_error(str(lacking))
+            _exit(str(lacking))
         if not (absent.name or "").startswith("flitwatch"):
             raise
-        exit_with_error(
+        _exit(
             "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
         )
     except OSError as refused:
-        exit_with_error(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
+        _exit(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:
-        exit_with_error("stopped by the user", code=130)
+        _exit("stopped by the user", code=130)
     except Exception as unknown:
         # Only where a command has loaded the driver can the database have refused something.
         driver = sys.modules.get("psycopg")
         if driver is None or not isinstance(unknown, driver.Error):
             raise
-        exit_with_error(
+        _exit(
             f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}"
         )
+
+
+def _exit(message: str, code: int = 1) -> NoReturn:
+    from flitwatch.console import exit_with_error  # which `--help` and a completion do without
+
+    exit_with_error(message, code)
 
 
 def _format_usage_error(bad_use: click.ClickException) -> str:
