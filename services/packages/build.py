@@ -27,7 +27,18 @@ PYTHON_MODULE = "github.com/kluctl/go-embed-python@v0.0.0-3.14.6-20260610-1"
 PYTHON_SUM = "h1:oGUS7++Wm3LgxUfD6AmJgKbKQD2wdQFO9PzyJv6T+E4="
 PYTHON = "python3.14"
 #: What of it a service needs not: its tests, Tk, and tools that only start it.
-LEFT_OUT = ("bin/idle", "bin/pip", "bin/pydoc", "lib/itcl", "lib/libtcl", "lib/thread", f"lib/{PYTHON}/idlelib", f"lib/{PYTHON}/tkinter", f"lib/{PYTHON}/test/", f"lib/{PYTHON}/ensurepip")
+LEFT_OUT = (
+    "bin/idle",
+    "bin/pip",
+    "bin/pydoc",
+    "lib/itcl",
+    "lib/libtcl",
+    "lib/thread",
+    f"lib/{PYTHON}/idlelib",
+    f"lib/{PYTHON}/tkinter",
+    f"lib/{PYTHON}/test/",
+    f"lib/{PYTHON}/ensurepip",
+)
 #: The C library that the wheels ask for (manylinux_2_28).
 GLIBC = "2.28"
 #: What the packages themselves change in the file that users read: an installed platform waits for real sources.

@@ -51,13 +51,17 @@ def test_auditwheel_agrees_with_the_tags(core_wheels: list[Path]) -> None:
             [tools / "python", "-m", "auditwheel", "show", "--json", wheel], capture_output=True, text=True
         )
         if shown.returncode:
-            shown = subprocess.run([tools / "python", "-m", "auditwheel", "show", wheel], capture_output=True, text=True)
+            shown = subprocess.run(
+                [tools / "python", "-m", "auditwheel", "show", wheel], capture_output=True, text=True
+            )
         assert shown.returncode == 0, shown.stderr
         assert "manylinux" in shown.stdout and "GLIBCXX" not in shown.stdout, shown.stdout
 
 
 @pytest.mark.parametrize("version", ["3.11.3-1.5.9", "3.13.5-1.5.12"])
-def test_the_wheels_of_this_processor_run_in_their_pythons(core_wheels: list[Path], uv: str, tmp_path: Path, version: str) -> None:
+def test_the_wheels_of_this_processor_run_in_their_pythons(
+    core_wheels: list[Path], uv: str, tmp_path: Path, version: str
+) -> None:
     (python,) = (ROOT / ".cache" / "pythons" / version).glob("org/bytedeco/cpython/*/bin/python3.[0-9][0-9]")
     subprocess.run([uv, "venv", "-q", "--python", python, tmp_path / "venv"], check=True)
     kind = "cp311-cp311" if version.startswith("3.11") else "cp312-abi3"

@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Give advice to a scheduler."),
+    "mail-job": ("mail_job", "mail_job", "Mail the end of a Slurm job with what slowed it."),
     "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
@@ -70,7 +71,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
-    "Connect": ("import", "collect", "sampler", "run", "agent", "mcp"),
+    "Connect": ("import", "collect", "sampler", "run", "agent", "mail-job", "mcp"),
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 
@@ -173,9 +174,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         driver = sys.modules.get("psycopg")
         if driver is None or not isinstance(unknown, driver.Error):
             raise
-        _exit(
-            f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}"
-        )
+        _exit(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
