@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Give advice to a scheduler."),
-    "mail-job": ("mail_job", "mail_job", "Mail the end of a Slurm job with what slowed it."),
+    "mail": ("mail", "mail", "Mail the end of a Slurm job with what slowed it."),
     "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
@@ -71,7 +71,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
-    "Connect": ("import", "collect", "sampler", "run", "agent", "mail-job", "mcp"),
+    "Connect": ("import", "collect", "sampler", "run", "agent", "mail", "mcp"),
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 

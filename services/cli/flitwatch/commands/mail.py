@@ -1,19 +1,18 @@
-"""`flitwatch mail-job`: Slurm's mail at the end of a job, with what slowed it."""
+"""`flitwatch mail`: Slurm's mail at the end of a job, with what slowed it."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
 import click
 
-from flitwatch.console import FiniteRange, log_to_stderr
+from flitwatch.console import FiniteRange, json_option, log_to_stderr, print_result
 from flitwatch_domain.secret_file import check_private
 
 
-@click.command("mail-job")
+@click.command()
 @click.option("--subject", "-s", required=True, help="The subject, as Slurm gives it.")
 @click.argument("address")
 @click.option("--url", "api_url", envvar="FLITWATCH_URL", required=True, help="Where the API and the page answer.")
@@ -39,7 +38,8 @@ from flitwatch_domain.secret_file import check_private
     help="Seconds until the platform must know that the job ended.",
 )
 @click.option("--foreground", is_flag=True, help="Stay until the mail is sent. Without it slurmctld does not wait.")
-def mail_job(
+@json_option
+def mail(
     subject: str,
     address: str,
     api_url: str,
@@ -49,6 +49,7 @@ def mail_job(
     sender: str,
     wait_s: float,
     foreground: bool,
+    as_json: bool,
 ) -> None:
     """Mail ADDRESS the end of a job with the verdict, the time lost, a picture and the link; for Slurm's MailProg.
 
@@ -61,9 +62,12 @@ def mail_job(
     order = read_order(subject, address, os.environ)
     if order is None:
         send_plain(subject, address, mailers)
+        print_result({"job_id": None, "verdict": False}, as_json)
         return
-    if not foreground and os.fork():
-        os._exit(0)
+    if not foreground:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
     page = f"{api_url.rstrip('/')}/jobs/{quote(order.job_id, safe='')}"
 
     def read_token() -> str:
@@ -72,7 +76,7 @@ def mail_job(
         check_private(token_file)
         return token_file.read_text(encoding="utf-8").strip()
 
-    if not foreground:
-        os.setsid()
-    send_mail(order, mailers, lambda: fetch_explanation(api_url, read_token(), order, wait_s), page, sender)
-    sys.stdout.flush()
+    with_verdict = send_mail(
+        order, mailers, lambda: fetch_explanation(api_url, read_token(), order, wait_s), page, sender
+    )
+    print_result({"job_id": order.job_id, "verdict": with_verdict}, as_json)

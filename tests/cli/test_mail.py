@@ -1,63 +1,19 @@
-"""`flitwatch mail-job` against a real HTTP server and real programs: the verdict where it is known, Slurm's own mail in every other case."""
+"""`flitwatch mail` against a real HTTP server and real programs: the verdict where it is known, Slurm's own mail in every other case."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from support.explaining_api import QUIET, SLOW, explaining_api
 
-from flitwatch.commands.mail_job import mail_job
+from flitwatch.commands.mail import mail as mail_command
 
 ENDED = "Slurm Job_id=42 Name=milc Ended, Run time 01:00:00, COMPLETED, ExitCode 0"
-QUIET: dict[str, Any] = {
-    "job_id": "42", "start": "2026-11-01T10:00:00Z", "end": "2026-11-01T11:00:00Z", "as_of": "2026-11-01T11:00:00Z", "simulated": False,
-    "title": "It was not slow", "detail": "", "slowdown": None, "chain": [], "candidates": [],
-}  # fmt: skip
-SLOW = QUIET | {
-    "title": "Job 77 slowed it",
-    "slowdown": {"since": "2026-11-01T10:20:00Z", "until": None, "lost_s": 900.0, "factor": 1.4},
-    "chain": [{"part": "jobs", "text": "Job 77 feeds the links <1>."}],
-    "candidates": [
-        {"job_id": "77", "named": True, "start": "2026-11-01T10:19:00Z", "end": None},
-        {"job_id": "78", "named": False, "start": "2026-11-01T10:19:00Z", "end": None},
-    ],
-}
-
-
-@contextmanager
-def platform(answers: list[tuple[int, Any]]) -> Iterator[tuple[str, list[str]]]:
-    """An API that gives these answers in turn, the last one again and again; its address, and what was asked."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(f"{self.path} {self.headers.get('Authorization')}")
-            status, body = answers[min(len(asked), len(answers)) - 1]
-            text = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture
@@ -87,7 +43,7 @@ def call(folder: Path, url: str, subject: str = ENDED, **environment: str) -> No
     ]
     programs = ["--mailer", str(folder / "mail"), "--sendmail", str(folder / "sendmail")]
     done = CliRunner().invoke(
-        mail_job, [*words, *programs], env={"SLURM_JOB_ID": None, **environment}, catch_exceptions=False
+        mail_command, [*words, *programs], env={"SLURM_JOB_ID": None, **environment}, catch_exceptions=False
     )
     assert done.exit_code == 0, done.output
 
@@ -98,7 +54,7 @@ def sent(folder: Path) -> EmailMessage:
 
 
 def test_a_slow_jobs_mail_has_the_verdict_the_time_the_picture_and_the_link(mailers: Path) -> None:
-    with platform([(200, SLOW)]) as (url, asked):
+    with explaining_api(other=(200, SLOW)) as (url, asked):
         call(mailers, url, SLURM_CLUSTER_NAME="perlis")
     assert asked == ["/api/v1/jobs/42/explanation?cluster=perlis Bearer fwt_x"]
     mail = sent(mailers)
@@ -114,7 +70,7 @@ def test_a_slow_jobs_mail_has_the_verdict_the_time_the_picture_and_the_link(mail
 
 
 def test_a_quiet_jobs_mail_names_no_one_and_has_no_picture(mailers: Path) -> None:
-    with platform([(200, QUIET)]) as (url, _):
+    with explaining_api(other=(200, QUIET)) as (url, _):
         call(mailers, url)
     mail = sent(mailers)
     text = mail.get_body(("plain",)).get_content()
@@ -126,7 +82,7 @@ def test_a_quiet_jobs_mail_names_no_one_and_has_no_picture(mailers: Path) -> Non
     "answer", [(404, {"detail": "no such job"}), (200, QUIET | {"end": None}), (401, {}), (500, {}), (200, {"odd": 1})]
 )
 def test_slurms_own_mail_goes_out_where_there_is_no_verdict(mailers: Path, answer: tuple[int, Any]) -> None:
-    with platform([answer]) as (url, _):
+    with explaining_api(other=answer) as (url, _):
         call(mailers, url)
     assert (mailers / "mail.kept").read_text() == f"-s\n{ENDED}\nann@site.example\n"
     assert not (mailers / "sendmail.kept").exists()
@@ -137,13 +93,13 @@ def test_slurms_own_mail_goes_out_where_nobody_answers_or_sendmail_fails(mailers
     assert (mailers / "mail.kept").exists()
     (mailers / "mail.kept").unlink()
     (mailers / "sendmail").write_text("#!/bin/sh\nexit 75\n")
-    with platform([(200, SLOW)]) as (url, _):
+    with explaining_api(other=(200, SLOW)) as (url, _):
         call(mailers, url)
     assert (mailers / "mail.kept").exists()
 
 
 def test_a_mail_of_a_begin_is_left_alone(mailers: Path) -> None:
     begun = "Slurm Job_id=42 Name=milc Began, Queued time 00:00:01"
-    with platform([(200, SLOW)]) as (url, asked):
+    with explaining_api(other=(200, SLOW)) as (url, asked):
         call(mailers, url, subject=begun)
     assert asked == [] and (mailers / "mail.kept").read_text() == f"-s\n{begun}\nann@site.example\n"
