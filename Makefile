@@ -77,7 +77,7 @@ client: web/node_modules/.package-lock.json ## the Python client and the page's 
 	@cd web && npm run --silent generate
 
 .PHONY: reference
-reference: ## docs/commands.md, docs/settings.md, docs/metrics.md and docs/sizing.md again from the program
+reference: ## docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and docs/sizing.md again from the program
 	@$(PY) -m flitwatch.reference
 	@$(PY) -m flitwatch_ops.sizing_page > docs/sizing.md
 

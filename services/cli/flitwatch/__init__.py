@@ -9,7 +9,7 @@ Open
 - `rest` for asking the API: which one, with which token, and what a refusal means; `hottest` and `stored` for what is asked; `assistant` for the tools of `flitwatch mcp`;
 - `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported alongside it;
 - `tables` for tables, figures and sparklines;
-- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both;
+- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both; `client_reference` for docs/client.md;
 - `simulated_past` for the day that the demo begins with;
 - `incident_study` for `study incidents`: how often culprits are named;
 - `advice_value` for `study advice-value`: what following advice saves;
