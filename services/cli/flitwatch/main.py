@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
     "open": ("open", "open_", "Print the address of a job's page."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
+    "project": ("project", "project", "Report what a project lost to congestion in a month."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Give advice to a scheduler."),
     "mail": ("mail", "mail", "Mail the end of a Slurm job with what slowed it."),
@@ -67,7 +68,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 
 #: How `flitwatch --help` lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Watch": ("top", "incidents", "alerts", "status", "open"),
+    "Watch": ("top", "incidents", "project", "alerts", "status", "open"),
     "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),

@@ -289,6 +289,10 @@ class Operations:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to be alongside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
+    def project_report(self, account: str, *, month: str, format: str | None = None) -> models.ProjectReport:
+        """GET /api/v1/projects/{account}/report: What the jobs of a project lost to incidents in a month, and to whom."""
+        return self._call("GET", f"/api/v1/projects/{self._part(account)}/report", {"month": month, "format": format})
+
     def recommendations(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
         """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
         return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})

@@ -11,7 +11,7 @@ Open
 - `top` for the hottest groups, links and jobs, `open` for the address of a job's page, `drivers` for counters of a stored estimate, `noise` for two sets of runs, `mcp` for assistants: all over REST;
 - `completion` for shells;
 - `run` for a program whose steps are reported;
-- `incidents` for what slowed jobs; `job` for the explanation of a slow job, `evidence` for whether its evidence page was changed; `trial` for what a randomised trial of advice shows; `blamed` for names of several applications; `blame`, `deviation`, `forecast` for estimators;
+- `incidents` for what slowed jobs; `project` for what that cost a project in a month; `job` for the explanation of a slow job, `evidence` for whether its evidence page was changed; `trial` for what a randomised trial of advice shows; `blamed` for names of several applications; `blame`, `deviation`, `forecast` for estimators;
 - `sim`, `sim_packet`, `study`, `twin`, `topology`, `traffic`, `routes`, `loop` (with `loop_staging` for OpenSM) for simulation and routes;
 - `bench`, `bench_advice`, `bench_api`, `bench_import`, `bench_ingest`, `scorecard`, `blame_measured`, `blame_stress` for measurements.
 
