@@ -21,8 +21,8 @@ CORE = ROOT / "services" / "noise_core"
 GLIBC = "2.28"
 #: Interpreters with headers, from Maven Central, with their files' SHA-256: they build and are not shipped.
 PYTHONS = {
-    "3.11.3-1.5.9": "668b42f6a8b1a9789de7d3ca54a81fefb754cd8e885554b42858bbcbc0dd497c",
     "3.13.5-1.5.12": "50ad91aa0baa57f0235bb666b87d8bf2a44e215d28c250de1030502906af143b",
+    "3.11.3-1.5.9": "668b42f6a8b1a9789de7d3ca54a81fefb754cd8e885554b42858bbcbc0dd497c",
 }
 
 
