@@ -1,6 +1,6 @@
 """Slurm's mail at the end of a job, with what slowed the job.
 
-slurmctld calls its MailProg as `PROGRAM -s SUBJECT ADDRESS`. Whatever goes wrong here, the site's own mail program is called in the same way: the mail of a job is never lost.
+slurmctld calls its MailProg as `PROGRAM -s SUBJECT ADDRESS`. If anything fails here, the site's own mail program is called in the same way: the mail of a job is never lost.
 """
 
 from __future__ import annotations
