@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import json
 import os
 import shlex
 import shutil
@@ -26,6 +27,7 @@ from support.ports import free_port
 from support.waiting import eventually
 
 from packages.conftest import ROOT, look_at_edison
+from packages.questions import ask_questions, write_questions
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 PATHS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -198,6 +200,26 @@ def test_the_deb_imports_and_shows_its_page(
         shutil.copy(shared / "data" / name, file)
     deb.flitwatch(*import_of_edison(inside))
     look_at_edison(f"http://127.0.0.1:{deb.port}", browser)
+
+
+def test_the_deb_answers_who_and_how_long(
+    deb: Running, packages: dict[str, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    write_questions(deb.root / "srv/questions")
+    begun_s = time.monotonic()
+    ask_questions(deb.flitwatch, Path("/srv/questions"))
+    figures = {
+        "deb_mib": round(packages["deb"].stat().st_size / 2**20, 1),
+        "installed_mib": round(size_of(deb.root / "usr/lib/flitwatch") / 2**20, 1),
+        "questions_s": round(time.monotonic() - begun_s, 1),
+        "not_run": ["RHEL 8 to 10", "SLES", "Ubuntu 22.04 to 26.04"],
+    }
+    with capfd.disabled():
+        print(json.dumps(figures))
+
+
+def size_of(folder: Path) -> int:
+    return sum(file.lstat().st_size for file in folder.rglob("*"))
 
 
 def test_the_units_of_the_deb_are_sound(deb: Running) -> None:
