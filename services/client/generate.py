@@ -80,7 +80,8 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
     query = [p for p in parameters if p["in"] == "query"]
     body = "requestBody" in operation
     # What is no JSON is sent as it is.
-    kind = "Any" if "application/json" in operation.get("requestBody", {}).get("content", {}) else "bytes"
+    sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    kind = "bytes" if sent is None else _annotate_body(sent["schema"])
     arguments = [
         "self",
         *(f"{_name_parameter(p)}: {_annotate_parameter(p)}" for p in inside),
@@ -110,6 +111,10 @@ def _format_method(name: str, verb: str, path: str, operation: dict[str, Any]) -
         f'        """{verb} {path}: {summary}"""\n'
         f'        return self._call("{verb}", {"f" if inside else ""}"{shown}", {{{query_items}}}{", body" if body else ""})\n'
     )
+
+
+def _annotate_body(schema: dict[str, Any]) -> str:
+    return " | ".join(_name_model(one.get("$ref", "")) for one in schema.get("oneOf", [schema]))
 
 
 def _name_model(reference: str) -> str:

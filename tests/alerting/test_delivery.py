@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -138,3 +139,51 @@ def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(emb
         contacts.delete_contact_point(conn, "all")
         fire(conn, "q2")
         assert turn(conn, with_contacts(conn, chosen)) == 0 and len(sink.mails) == 2
+
+
+def test_apprise_tells_each_alert_by_itself_and_its_end_under_the_same_title(embedded_db: str, hook: Hook) -> None:
+    pytest.importorskip("apprise", reason="needs the extra notify")
+    chosen = config({"name": "t", "kind": "apprise", "url": hook.url.replace("http:", "json:")}, rules=())
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        number = fire(conn, "q1")
+        assert turn(conn, chosen) == 1
+        alerts.close_alert(conn, number, clock_s(conn))
+        assert turn(conn, chosen) == 1
+        hook.status = 500
+        fire(conn, "q2")
+        assert turn(conn, chosen) == 0
+    assert [body["type"] for body in hook.got] == ["warning", "success"]
+    assert {body["title"] for body in hook.got} == {f"Flitwatch: q1, alert {number}"}
+    assert all("/api/v1/alerts/" in body["message"] for body in hook.got)
+
+
+@pytest.mark.parametrize(
+    "url", ["workflows://prod.example.com:443/643e69f83c8944/8e12b/", f"pagerduty://{'i' * 32}@{'a' * 20}"]
+)
+def test_apprise_knows_the_addresses_of_teams_and_pagerduty(url: str) -> None:
+    apprise = pytest.importorskip("apprise", reason="needs the extra notify")
+    (receiver,) = config({"name": "t", "kind": "apprise", "url": url}).receivers
+    assert apprise.Apprise.instantiate(receiver.address(), suppress_exceptions=True) is not None
+
+
+def test_a_mail_of_a_slow_job_has_its_picture_in_it_and_another_has_none(embedded_db: str) -> None:
+    rows = [
+        {
+            "job_id": "7",
+            "spans": [{"kind": "usual", "from_s": 0, "to_s": 60}, {"kind": "slow", "from_s": 60, "to_s": 90}],
+        }
+    ]
+    with smtp_sink() as (sink, server), connect(embedded_db, role="writer", autocommit=True) as conn:
+        chosen = config({"name": "m", "kind": "mail", "to": ["a@site.example"], "server": server}, rules=())
+        number = fire(conn, "q1")
+        kept = json.dumps({"explanation": {"title": "It is slow", "chain": [], "timeline": rows}})
+        conn.execute("UPDATE alert SET evidence = evidence || %s::jsonb WHERE alert_id = %s", (kept, number))
+        assert turn(conn, chosen) == 1
+        fire(conn, "q2")
+        assert turn(conn, chosen) == 1
+    first, second = sink.mails
+    (picture,) = [part for part in first.walk() if part.get_content_type() == "image/png"]
+    page = first.get_body(("html",)).get_content()
+    assert f'src="cid:{picture["Content-ID"].strip("<>")}"' in page and page.count("<a href=") == 1
+    assert "job 7 (grey: as usual, red: slow)" in page
+    assert [part for part in second.walk() if part.get_content_maintype() == "image"] == []

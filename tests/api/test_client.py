@@ -309,3 +309,37 @@ def test_without_pyarrow_rows_are_dictionaries_and_series_name_the_extra(
         for asked in (lambda: table.arrow, lambda: fw.series("small")):
             with pytest.raises(ImportError, match=r"flitwatch-client\[arrow\]"):
                 asked()
+
+
+def test_a_window_that_ended_over_a_day_ago_is_asked_for_once(fw: flitwatch_client.Client) -> None:
+    span = {"start": T0, "end": T0 + 60}
+    settled = time.time() - 86_400 > T0 + 60
+    assert (fw.series("small", "ratio", **span) is fw.series("small", "ratio", **span)) is settled
+    assert fw.series("small", "ratio", **span) is not fw.series("small", "rt_flits", **span)
+    # Without an end, or with one that is near, counters may still come.
+    assert fw.series("small", "ratio", start=T0) is not fw.series("small", "ratio", start=T0)
+    near = {"start": "-2h", "end": "-1h"}
+    assert fw.stalls("small", **near) is not fw.stalls("small", **near)
+
+
+def test_a_long_list_says_how_far_it_is(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flitwatch_client.client.PAGE", 2)
+    rows: list[int] = []
+    with flitwatch_client.connect(api.url, progress=rows.append) as fw:
+        assert rows == [] and len(fw.jobs(most=5)) == 5
+    assert rows == [2, 4, 5]
+
+
+def test_a_question_for_advice_is_what_the_api_answers(fw: flitwatch_client.Client, api: Served) -> None:
+    answer = fw.advice("ann", "milc", 64)
+    assert answer["action"] in ("start", "delay", "prefer") and "reasons" in answer
+    with pytest.raises(flitwatch_client.Refused) as refused:
+        fw.advice("", "milc", 64)
+    assert refused.value.status == 422
+
+
+def test_drivers_are_rows_of_each_application_in_their_place(fw: flitwatch_client.Client) -> None:
+    answer = fw.api.drivers()
+    assert len(fw.drivers()) == sum(len(answer["counters"]) for _ in answer["sets"])
+    assert len(fw.drivers("no-such-application")) == 0
+    assert fw.drivers().columns[:5] == ["exe", "nodes", "counter", "meaning", "place"]

@@ -19,6 +19,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs.parts import unit_of
 from flitwatch_db.people import accounts as people
+from flitwatch_slurm.job_mail import Order, compose_mail
 
 
 @pytest.mark.parametrize("job", ["100", "101", "102", "103", "104", "105_7"])
@@ -251,3 +252,14 @@ def test_the_answer_of_a_moment_knows_nothing_that_came_later(private: tuple[Ser
     late = served.get("/jobs/101/explanation", at=T0 + 50 + 150)
     assert late["slowdown"]["first_step"] == 6 and late["slowdown"]["last_step"] < 13
     assert "had not started" in served.refused("/jobs/101/explanation", 400, at=T0 - 5000)["detail"]
+
+
+def test_the_mail_of_a_slow_job_has_its_picture_and_that_of_another_has_none(private: Served) -> None:
+    """What `flitwatch mail` makes of the API's own answers."""
+    for job, pictures in (("101", 1), ("100", 0)):
+        order = Order(f"Slurm Job_id={job} Ended", "ann@site.example", job, "c1")
+        made = private.get(f"/jobs/{job}/explanation", cluster="c1")
+        mail = compose_mail(order, made, f"{private.url}/jobs/{job}", "slurm")
+        assert sum(part.get_content_type() == "image/png" for part in mail.walk()) == pictures
+        text = mail.get_body(("plain",)).get_content()
+        assert made["title"] in text and ("Time lost" in text) == bool(pictures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,3 +148,42 @@ def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> Non
     assert empty.output == "No incident is stored for this.\n"
     missing = CliRunner().invoke(cli, ["incidents", "999", "--db", url])
     assert missing.exit_code == 1
+
+
+def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path: Path) -> None:
+    served, url = told
+    with connect(url, role="writer", autocommit=True) as conn:
+        conn.execute("UPDATE job SET account = 'climate' WHERE job_id = '1'")
+    (head,) = served.get("/incidents")["items"]
+    month, names = head["began"][:7], operator(url, "opa")
+    place = "/api/v1/projects/climate/report"
+
+    def ask(account: str = "climate", month: str = month, **query: str) -> Any:
+        return served.http.get(f"/api/v1/projects/{account}/report", params={"month": month, **query}, headers=names)
+
+    made = ask().json()
+    (job,) = made["jobs"]
+    assert (job["job_id"], job["slowed_by"], job["incident_id"]) == ("1", ["2 (u1)"], head["incident_id"])
+    assert made["node_hours"] == pytest.approx(head["node_hours"]) and made["node_hours_low"] < made["node_hours_high"]
+    assert made["causes"] == [{"user": "u1", "jobs": 1, "node_hours": pytest.approx(made["node_hours"])}]
+    # Nothing is claimed of another project, or of another month.
+    for other in (ask("biology").json(), ask(month="2001-01").json()):
+        assert other["jobs"] == other["causes"] == [] and other["node_hours"] == 0
+    assert ask(month="2026-13").status_code == 400
+    (row,) = csv.DictReader(io.StringIO(ask(format="csv").text))
+    assert (row["job_id"], row["slowed_by"]) == ("1", "2 (u1)")
+    assert "<td>2 (u1)</td>" in ask(format="html").text and "No incident" in ask("biology", format="html").text
+    assert ask(format="pdf").content.startswith(b"%PDF-1.4") and b"2 \\(u1\\)" in ask(format="pdf").content
+    # Who may not see names sees pseudonyms, and finds the project by its own.
+    assert served.http.get(place, params={"month": month}).json()["jobs"] == []
+    mine = served.get("/jobs/1")["account"]
+    shown = served.http.get(f"/api/v1/projects/{mine}/report", params={"month": month}).json()
+    assert [one["job_id"] for one in shown["jobs"]] == ["1"] and "u1" not in str(shown["causes"])
+    token = tmp_path / "token"
+    token.write_text(names["Authorization"].split()[1])
+    token.chmod(0o600)
+    for kind, start in (("html", b"<!doctype"), ("csv", b"job_id"), ("pdf", b"%PDF")):
+        words = ["project", "climate", "--month", month, "--url", served.url, "--token-file", str(token)]
+        done = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / f"report.{kind}")], catch_exceptions=False)
+        assert done.exit_code == 0 and "to u1" in done.output
+        assert (tmp_path / f"report.{kind}").read_bytes().startswith(start)

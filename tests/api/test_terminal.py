@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import io
 import json
 import os
 import pty
@@ -391,6 +392,29 @@ def test_a_user_of_a_login_node_lists_alerts_and_handles_own_tokens(world: World
         assert "answers 403" in failed(capfd, "tokens", "create", "ada", *there)
         assert answered(capfd, "tokens", "revoke", str(number), *there) == {"token_id": number, "revoked": True}
         assert "answers 401" in failed(capfd, "alerts", "list", *there)
+
+
+def test_an_admin_handles_accounts_from_another_machine(
+    world: World, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(world.url, role="gate") as conn:
+        for name, role in (("root", "admin"), ("una", "user")):
+            people.add_account(conn, name, role, "a long enough password")
+            scopes = ["admin", "read"] if role == "admin" else ["read"]
+            (tmp_path / name).write_text(people.add_token(conn, name, "elsewhere", scopes)[1])
+            (tmp_path / name).chmod(0o600)
+    with serving(Settings(db=world.url, web=None, api_anonymous="none")) as closed:
+        there = ("--url", closed.url, "--token-file", str(tmp_path / "root"))
+        monkeypatch.setattr("sys.stdin", io.StringIO("another long password\nyet another password\n"))
+        assert answered(capfd, "users", "add", "vic", *there) == {"name": "vic", "role": "user"}
+        assert answered(capfd, "users", "passwd", "vic", *there) == {"name": "vic"}
+        assert answered(capfd, "users", "role", "vic", "operator", *there)["role"] == "operator"
+        assert answered(capfd, "users", "disable", "vic", *there) == {"name": "vic", "disabled": True}
+        (vic,) = [row for row in answered(capfd, "users", "list", *there)["items"] if row["name"] == "vic"]
+        assert (vic["role"], vic["disabled"]) == ("operator", True)
+        assert "disabled" in printed(capfd, "users", "list", *there)
+        own = ("--url", closed.url, "--token-file", str(tmp_path / "una"))
+        assert "answers 403" in failed(capfd, "users", "role", "una", "admin", *own)
 
 
 def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World, site: Path, capfd) -> None:

@@ -83,6 +83,13 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
     return matches[0]
 
 
+def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
+    """Incidents, the newest first, each with the jobs that it slowed, those that waste most nodes first."""
+    heads = list_heads(conn, asked, limit)
+    victims = _load_victims(conn, [head["incident_id"] for head in heads])
+    return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]
+
+
 def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
     """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None where there is none of them."""
     victims = _load_victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])

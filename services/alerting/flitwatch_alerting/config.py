@@ -26,10 +26,12 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
 from flitwatch_domain.mailbox import Mailbox
 
-Kind = Literal["alertmanager", "webhook", "slack", "mail"]
-_URL_KINDS = ("alertmanager", "webhook", "slack")
+Kind = Literal["alertmanager", "webhook", "slack", "apprise", "mail"]
+_URL_KINDS = ("alertmanager", "webhook", "slack", "apprise")
 _SERVER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/@]+)(?::([0-9]{1,5}))?")
 _SMTP = 25
+#: Which of them Apprise knows is found when it sends.
+_APPRISE = re.compile(r"[a-z0-9]+://\S+")
 
 
 def _read_server(text: str) -> tuple[str, int]:
@@ -109,8 +111,12 @@ class Receiver(MailServer):
     def _check_complete(self) -> Receiver:
         if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
             raise ValueError("give one of url, url_env and url_file")
-        if self.url and not is_web(self.url):
-            raise ValueError("url is http:// or https:// and a host")
+        if self.url and not self._is_address(self.url):
+            raise ValueError(
+                "url is an address of Apprise, such as pagerduty://KEY@APIKEY"
+                if self.kind == "apprise"
+                else "url is http:// or https:// and a host"
+            )
         if self.kind == "mail" and not self.to:
             raise ValueError("mail needs `to`")
         return self
@@ -133,9 +139,13 @@ class Receiver(MailServer):
             raise BadInput(f"{self.url_file}: {problem.strerror}", where=where) from None
         except UnicodeDecodeError:
             url = ""
-        if not is_web(url):
-            raise BadInput(f"{self.url_env or self.url_file} holds no http or https URL", where=where)
+        if not self._is_address(url):
+            wanted = "address of Apprise" if self.kind == "apprise" else "http or https URL"
+            raise BadInput(f"{self.url_env or self.url_file} holds no {wanted}", where=where)
         return url
+
+    def _is_address(self, url: str) -> bool:
+        return bool(_APPRISE.fullmatch(url)) if self.kind == "apprise" else is_web(url)
 
 
 class Inhibition(BaseModel):

@@ -16,6 +16,7 @@ from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, SeriesState, advance_series, is_absent
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.result import ChainSentence, Verdict
+from flitwatch_domain.timeline import TimelineRow, list_rows
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,7 @@ class AlertExplanation(TypedDict):
     reasons: list[str]
     named: str | None
     chain: list[ChainSentence]
+    timeline: list[TimelineRow]
     as_of: str
 
 
@@ -169,6 +171,7 @@ def explain_alert_job(conn: Any, job_id: str | None) -> AlertEvidence:
         "reasons": explanation["reasons"],
         "named": explanation["named"],
         "chain": explanation["chain"],
+        "timeline": list_rows(explanation),
         "as_of": explanation["as_of"].isoformat(),
     }
     return {"explanation": excerpt}

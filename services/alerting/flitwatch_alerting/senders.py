@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import smtplib
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
@@ -16,8 +16,8 @@ import httpx
 import orjson
 
 from flitwatch_alerting.config import Config, Receiver
-from flitwatch_alerting.mails import MailPart, compose
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.errors import Unavailable, name_extra
+from flitwatch_domain.mails import MailPart, compose
 
 Row = dict[str, Any]
 TIMEOUT_S = 10.0
@@ -61,9 +61,7 @@ def chain_sentences(alert: Row) -> list[str]:
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
     with translate_errors(f"receiver {receiver.name}"):
-        {"alertmanager": _send_alertmanager, "webhook": _send_webhook, "slack": _send_slack, "mail": _send_mail}[
-            receiver.kind
-        ](config, receiver, notices, key)
+        _SENDERS[receiver.kind](config, receiver, notices, key)
 
 
 @contextmanager
@@ -177,7 +175,8 @@ def _part(config: Config, alert: Row) -> MailPart:
     why = f" - {item['explanation']}" if item["explanation"] else ""
     likely = f", probability {alert['probability']:.2f}" if alert["probability"] is not None else ""
     heading = f"{alert['status'].upper()} ({alert['severity']}) {alert['summary']}{likely}{why}{mark}"
-    return MailPart(heading, chain_sentences(alert), item["page"] or item["evidence"])
+    rows = ((alert["evidence"] or {}).get("explanation") or {}).get("timeline", ())
+    return MailPart(heading, chain_sentences(alert), item["page"] or item["evidence"], rows)
 
 
 def _send_slack(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
@@ -187,6 +186,27 @@ def _send_slack(config: Config, receiver: Receiver, notices: list[Row], key: str
     _post_notices(receiver, receiver.address(), {"text": "\n".join(escaped), "unfurl_links": False}, key)
 
 
+def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
+    """Each alert by itself, under a title that stays: PagerDuty knows by it which incident is over."""
+    try:
+        import apprise
+    except ModuleNotFoundError as absent:
+        raise Unavailable(str(name_extra(absent) or absent)) from None
+    service = apprise.Apprise.instantiate(receiver.address(), suppress_exceptions=True)
+    if service is None:
+        raise Unavailable(f"receiver {receiver.name}: Apprise knows no such address")
+    kinds = {"critical": apprise.NotifyType.FAILURE, "warning": apprise.NotifyType.WARNING}
+    for alert in notices:
+        part = _part(config, alert)
+        over = alert["status"] == "resolved"
+        kind = apprise.NotifyType.SUCCESS if over else kinds.get(alert["severity"], apprise.NotifyType.INFO)
+        body = "\n".join([part.heading, *part.sentences, part.page])
+        if not service.notify(
+            body=body, title=f"Flitwatch: {alert['rule']}, alert {alert['alert_id']}", notify_type=kind
+        ):
+            raise Unavailable(f"receiver {receiver.name}: {service.service_name} did not take it")
+
+
 def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     firing = sum(alert["status"] == "firing" for alert in notices)
     rules = ", ".join(sorted({alert["rule"] for alert in notices}))
@@ -194,6 +214,15 @@ def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str)
     _post_mail(
         receiver, compose(subject, receiver.sender, receiver.to, key, [_part(config, alert) for alert in notices])
     )
+
+
+_SENDERS: dict[str, Callable[[Config, Receiver, list[Row], str], None]] = {
+    "alertmanager": _send_alertmanager,
+    "webhook": _send_webhook,
+    "slack": _send_slack,
+    "apprise": _send_apprise,
+    "mail": _send_mail,
+}
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:

@@ -38,6 +38,7 @@ from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
 from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
+from flitwatch_api.projects.http import http as projects
 from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.remotes.http import http as remotes
 from flitwatch_api.runs.http import http as runs
@@ -105,6 +106,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         jobs,
         explanation,
         incidents,
+        projects,
         network_noise,
         runs,
         estimates,

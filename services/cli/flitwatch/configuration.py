@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
-import tomllib
-from importlib import resources
-from pathlib import Path
 
 from flitwatch_domain.errors import BadInput
 
 #: Where packages put it; FLITWATCH_CONFIG names another one.
-USUAL = Path("/etc/flitwatch/flitwatch.toml")
+USUAL = "/etc/flitwatch/flitwatch.toml"
 #: Every setting with its meaning, commented out: what packages install as the file. `make reference` writes it.
 SAMPLE = "flitwatch.toml"
 
 
 def read_sample() -> str:
     """The file as it is installed."""
-    return resources.files(__package__).joinpath(SAMPLE).read_text("utf-8")
+    return _read_text(os.path.join(os.path.dirname(__file__), SAMPLE))
+
+
+def _read_text(file: str) -> str:
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def load_settings() -> None:
@@ -31,9 +31,9 @@ def load_settings() -> None:
         The file is no TOML, or has a name that is no setting, or a value that is no text, number, truth value or list of texts.
     """
     named = os.environ.get("FLITWATCH_CONFIG")
-    place = Path(named or USUAL)
+    place = named or USUAL
     try:
-        text = place.read_text("utf-8")
+        text = _read_text(place)
     except FileNotFoundError:
         if named:
             raise
@@ -43,12 +43,17 @@ def load_settings() -> None:
             raise
         # The services' own: other users of the machine run commands without it.
         return
-    for name, value in parse_values(text, str(place)).items():
+    for name, value in parse_values(text, place).items():
         os.environ.setdefault(name, value)
 
 
 def parse_values(text: str, where: str) -> dict[str, str]:
     """Variables by their names."""
+    # Most starts of the command line read no file.
+    import difflib
+    import re
+    import tomllib
+
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:

@@ -68,6 +68,8 @@ EXAMPLES = {
     "alerts list": "flitwatch alerts list",
     "alerts test": "flitwatch alerts test black-stalls --from -7d --to now",
     "agent slurm": "flitwatch agent slurm --once --file advice --token-file token",
+    "project": "flitwatch project climate --month 2026-10 --out climate.pdf",
+    "mail": "flitwatch mail --url https://flitwatch.site.example --token-file /etc/flitwatch/mail-token -s 'Slurm Job_id=42 Name=milc Ended' ann@site.example",
     "agent unit": "flitwatch agent unit",
     "trial report": "flitwatch trial report",
     "task cancel": "flitwatch task cancel 12",

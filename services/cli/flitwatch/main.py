@@ -8,12 +8,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click.shell_completion import CompletionItem
 
-from flitwatch.console import exit_with_error
 from flitwatch_domain.build import build_name
 
 #: command name -> (module under flitwatch.commands, attribute, short help). Entry points `flitwatch.commands` of other packages add theirs, with whole names of modules.
@@ -43,8 +42,10 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
     "open": ("open", "open_", "Print the address of a job's page."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
+    "project": ("project", "project", "Report what a project lost to congestion in a month."),
     "alerts": ("alerts", "alerts", "Ask about alerts and try rules over history."),
     "agent": ("agent", "agent", "Give advice to a scheduler."),
+    "mail": ("mail", "mail", "Mail the end of a Slurm job with what slowed it."),
     "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
@@ -64,11 +65,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 
 #: How `flitwatch --help` lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Watch": ("top", "incidents", "alerts", "status", "open"),
+    "Watch": ("top", "incidents", "project", "alerts", "status", "open"),
     "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
-    "Connect": ("import", "collect", "sampler", "run", "agent", "mcp"),
+    "Connect": ("import", "collect", "sampler", "run", "agent", "mail", "mcp"),
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 
@@ -153,35 +154,39 @@ def main(argv: Sequence[str] | None = None) -> None:
         if isinstance(status, int) and status:
             sys.exit(status)
     except click.Abort:
-        exit_with_error("stopped by the user", code=130)
+        _exit("stopped by the user", code=130)
     except click.exceptions.NoArgsIsHelpError as asked_for_nothing:
         # Its message is the whole help.
         asked_for_nothing.show()
         sys.exit(asked_for_nothing.exit_code)
     except click.ClickException as bad_use:
-        exit_with_error(_format_usage_error(bad_use), code=bad_use.exit_code)
+        _exit(_format_usage_error(bad_use), code=bad_use.exit_code)
     except FlitwatchError as known:
-        exit_with_error(str(known))
+        _exit(str(known))
     except ModuleNotFoundError as absent:
         if lacking := name_extra(absent):
-            exit_with_error(str(lacking))
+            _exit(str(lacking))
         if not (absent.name or "").startswith("flitwatch"):
             raise
-        exit_with_error(
+        _exit(
             "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
         )
     except OSError as refused:
-        exit_with_error(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
+        _exit(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:
-        exit_with_error("stopped by the user", code=130)
+        _exit("stopped by the user", code=130)
     except Exception as unknown:
         # Only where a command has loaded the driver can the database have refused something.
         driver = sys.modules.get("psycopg")
         if driver is None or not isinstance(unknown, driver.Error):
             raise
-        exit_with_error(
-            f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}"
-        )
+        _exit(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
+
+
+def _exit(message: str, code: int = 1) -> NoReturn:
+    from flitwatch.console import exit_with_error  # which `--help` and a completion do without
+
+    exit_with_error(message, code)
 
 
 def _format_usage_error(bad_use: click.ClickException) -> str:

@@ -1,4 +1,4 @@
-"""References made from the program itself: docs/commands.md, docs/settings.md, docs/metrics.md and the configuration file (`make reference`)."""
+"""References made from the program itself: docs/commands.md, docs/settings.md, docs/metrics.md, docs/client.md and the configuration file (`make reference`)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from flitwatch.client_reference import render_client
 from flitwatch.examples import EXAMPLES
 from flitwatch.main import cli, list_installed_commands
 from flitwatch.metrics_reference import render_metrics
@@ -219,4 +220,5 @@ if __name__ == "__main__":
     (docs / "commands.md").write_text(render_reference())
     (docs / "settings.md").write_text(render_settings())
     (docs / "metrics.md").write_text(render_metrics())
+    (docs / "client.md").write_text(render_client())
     Path(__file__).with_name("flitwatch.toml").write_text(render_configuration())

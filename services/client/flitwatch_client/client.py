@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +15,9 @@ from urllib.parse import quote
 
 import httpx
 
-from flitwatch_client.columns import ALERTS, BLAME, CANDIDATES, FABRICS, FORECASTS, JOBS, LINKS, RUNS, STEPS
+from flitwatch_client.columns import ALERTS, BLAME, CANDIDATES, DRIVERS, FABRICS, FORECASTS, JOBS, LINKS, RUNS, STEPS
 from flitwatch_client.errors import Refused, TaskFailed, Unavailable
-from flitwatch_client.models import Explanation
+from flitwatch_client.models import AdviceOutput, AdviceRequest, Explanation
 from flitwatch_client.operations import Operations
 from flitwatch_client.table import NUMBER, Table, check_installed, of_rows
 
@@ -27,6 +29,10 @@ Time = datetime | str | float | int
 AGO = re.compile(r"-(\d+(?:\.\d+)?)([smhdw])")
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 Rows = Iterator[Mapping[str, Any]]
+#: Counters of a window that ended so long ago do not change: late ones came within a day. So many answers are kept.
+SETTLED_S, KEPT = 86_400.0, 64
+#: A list that takes longer says on a terminal how many rows have come.
+QUIET_S = 1.0
 
 
 class _Http(Operations):
@@ -79,6 +85,8 @@ class Client:
         An API token (`flitwatch tokens create`); without one the caller is anonymous.
     timeout_s : float
         How long an answer may take.
+    progress : callable, optional
+        Called with the number of rows of a list so far, after each page. Without it a list that takes over a second says so on a terminal.
 
     Attributes
     ----------
@@ -86,11 +94,15 @@ class Client:
         A method for every operation of the REST API; answers are JSON as typed dictionaries.
     """
 
-    def __init__(self, url: str, token: str = "", timeout_s: float = 30.0) -> None:
+    def __init__(
+        self, url: str, token: str = "", timeout_s: float = 30.0, progress: Callable[[int], object] | None = None
+    ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout_s)
         self._sender = _Http(self._http)
         self.api: Operations = self._sender
+        self._progress = progress
+        self._kept: OrderedDict[tuple[str, str], Table] = OrderedDict()
 
     def __enter__(self) -> Client:
         return self
@@ -153,12 +165,12 @@ class Client:
                 cursor=cursor,
             )
 
-        return of_rows(_iterate_pages(page, most), JOBS)
+        return of_rows(self._iterate_pages(page, most), JOBS)
 
     def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
         """Executions of instrumented applications, the newest first."""
         return of_rows(
-            _iterate_pages(
+            self._iterate_pages(
                 lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most
             ),
             RUNS,
@@ -265,13 +277,69 @@ class Client:
         by : {"user", "application"}
         """
         return of_rows(
-            _iterate_pages(
+            self._iterate_pages(
                 lambda limit, cursor: self.api.blame(exe=application, nodes=nodes, by=by, limit=limit, cursor=cursor),
                 None,
                 "entries",
             ),
             BLAME,
         )
+
+    def drivers(self, application: str | None = None, nodes: int | None = None, *, inputs: str | None = None) -> Table:
+        """The counters that go with slow steps, those of each application in their place: they rise when steps are slow, which is no proof of cause.
+
+        Parameters
+        ----------
+        application : str, optional
+            All that have an estimate, where none is given.
+        nodes : int, optional
+            The application's number of nodes.
+        inputs : {"rates", "deltas"}, optional
+            Counters by the second, or by the step.
+        """
+        answer = self.api.drivers(inputs=inputs)
+        rows: list[dict[str, Any]] = []
+        for each in answer["sets"]:
+            head = each["estimate"]
+            if (application or head["exe"]) != head["exe"] or (nodes or head["nodes"]) != head["nodes"]:
+                continue
+            lists = (each[name] for name in ("place", "relevance", "relevance_spread", "rank", "rank_spread"))
+            for counter, place, relevance, spread, rank, rank_spread in zip(answer["counters"], *lists, strict=True):
+                rows.append(
+                    {"exe": head["exe"], "nodes": head["nodes"], "simulated": head["simulated"]}
+                    | {"counter": counter["abbreviation"], "meaning": counter["meaning"], "place": place}
+                    | {"relevance": relevance, "relevance_spread": spread, "rank": rank, "rank_spread": rank_spread}
+                )
+        rows.sort(key=lambda row: (row["exe"], row["nodes"], row["place"] is None, row["place"] or 0))
+        return of_rows(rows, DRIVERS)
+
+    def advice(
+        self,
+        user: str,
+        application: str,
+        nodes: int,
+        *,
+        candidates: Sequence[Sequence[str]] = (),
+        deadline: datetime | None = None,
+    ) -> AdviceOutput:
+        """Advise whether a job should start now, wait, or prefer some nodes; unknown is None, with the reason.
+
+        Parameters
+        ----------
+        user, application : str
+            As the scheduler and instrumented runs name them.
+        nodes : int
+        candidates : sequence of lists of nodes, optional
+            The nodes that the scheduler could give it.
+        deadline : datetime, optional
+            When it must have begun.
+        """
+        question: AdviceRequest = {"user": user, "application": application, "nodes": nodes}
+        if candidates:
+            question["candidates"] = [list(names) for names in candidates]
+        if deadline is not None:
+            question["deadline"] = str(_format_time(deadline))
+        return self.api.advice(question)
 
     def forecasts(self) -> Table:
         """The newest forecast of every running application."""
@@ -293,7 +361,7 @@ class Client:
                 phase=phase, rule=rule, from_=_format_time(start), to=_format_time(end), limit=limit, cursor=cursor
             )
 
-        return of_rows(_iterate_pages(page, most), ALERTS)
+        return of_rows(self._iterate_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
         """Explain whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
@@ -328,7 +396,7 @@ class Client:
         TimeoutError
             It is not over after `wait_s`; the message has its number.
         """
-        task = self.api.start({"name": name, "args": dict(arguments)})
+        task = self.api.start(cast(Any, {"name": name, "args": dict(arguments)}))
         number, end = int(task["task_id"]), time.monotonic() + wait_s
         try:
             while task["state"] in ("queued", "running"):
@@ -345,16 +413,75 @@ class Client:
             raise TaskFailed(number, task["state"], task["error"])
         return task["result"]
 
+    def _iterate_pages(self, page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
+        """The rows of every page, at most `most`."""
+        remaining, cursor, count = most, None, 0
+        tell = self._progress or _Progress()
+        while remaining is None or remaining > 0:
+            answer = page(PAGE if remaining is None else min(remaining, PAGE), cursor)
+            yield from answer[items]
+            cursor, count = answer["next_cursor"], count + len(answer[items])
+            tell(count)
+            if cursor is None:
+                break
+            remaining = None if remaining is None else remaining - len(answer[items])
+        if isinstance(tell, _Progress):
+            tell.end()
+
     def _request_arrow(self, path: str, query: Mapping[str, Any]) -> Table:
         check_installed("pyarrow", "arrow")
         import pyarrow.ipc
 
+        key = (path, repr(sorted(query.items(), key=lambda item: item[0])))
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
         answer = self._sender.send("GET", path, query, accept=ARROW)
         with pyarrow.ipc.open_stream(answer.content) as stream:
-            return Table.of_arrow(stream.read_all())
+            table = Table.of_arrow(stream.read_all())
+        if _is_settled(query):
+            self._kept[key] = table
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return table
 
 
-def connect(url: str | None = None, token: str | None = None, timeout_s: float = 30.0) -> Client:
+class _Progress:
+    """Says on a terminal how many rows have come, once that takes long."""
+
+    def __init__(self) -> None:
+        self._begun_s, self._told = time.monotonic(), False
+
+    def __call__(self, rows: int) -> None:
+        if sys.stderr.isatty() and time.monotonic() - self._begun_s > QUIET_S:
+            self._told = True
+            print(f"\rflitwatch: {rows:,} rows", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._told:
+            print(file=sys.stderr)
+
+
+def _is_settled(query: Mapping[str, Any]) -> bool:
+    """Return whether both ends of the window are given, and it ended so long ago that its counters do not change."""
+    if query["from"] is None or query["to"] is None:
+        return False
+    try:
+        ended_s = float(query["to"])
+    except ValueError:
+        try:
+            ended_s = datetime.fromisoformat(query["to"]).timestamp()
+        except ValueError:
+            return False
+    return ended_s < time.time() - SETTLED_S
+
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    timeout_s: float = 30.0,
+    progress: Callable[[int], object] | None = None,
+) -> Client:
     """A client; without arguments by the environment: FLITWATCH_URL, and FLITWATCH_TOKEN_FILE with the token.
 
     Raises
@@ -378,7 +505,7 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     token = (token or "").strip()
     if any(not "!" <= char <= "~" for char in token):
         raise ValueError("the token holds a character that no token has: give what `flitwatch tokens create` printed")
-    return Client(url, token, timeout_s)
+    return Client(url, token, timeout_s, progress)
 
 
 def _is_address(url: str) -> bool:
@@ -387,18 +514,6 @@ def _is_address(url: str) -> bool:
     except httpx.InvalidURL:
         return False
     return parts.scheme in ("http", "https") and bool(parts.host)
-
-
-def _iterate_pages(page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:
-    """The rows of every page, at most `most`."""
-    remaining, cursor = most, None
-    while remaining is None or remaining > 0:
-        answer = page(PAGE if remaining is None else min(remaining, PAGE), cursor)
-        yield from answer[items]
-        cursor = answer["next_cursor"]
-        if cursor is None:
-            return
-        remaining = None if remaining is None else remaining - len(answer[items])
 
 
 def _format_time(value: Time | None) -> str | None:

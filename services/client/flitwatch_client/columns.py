@@ -62,6 +62,11 @@ FORECASTS = {
     "after_steps": INTEGER, "ahead": INTEGER, "made": TIME, "forecaster": TEXT, "expected_s": NUMBER, "low_s": NUMBER, "high_s": NUMBER,
     "usual_s": NUMBER, "slowdown": NUMBER, "backtest_mape": NUMBER, "lacks": TEXT, "simulated": YES_NO,
 }  # fmt: skip
+#: `relevance` is the share of folds that keep the counter, `rank` the mean rank of its elimination (1: last), `place` its place among all.
+DRIVERS = {
+    "exe": TEXT, "nodes": INTEGER, "counter": TEXT, "meaning": TEXT, "place": INTEGER, "relevance": NUMBER, "relevance_spread": NUMBER,
+    "rank": NUMBER, "rank_spread": NUMBER, "simulated": YES_NO,
+}  # fmt: skip
 ALERTS = {
     "alert_id": INTEGER,
     "rule": TEXT,

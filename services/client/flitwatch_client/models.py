@@ -1587,6 +1587,37 @@ class Problem(TypedDict):
     errors: NotRequired[list[ParameterProblem] | None]
 
 
+class ProjectCause(TypedDict):
+    user: str
+    jobs: int
+    node_hours: float
+
+
+class ProjectLoss(TypedDict):
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    since: str
+    factor: float
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+    slowed_by: list[str]
+    incident_id: int
+    simulated: bool
+
+
+class ProjectReport(TypedDict):
+    account: str
+    month: str
+    jobs: list[ProjectLoss]
+    causes: list[ProjectCause]
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+
+
 class Ready(TypedDict):
     status: str
     read_only: str | None

@@ -17,11 +17,11 @@ class Operations:
     def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
         raise NotImplementedError
 
-    def advice(self, body: Any) -> models.AdviceOutput:
+    def advice(self, body: models.AdviceRequest) -> models.AdviceOutput:
         """POST /api/v1/advice: Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
         return self._call("POST", "/api/v1/advice", {}, body)
 
-    def advice_batch(self, body: Any) -> models.AdviceBatchAnswer:
+    def advice_batch(self, body: models.AdviceBatch) -> models.AdviceBatchAnswer:
         """POST /api/v1/advice/batch: The same for several jobs."""
         return self._call("POST", "/api/v1/advice/batch", {}, body)
 
@@ -41,7 +41,7 @@ class Operations:
         """DELETE /api/v1/alerts/contacts/{name}: Remove a contact point: nothing is mailed there any more."""
         return self._call("DELETE", f"/api/v1/alerts/contacts/{self._part(name)}", {})
 
-    def put_alert_contact(self, name: str, body: Any) -> models.Contact:
+    def put_alert_contact(self, name: str, body: models.NewContact) -> models.Contact:
         """PUT /api/v1/alerts/contacts/{name}: Make or change a contact point."""
         return self._call("PUT", f"/api/v1/alerts/contacts/{self._part(name)}", {}, body)
 
@@ -53,7 +53,7 @@ class Operations:
         """GET /api/v1/alerts/rules: Every rule."""
         return self._call("GET", "/api/v1/alerts/rules", {})
 
-    def test_alert_rule(self, body: Any) -> Any:
+    def test_alert_rule(self, body: models.DryRun) -> Any:
         """POST /api/v1/alerts/rules/test: Run a rule over a past span as a task; its result has {fired, alerts[], samples, series}. It sends no notification."""
         return self._call("POST", "/api/v1/alerts/rules/test", {}, body)
 
@@ -61,7 +61,7 @@ class Operations:
         """DELETE /api/v1/alerts/rules/{name}: Remove a rule; a rule of the file comes back when the engine starts again."""
         return self._call("DELETE", f"/api/v1/alerts/rules/{self._part(name)}", {})
 
-    def put_alert_rule(self, name: str, body: Any) -> models.StoredRule:
+    def put_alert_rule(self, name: str, body: models.NewRule) -> models.StoredRule:
         """PUT /api/v1/alerts/rules/{name}: Make or change a rule; it then belongs to the API, and the file's rule of that name no longer counts."""
         return self._call("PUT", f"/api/v1/alerts/rules/{self._part(name)}", {}, body)
 
@@ -69,7 +69,7 @@ class Operations:
         """GET /api/v1/alerts/silences: Silences, the last to end first."""
         return self._call("GET", "/api/v1/alerts/silences", {"limit": limit})
 
-    def add_alert_silence(self, body: Any) -> Any:
+    def add_alert_silence(self, body: models.NewSilence) -> Any:
         """POST /api/v1/alerts/silences: Keep alerts that match from being sent for a while."""
         return self._call("POST", "/api/v1/alerts/silences", {}, body)
 
@@ -221,7 +221,7 @@ class Operations:
         """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
         return self._call("GET", f"/api/v1/incidents/{self._part(incident_id)}", {})
 
-    def add_incident_note(self, incident_id: int, body: Any) -> Any:
+    def add_incident_note(self, incident_id: int, body: models.NewIncidentNote) -> Any:
         """POST /api/v1/incidents/{incident_id}/notes: Say what was done about an incident."""
         return self._call("POST", f"/api/v1/incidents/{self._part(incident_id)}/notes", {}, body)
 
@@ -277,7 +277,7 @@ class Operations:
         """GET /api/v1/jobs/{job_id}/tasks: Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/tasks", {"cluster": cluster, "at": at})
 
-    def compare_network_noise(self, body: Any) -> models.NoiseComparison:
+    def compare_network_noise(self, body: models.NoiseQuestion) -> models.NoiseComparison:
         """POST /api/v1/network-noise/compare: Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
         return self._call("POST", "/api/v1/network-noise/compare", {}, body)
 
@@ -288,6 +288,10 @@ class Operations:
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to be alongside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
+
+    def project_report(self, account: str, *, month: str, format: str | None = None) -> models.ProjectReport:
+        """GET /api/v1/projects/{account}/report: What the jobs of a project lost to incidents in a month, and to whom."""
+        return self._call("GET", f"/api/v1/projects/{self._part(account)}/report", {"month": month, "format": format})
 
     def recommendations(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
         """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
@@ -321,7 +325,7 @@ class Operations:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
-    def report_run(self, body: Any) -> models.RunReport:
+    def report_run(self, body: models.ReportedRun) -> models.RunReport:
         """POST /api/v1/runs: Report a run of any program, with the steps it has made so far; the same key again is the same run."""
         return self._call("POST", "/api/v1/runs", {}, body)
 
@@ -333,7 +337,7 @@ class Operations:
         """GET /api/v1/runs/{run_id}/steps: The steps of a run alongside what other runs of the same application take."""
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
 
-    def report_steps(self, run_id: int, body: Any) -> models.RunReport:
+    def report_steps(self, run_id: int, body: models.MoreSteps) -> models.RunReport:
         """POST /api/v1/runs/{run_id}/steps: Add steps to a run that goes on; a step that comes again replaces itself."""
         return self._call("POST", f"/api/v1/runs/{self._part(run_id)}/steps", {}, body)
 
@@ -349,11 +353,11 @@ class Operations:
         """GET /api/v1/session: Return the caller's account, role and scopes."""
         return self._call("GET", "/api/v1/session", {})
 
-    def log_in(self, body: Any) -> models.Session:
+    def log_in(self, body: models.Login) -> models.Session:
         """POST /api/v1/session: Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
         return self._call("POST", "/api/v1/session", {}, body)
 
-    def own_password(self, body: Any) -> Any:
+    def own_password(self, body: models.NewPassword) -> Any:
         """PUT /api/v1/session/password: Another password for one's own account; all its sessions end."""
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
@@ -361,7 +365,7 @@ class Operations:
         """GET /api/v1/tasks: Tasks, the newest first; of those that callers without a login started, their own visit's alone."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
-    def start(self, body: Any) -> Any:
+    def start(self, body: models.StartCount | models.StartStudy | models.StartCollective | models.StartPacket | models.StartWhatIf | models.StartLoop | models.StartOptimise | models.StartAdvice | models.StartBlame | models.StartMeasuredBlame | models.StartEstimate | models.StartDryRun) -> Any:
         """POST /api/v1/tasks: Put work into the queue; a worker takes it."""
         return self._call("POST", "/api/v1/tasks", {}, body)
 
@@ -385,7 +389,7 @@ class Operations:
         """GET /api/v1/tokens: The caller's tokens; an admin's answer has everybody's."""
         return self._call("GET", "/api/v1/tokens", {})
 
-    def add_token(self, body: Any) -> Any:
+    def add_token(self, body: models.NewToken) -> Any:
         """POST /api/v1/tokens: Make a token, in a session or as an admin; its secret is shown this once."""
         return self._call("POST", "/api/v1/tokens", {}, body)
 
@@ -397,11 +401,11 @@ class Operations:
         """GET /api/v1/users: All accounts."""
         return self._call("GET", "/api/v1/users", {})
 
-    def add_user(self, body: Any) -> Any:
+    def add_user(self, body: models.NewAccount) -> Any:
         """POST /api/v1/users: Make an account."""
         return self._call("POST", "/api/v1/users", {}, body)
 
-    def change_user(self, name: str, body: Any) -> models.AccountList:
+    def change_user(self, name: str, body: models.Change) -> models.AccountList:
         """PATCH /api/v1/users/{name}: Give an account another role or password, or switch it off or on; its sessions end."""
         return self._call("PATCH", f"/api/v1/users/{self._part(name)}", {}, body)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas
     import polars
     import pyarrow as pa
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 #: Kinds of columns by Arrow's names; a list has its items' kind in angle brackets.
 TEXT, YES_NO, INTEGER, NUMBER, TIME = "string", "bool", "int64", "double", "timestamp"
 LIST = "list<{}>"
+#: Rows that a notebook shows, and lines that a plot has at most.
+SHOWN, LINES = 10, 20
 
 
 class Table:
@@ -74,6 +78,74 @@ class Table:
         shown = "\n".join(str(row) for row in self.to_pylist()[:4])
         return f"{len(self)} rows\n{shown}" if len(self) else f"no rows\n{', '.join(self.columns)}"
 
+    def _repr_html_(self) -> str:
+        """The first rows for a notebook."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_format_cell(value)}</td>" for value in row.values()) + "</tr>"
+            for row in self.to_pylist()[:SHOWN]
+        )
+        more = f", the first {SHOWN} shown" if len(self) > SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{len(self)} rows{more}</p>"
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | Sequence[str] | None = None,
+        *,
+        by: str | None = None,
+        ax: matplotlib.axes.Axes | None = None,
+    ) -> matplotlib.axes.Axes:
+        """Draw columns over another one with Matplotlib; unknown values leave gaps.
+
+        Parameters
+        ----------
+        x : str, optional
+            A column; without it the first column of times, else the first one.
+        y : str or sequence of str, optional
+            Columns of numbers; without them the last one.
+        by : str, optional
+            One line for each value of this column, such as `router`.
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure.
+
+        Raises
+        ------
+        ImportError
+            Matplotlib is not installed: `pip install flitwatch-client[plot]`.
+        ValueError
+            A column is not in the table, nothing can be drawn, or `by` has more than 20 values.
+        """
+        check_installed("matplotlib", "plot")
+        from matplotlib import pyplot
+
+        rows = self.to_pylist()
+        numbers = [name for name in self.columns if any(_is_number(row[name]) for row in rows)]
+        times = [name for name in self.columns if any(isinstance(row[name], datetime) for row in rows)]
+        x = x or next(iter(times or self.columns))
+        chosen = [y] if isinstance(y, str) else list(y or [name for name in numbers if name not in (x, by)][-1:])
+        for name in (x, *chosen, *([by] if by else [])):
+            if name not in self.columns:
+                raise ValueError(f"the table has no column {name}; it has {', '.join(self.columns)}")
+        if not chosen:
+            raise ValueError(f"there is nothing to draw: {len(rows)} rows without a column of numbers")
+        values = list(dict.fromkeys(row[by] for row in rows)) if by else [None]
+        if len(values) > LINES:
+            raise ValueError(f"{by} has {len(values)} values; draw at most {LINES} lines")
+        axes = ax if ax is not None else pyplot.subplots()[1]
+        for value in values:
+            part = [row for row in rows if by is None or row[by] == value]
+            for name in chosen:
+                label = " ".join([name, *([f"{by} {value}"] if by else [])])
+                heights = [float("nan") if row[name] is None else row[name] for row in part]
+                axes.plot([row[x] for row in part], heights, label=label)
+        axes.set_xlabel(x)
+        if len(values) * len(chosen) > 1:
+            axes.legend()
+        else:
+            axes.set_ylabel(chosen[0])
+        return axes
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
@@ -115,6 +187,16 @@ class Table:
         frame = polars.from_arrow(self.arrow)
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _format_cell(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    return escape(f"{value:.6g}" if isinstance(value, float) else str(value))
 
 
 def check_installed(library: str, extra: str) -> None:

@@ -113,7 +113,12 @@ class MissingDependency(FlitwatchError):
 
 
 #: Modules of the libraries that only an extra installs: what each is called, and the extra.
-EXTRAS = {"torch": ("PyTorch", "ml"), "matplotlib": ("Matplotlib", "sim"), "otf2": ("otf2", "sim")}
+EXTRAS = {
+    "torch": ("PyTorch", "ml"),
+    "matplotlib": ("Matplotlib", "sim"),
+    "otf2": ("otf2", "sim"),
+    "apprise": ("Apprise", "notify"),
+}
 
 
 def name_extra(absent: ModuleNotFoundError) -> MissingDependency | None:

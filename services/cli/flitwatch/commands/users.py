@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import click
 
 from flitwatch.console import Group, database_options, json_option, print_result
+from flitwatch.rest import api_options, choose_place, open_client
 
+Role = Literal["viewer", "user", "operator", "admin", "service"]
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
 
@@ -40,9 +43,21 @@ def users() -> None:
 @click.argument("name")
 @click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What the account may do.")
 @json_option
+@api_options
 @database_options
-def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Make an account; a service gets no password, only tokens."""
+def add(
+    name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Make an account; a service gets no password, only tokens.
+
+    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        secret = None if role == "service" else read_password(name)
+        with open_client(at_api) as fw:
+            fw.api.add_user({"name": name, "role": cast(Role, role), "password": secret})
+        print_result({"name": name, "role": role}, as_json)
+        return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -55,18 +70,29 @@ def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool
 
 @users.command("list")
 @json_option
+@api_options
 @database_options
-def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """List accounts."""
-    from flitwatch_db.people import accounts as people
+def list_(
+    as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """List accounts.
 
-    with open_accounts(db_url, ephemeral) as conn:
-        rows = people.list_accounts(conn)
+    With --url or a profile it asks the API, with the rights of the token there; else it reads the database.
+    """
+    rows: Sequence[Mapping[str, Any]]
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            rows = fw.api.users()["items"]
+    else:
+        from flitwatch_db.people import accounts as people
+
+        with open_accounts(db_url, ephemeral) as conn:
+            rows = people.list_accounts(conn)
     if as_json:
         print_result({"items": rows}, True)
         return
     for row in rows:
-        last_login = "never logged in" if row["seen"] is None else f"seen {row['seen']:%Y-%m-%d %H:%M}"
+        last_login = "never logged in" if row["seen"] is None else f"seen {str(row['seen'])[:16].replace('T', ' ')}"
         print(
             f"{row['name']:<24} {row['role']:<9} {'disabled' if row['disabled'] else last_login}, {row['tokens']} tokens"
         )
@@ -76,9 +102,20 @@ def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
 @click.argument("name")
 @click.option("--enable", is_flag=True, help="Let it in again.")
 @json_option
+@api_options
 @database_options
-def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Let an account in no more; its sessions end, and its tokens are refused."""
+def disable(
+    name: str, enable: bool, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Let an account in no more; its sessions end, and its tokens are refused.
+
+    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            fw.api.change_user(name, {"disabled": not enable})
+        print_result({"name": name, "disabled": not enable}, as_json)
+        return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -92,9 +129,20 @@ def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemera
 @click.argument("name")
 @click.argument("role", type=click.Choice(ROLES))
 @json_option
+@api_options
 @database_options
-def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another role; its sessions end."""
+def role(
+    name: str, role: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Give an account another role; its sessions end.
+
+    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            fw.api.change_user(name, {"role": cast(Role, role)})
+        print_result({"name": name, "role": role}, as_json)
+        return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -107,9 +155,20 @@ def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: boo
 @users.command()
 @click.argument("name")
 @json_option
+@api_options
 @database_options
-def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another password; its sessions end."""
+def passwd(
+    name: str, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None, db_url: str | None, ephemeral: bool,
+) -> None:  # fmt: skip
+    """Give an account another password; its sessions end.
+
+    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """
+    if (at_api := choose_place(api_url, token_file, profile)) is not None:
+        with open_client(at_api) as fw:
+            fw.api.change_user(name, {"password": read_password(name)})
+        print_result({"name": name}, as_json)
+        return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 

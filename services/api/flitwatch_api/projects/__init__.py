@@ -1,0 +1,1 @@
+"""Reports of projects: what their jobs lost."""

@@ -1,0 +1,82 @@
+"""`flitwatch mail`: Slurm's mail at the end of a job, with what slowed it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+from flitwatch.console import FiniteRange, json_option, log_to_stderr, print_result
+from flitwatch_domain.secret_file import check_private
+
+
+@click.command()
+@click.option("--subject", "-s", required=True, help="The subject, as Slurm gives it.")
+@click.argument("address")
+@click.option("--url", "api_url", envvar="FLITWATCH_URL", required=True, help="Where the API and the page answer.")
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="FLITWATCH_TOKEN_FILE",
+    help="File with an API token (role service). The mail names users as this token may see them.",
+)
+@click.option(
+    "--mailer", default="/usr/bin/mail", show_default=True, help="The site's mail program, called as Slurm calls it."
+)
+@click.option(
+    "--sendmail", default="/usr/sbin/sendmail", show_default=True, help="The program that takes whole messages."
+)
+@click.option("--sender", default="slurm", show_default=True, help="Whom the mail is from.")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=FiniteRange(0, 3600),
+    default=120.0,
+    show_default=True,
+    help="Seconds until the platform must know that the job ended.",
+)
+@click.option("--foreground", is_flag=True, help="Stay until the mail is sent. Without it slurmctld does not wait.")
+@json_option
+def mail(
+    subject: str,
+    address: str,
+    api_url: str,
+    token_file: Path | None,
+    mailer: str,
+    sendmail: str,
+    sender: str,
+    wait_s: float,
+    foreground: bool,
+    as_json: bool,
+) -> None:
+    """Mail ADDRESS the end of a job with the verdict, the time lost, a picture and the link; for Slurm's MailProg.
+
+    Other mails of Slurm, and ends that the platform does not know, go to the site's own mail program unchanged.
+    """
+    from flitwatch_slurm.job_mail import Mailers, fetch_explanation, read_order, send_mail, send_plain
+
+    log_to_stderr()
+    mailers = Mailers(mailer, sendmail)
+    order = read_order(subject, address, os.environ)
+    if order is None:
+        send_plain(subject, address, mailers)
+        print_result({"job_id": None, "verdict": False}, as_json)
+        return
+    if not foreground:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+    page = f"{api_url.rstrip('/')}/jobs/{quote(order.job_id, safe='')}"
+
+    def read_token() -> str:
+        if token_file is None:
+            return ""
+        check_private(token_file)
+        return token_file.read_text(encoding="utf-8").strip()
+
+    with_verdict = send_mail(
+        order, mailers, lambda: fetch_explanation(api_url, read_token(), order, wait_s), page, sender
+    )
+    print_result({"job_id": order.job_id, "verdict": with_verdict}, as_json)

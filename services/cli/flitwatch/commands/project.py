@@ -1,0 +1,60 @@
+"""`flitwatch project`: what a project lost to network congestion in a month."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from flitwatch.console import OutPath, json_option, print_result
+from flitwatch.rest import api_options, open_client, require_place
+from flitwatch.tables import remove_controls
+
+if TYPE_CHECKING:
+    from flitwatch_domain.project_report import ProjectReport
+
+SUFFIXES = (".html", ".csv", ".pdf")
+
+
+@click.command()
+@click.argument("account")
+@click.option("--month", metavar="YYYY-MM", help="Without it the month before this one.")
+@click.option(
+    "--out", type=OutPath(), help="Write the report to this file: a page (.html), a table (.csv) or a document (.pdf)."
+)
+@api_options
+@json_option
+def project(
+    account: str, month: str | None, out: Path | None, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Report what the jobs of project ACCOUNT lost to incidents in a month, and to whom.
+
+    Without --url and profile it asks the platform that runs here. It names users as the token may see them.
+    """
+    if out is not None and out.suffix not in SUFFIXES:
+        raise click.UsageError(f"{out}: the file's name ends in one of {', '.join(SUFFIXES)}")
+    month = month or f"{datetime.now(UTC).replace(day=1) - timedelta(days=1):%Y-%m}"
+    with open_client(require_place(api_url, token_file, profile)) as fw:
+        answer = fw.api.project_report(account, month=month)
+    if out is not None:
+        jobs = [{**job, "since": datetime.fromisoformat(job["since"])} for job in answer["jobs"]]
+        _write_report(cast("ProjectReport", {**answer, "jobs": jobs}), out)
+    if as_json:
+        print_result(answer, True)
+        return
+    click.echo(f"{account}, {month}: {len(answer['jobs'])} slow jobs lost {answer['node_hours']:.1f} node-hours (95 % interval {answer['node_hours_low']:.1f} to {answer['node_hours_high']:.1f})")  # fmt: skip
+    for cause in answer["causes"]:
+        click.echo(
+            remove_controls(f"{cause['node_hours']:>10.1f} node-hours in {cause['jobs']} jobs to {cause['user']}")
+        )
+
+
+def _write_report(report: ProjectReport, out: Path) -> None:
+    from flitwatch_domain.project_report import render_csv, render_document, render_page
+
+    if out.suffix == ".pdf":
+        out.write_bytes(render_document(report))
+    else:
+        out.write_text(render_page(report) if out.suffix == ".html" else render_csv(report), encoding="utf-8")

@@ -1,0 +1,155 @@
+"""What a project lost to network congestion in a month: which of its jobs, how many node-hours, and to whom; as a page, a table and a PDF."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import TypedDict
+
+from flitwatch_domain.incidents import IncidentHead, LostTime, SlowedJob, node_hours
+from flitwatch_domain.pdf import render_pdf
+
+_STYLE = "body{font:14px/1.5 system-ui,sans-serif;max-width:900px;margin:24px auto;padding:0 16px}table{border-collapse:collapse}:is(td,th){padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid #e4e4df}td.n{text-align:right}"
+COLUMNS = ("job_id", "user", "name", "nodes", "since", "factor", "node_hours", "node_hours_low", "node_hours_high", "slowed_by", "incident_id", "simulated")  # fmt: skip
+
+
+class ProjectLoss(TypedDict):
+    """A job of the project that an incident slowed; `slowed_by`: the jobs that are named, with their users as the reader may see them."""
+
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    since: datetime
+    factor: float
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+    slowed_by: list[str]
+    incident_id: int
+    simulated: bool
+
+
+class Cause(TypedDict):
+    """A user whose jobs slowed the project's; the hours of a job with several causes are divided evenly."""
+
+    user: str
+    jobs: int
+    node_hours: float
+
+
+class ProjectReport(TypedDict):
+    """The report; the interval is of 95 %."""
+
+    account: str
+    month: str
+    jobs: list[ProjectLoss]
+    causes: list[Cause]
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+
+
+def find_month(month: str) -> tuple[float, float]:
+    """The first moment of a month such as 2026-10, and that of the next one, in epoch seconds (UTC); ValueError where it is none."""
+    first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
+    after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+    return first.timestamp(), after.timestamp()
+
+
+def build_report(
+    account: str, month: str, incidents: Iterable[tuple[IncidentHead, Sequence[SlowedJob]]]
+) -> ProjectReport:
+    """The report of the jobs of that account which began to be slow in that month."""
+    first_s, after_s = find_month(month)
+    losses: list[ProjectLoss] = []
+    shares: dict[str, list[float]] = {}
+    times: list[LostTime] = []
+    for head, slowed in incidents:
+        users = {cause["job_id"]: cause["user"] or "unknown user" for cause in head["causes"]}
+        for job in slowed:
+            if job["account"] != account or not first_s <= job["since"].timestamp() < after_s:
+                continue
+            lost = LostTime(job["lost_s"], job["lost_low_s"], job["lost_high_s"], job["nodes"] or 1)
+            times.append(lost)
+            hours, low, high = node_hours([lost])
+            named = [one for one in job["named"] if one in users]
+            for one in named:
+                shares.setdefault(users[one], []).append(hours / len(named))
+            losses.append({
+                "job_id": job["job_id"], "user": job["user"], "name": job["name"], "nodes": job["nodes"], "since": job["since"], "factor": job["factor"],
+                "node_hours": hours, "node_hours_low": low, "node_hours_high": high, "slowed_by": [f"{one} ({users[one]})" for one in named],
+                "incident_id": head["incident_id"], "simulated": job["simulated"],
+            })  # fmt: skip
+    losses.sort(key=lambda loss: -loss["node_hours"])
+    causes: list[Cause] = [{"user": user, "jobs": len(some), "node_hours": sum(some)} for user, some in shares.items()]
+    total, low, high = node_hours(times) if times else (0.0, 0.0, 0.0)
+    return {
+        "account": account, "month": month, "jobs": losses, "causes": sorted(causes, key=lambda cause: -cause["node_hours"]),
+        "node_hours": total, "node_hours_low": low, "node_hours_high": high,
+    }  # fmt: skip
+
+
+def describe_report(report: ProjectReport) -> str:
+    """The report in a sentence."""
+    if not report["jobs"]:
+        return "No incident slowed a job of this project in this month."
+    return (
+        f"{len(report['jobs'])} slow jobs lost {report['node_hours']:.1f} node-hours"
+        f" (95 % interval {report['node_hours_low']:.1f} to {report['node_hours_high']:.1f})."
+    )
+
+
+def render_csv(report: ProjectReport) -> str:
+    """The jobs as a table."""
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for loss in report["jobs"]:
+        cells = {**loss, "since": loss["since"].isoformat(), "slowed_by": " ".join(loss["slowed_by"])}
+        table.writerow(["" if cells[name] is None else cells[name] for name in COLUMNS])
+    return file.getvalue()
+
+
+def render_page(report: ProjectReport) -> str:
+    """The report as an HTML page that loads nothing."""
+    title = escape(f"{report['account']}, {report['month']}: time lost to network congestion")
+    causes = "".join(
+        f"<tr><td>{escape(cause['user'])}</td><td class=n>{cause['jobs']}</td><td class=n>{cause['node_hours']:.1f}</td></tr>"
+        for cause in report["causes"]
+    )
+    jobs = "".join(
+        f"<tr><td>{escape(loss['job_id'])}{' (simulated)' if loss['simulated'] else ''}</td><td>{escape(loss['user'] or 'unknown')}</td><td>{loss['since']:%Y-%m-%d %H:%M}</td>"
+        f"<td class=n>{loss['factor']:.2f}</td><td class=n>{loss['node_hours']:.1f}</td><td>{escape(', '.join(loss['slowed_by']) or 'cannot tell')}</td></tr>"
+        for loss in report["jobs"]
+    )
+    tables = (
+        f"<h2>Slowed by</h2><table><tr><th>User<th>Jobs<th>Node-hours</tr>{causes}</table>"
+        f"<h2>Slow jobs</h2><table><tr><th>Job<th>User<th>Since (UTC)<th>Times as long<th>Node-hours<th>Slowed by</tr>{jobs}</table>"
+    )
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>'
+        f"<p>{escape(describe_report(report))}</p>{tables if report['jobs'] else ''}"
+        "<p>A job that is named shared the links on which the slow job waited. That does not prove that it caused the slowness.</p></body></html>\n"
+    )
+
+
+def render_document(report: ProjectReport) -> bytes:
+    """The report as a PDF."""
+    lines = [describe_report(report), ""]
+    if report["causes"]:
+        lines += ["Slowed by", f"{'user':<24} {'jobs':>6} {'node-hours':>12}"]
+        lines += [
+            f"{cause['user'][:24]:<24} {cause['jobs']:>6} {cause['node_hours']:>12.1f}" for cause in report["causes"]
+        ]
+        lines.append("")
+    if report["jobs"]:
+        lines.append(f"{'job':<14} {'user':<12} {'since (UTC)':<16} {'times':>6} {'node-hours':>11}  slowed by")
+        lines += [
+            f"{loss['job_id'][:14]:<14} {(loss['user'] or 'unknown')[:12]:<12} {loss['since']:%Y-%m-%d %H:%M} {loss['factor']:>6.2f} {loss['node_hours']:>11.1f}  {', '.join(loss['slowed_by'])[:30] or 'cannot tell'}"
+            for loss in report["jobs"]
+        ]
+    return render_pdf(f"{report['account']}, {report['month']}: time lost to network congestion", lines)
