@@ -56,7 +56,7 @@ class Metric(_Strict):
     ----------
     counter : str    the vendor's name; `{label}` is replaced by that label's value, `{group}` by a group of a pattern
     divide : int     the exporter multiplied by it: bytes of what the device counts in words of 4 bytes
-    bits : int       a device's counter of this many bits stops at its largest value
+    bits : int       a device's counter of this many bits stops at its largest value (default: as the catalogue says)
     """
 
     counter: str
@@ -191,7 +191,8 @@ class MetricTable:
         if use is not None and not use.kind.feeds:
             raise UnstoredSeries("no_column")
         owner = _build_owner(row.exporter, labels)
-        ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1
+        bits = row.metric.bits
+        ceiling = (1 << bits) - 1 if bits is not None else use.kind.ceiling if use is not None else None
         topic = self._other_topic if use is None else self._topics[technology]
         return Series(
             topic, f"{_build_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,20 @@ class SlowCable(NamedTuple):
     usual_bps: float
 
 
+class SlowLimit(NamedTuple):
+    """Speed up to which cables of a kind are slow, and that most of them run at; bits per second."""
+
+    limit_bps: float
+    usual_bps: float
+
+
+def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowLimit | None:
+    """Return which cables of a kind are slow, from their speeds and how many links run at each; None where none is, or so many that they are older devices."""
+    usual_bps = min(zip(counts, speeds_bps, strict=True), key=lambda pair: (-pair[0], pair[1]))[1]
+    slow = sum(count for speed, count in zip(speeds_bps, counts, strict=True) if speed <= SLOW * usual_bps)
+    return SlowLimit(SLOW * usual_bps, usual_bps) if 0 < slow <= max(2, MOST_SLOW * sum(counts)) else None
+
+
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     """Find the cables that run at half the speed of most others of their link class or less; of each cable one direction."""
     links, slow_cables = fabric.links, []
@@ -29,13 +44,11 @@ def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     for kind in np.unique(np.stack((links.link_class, node)), axis=1).T.tolist():
         of = np.flatnonzero((links.link_class == kind[0]) & (node == kind[1]) & np.isfinite(links.bandwidth_bps))
         speeds, counts = np.unique(links.bandwidth_bps[of], return_counts=True)
-        if len(speeds) < 2:
-            continue
-        usual = float(speeds[np.argmax(counts)])
-        slow = of[links.bandwidth_bps[of] <= SLOW * usual]
-        if len(slow) <= max(2, MOST_SLOW * len(of)):
+        limit = find_slow_limit(speeds.tolist(), counts.tolist()) if len(of) else None
+        if limit is not None:
+            slow = of[links.bandwidth_bps[of] <= limit.limit_bps]
             forward = [link for link in slow.tolist() if links.src[link] > links.dst[link]]
-            slow_cables += [SlowCable(link, float(links.bandwidth_bps[link]), usual) for link in forward]
+            slow_cables += [SlowCable(link, float(links.bandwidth_bps[link]), limit.usual_bps) for link in forward]
     return slow_cables
 
 
