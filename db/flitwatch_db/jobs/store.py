@@ -245,12 +245,18 @@ def _write_places(
         conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [sorted(old)])
     places = _find_places(conn, sorted({node for names in nodes.values() for node in names}))
     fabrics = _choose_fabrics(conn, nodes, places, fabric_id)
-    lines = []
+    # Most of a batch's time goes into these rows: a text behind the job's number serves all jobs on the same fabrics.
+    tails: defaultdict[frozenset[int], dict[str, list[str]]] = defaultdict(dict)
+    lines: list[str] = []
     for job_pk, names in nodes.items():
-        on = fabrics.get(job_pk, frozenset())
+        on, job = fabrics.get(job_pk, frozenset()), str(job_pk)
+        kept = tails[on]
         for node in names:
-            own = [fields for place in places.get(node, ()) if place.fabric_id in on for fields in place.fields]
-            lines += [f"{job_pk}\t{_field(node)}\t{fields}\n" for fields in own or (_NOWHERE,)]
+            if (ends := kept.get(node)) is None:
+                own = [fields for place in places.get(node, ()) if place.fabric_id in on for fields in place.fields]
+                ends = kept[node] = [f"\t{_field(node)}\t{fields}\n" for fields in own or (_NOWHERE,)]
+            for end in ends:
+                lines.append(job + end)
     _copy_lines(conn, "job_node (job_pk, node, fabric_id, endpoint, router)", lines)
 
 
@@ -278,6 +284,8 @@ def _choose_fabrics(
     A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the one that knows most
     of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and measured ones on measured fabrics.
     """
+    if not places:
+        return {}
     counts = {
         job_pk: Counter(place.fabric_id for node in names for place in places.get(node, ()))
         for job_pk, names in nodes.items()
