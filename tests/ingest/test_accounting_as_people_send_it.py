@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,10 +21,12 @@ from flitwatch_db import connect
 from flitwatch_db.ingest import imports
 from flitwatch_db.jobs import store
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import FINAL_STATES, Job
+from flitwatch_domain.importers.packed import open_plain
+from flitwatch_domain.jobs import FINAL_STATES, RELEASED_STATES, Job
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.clustercockpit import ClusterCockpitReader
 from flitwatch_ingest.sources.flux import FluxReader
+from flitwatch_ingest.sources.pbs import PbsReader
 from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_ingest.sources.swf import SwfReader
 
@@ -29,7 +34,7 @@ UTC = ZoneInfo("UTC")
 START_S, RAN_S = 1_717_747_202, 19
 COLUMNS = ("JobID", "JobName", "User", "Partition", "State", "Submit", "Start", "End", "Elapsed", "NNodes", "NodeList")
 COLUMN = {name: at for at, name in enumerate(COLUMNS)}
-FINAL = sorted(FINAL_STATES)
+FINAL = sorted(FINAL_STATES | RELEASED_STATES)
 
 
 def rows(*records: dict[str, str], delimiter: str = "|") -> str:
@@ -104,6 +109,17 @@ def _swf(state: str, end_s: float | None, ran_s: float | None) -> str:
     return f"; UnixStartTime: {START_S - 2}\n1 0 2 {int(took)} 4 -1 -1 4 -1 -1 {status} 1 1 1 1 1 -1 -1\n"
 
 
+def _pbs(state: str, end_s: float | None, ran_s: float | None) -> str:
+    """The record of an end is written when the job ends, and may repeat it."""
+    status = {"CANCELLED": 271, "FAILED": 1, "TIMEOUT": -29}.get(state, 0)
+    at = datetime.fromtimestamp(START_S + (ran_s or 0), UTC).strftime("%m/%d/%Y %H:%M:%S")
+    ends = "" if end_s is None else f" end={int(end_s)}"
+    return (
+        f"{at};E;1.server;user=uma group=g queue=q jobname=a ctime={START_S - 2} start={START_S} exec_host=c01/0*4{ends}"
+        f" Exit_status={status} resources_used.walltime=00:00:{int(ran_s or 0):02} run_count=1\n"
+    )
+
+
 #: By scheduler: writes a job of a final state, and reads what was written.
 SCHEDULERS: dict[str, tuple[Callable[[str, float | None, float | None], str], Callable[[], Any]]] = {
     "sacct": (_sacct_text, lambda: sacct.SacctReader(UTC)),
@@ -111,6 +127,7 @@ SCHEDULERS: dict[str, tuple[Callable[[str, float | None, float | None], str], Ca
     "flux": (_flux, FluxReader),
     "clustercockpit": (_clustercockpit, ClusterCockpitReader),
     "swf": (_swf, SwfReader),
+    "pbs": (_pbs, lambda: PbsReader(UTC)),
 }
 
 
@@ -127,14 +144,70 @@ def test_a_final_state_without_an_end_ends_after_its_elapsed_time(scheduler: str
     write, reader = SCHEDULERS[scheduler]
     job = one(reader(), write(state, None, RAN_S))
     if job.start_s is not None:
-        assert job.state in FINAL_STATES and job.end_s == START_S + RAN_S
+        assert job.state in FINAL and job.end_s == START_S + RAN_S
 
 
-@pytest.mark.parametrize("scheduler", ["sacct", "sacct --json", "flux"])
+@pytest.mark.parametrize("scheduler", ["sacct", "sacct --json", "flux", "pbs"])
 def test_an_end_before_the_start_is_rejected_with_its_reason(scheduler: str) -> None:
     write, reader = SCHEDULERS[scheduler]
     found = one(reader(), write("COMPLETED", START_S - 3600, None))
     assert isinstance(found, Rejection) and found.reason == "the job ends 3600 s before it starts"
+
+
+#: Ways in which editors, shells and other systems hand a text over.
+HANDED_OVER: dict[str, Callable[[bytes], bytes]] = {
+    "no end of its last line": lambda text: text.removesuffix(b"\n"),
+    "lines of Windows": lambda text: text.replace(b"\n", b"\r\n"),
+    "lines of Windows, the last without its end": lambda text: text.replace(b"\n", b"\r\n").removesuffix(b"\r\n"),
+    "a byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "UTF-16": lambda text: text.decode().encode("utf-16"),
+    "compressed": lambda text: gzip.compress(b"\xef\xbb\xbf" + text),
+    "blank lines": lambda text: b"\n" + text + b"\n \n",
+}
+
+
+@pytest.mark.parametrize("form", HANDED_OVER)
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_a_text_says_the_same_however_it_is_handed_over(scheduler: str, form: str, tmp_path: Path) -> None:
+    write, reader = SCHEDULERS[scheduler]
+    text = write("FAILED", START_S + RAN_S, RAN_S)
+    file = tmp_path / "accounting"
+    file.write_bytes(HANDED_OVER[form](text.encode()))
+    with open_plain(file) as plain:
+        own = reader()
+        (found,) = [*own.read(plain, "f"), *own.rest()]
+    assert found[0] == one(reader(), text) and found[0].state == "FAILED"
+
+
+@given(st.integers(1, 400))
+def test_a_last_record_of_pbs_is_whole_or_refused(cut: int) -> None:
+    text = _pbs("FAILED", START_S + RAN_S, RAN_S).removesuffix("\n")
+    whole, kept = one(PbsReader(UTC), text + "\n"), text[:-cut]
+    try:
+        found = one(PbsReader(UTC), kept)
+    except (BadInput, ValueError):
+        return
+    assert isinstance(found, Rejection) or replace(found, restart=0) == whole
+
+
+@pytest.mark.parametrize("column", ["JobName", "User", "Partition"])
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "\na", "a|b"])
+def test_a_line_feed_in_any_text_is_a_part_of_it(column: str, text: str) -> None:
+    jobs, rejected = read(rows({"JobID": "1", column: text}, {"JobID": "2"}, delimiter="\x1f"))
+    name = {"JobName": "name", "User": "user", "Partition": "partition"}[column]
+    assert rejected == [] and [getattr(job, name) for job in jobs] == [text.strip(), getattr(jobs[1], name)]
+
+
+def test_a_name_of_pbs_may_hold_a_line_feed() -> None:
+    text = _pbs("FAILED", None, RAN_S)
+    broken = text.replace("jobname=a", 'jobname="one\ntwo"')
+    reader = PbsReader(UTC)
+    found = [*reader.read(io.BytesIO((broken + text.replace("1.server", "2.server")).encode()), "f"), *reader.rest()]
+    assert [(job.job_id, job.name) for job, _ in found] == [("1", "one\ntwo"), ("2", "a")]
+    cut = text.replace("jobname=a", 'jobname="a')
+    reader = PbsReader(UTC)
+    after = [*reader.read(io.BytesIO((cut + text.replace("1.server", "2.server")).encode()), "f"), *reader.rest()]
+    assert [item[0].job_id for item in after if not isinstance(item, Rejection)][-1] == "2"
 
 
 @pytest.mark.shared
@@ -284,6 +357,7 @@ def test_the_looks_at_a_real_array_leave_none_pending(shared: Path, embedded_db:
         ("0-9998:2", "0-9998:2"),
         ("1-1000%7", "1-1000"),
         ("1,3,5,9", "1-5:2,9"),
+        ("2,5-9:2%3", "2,5,7,9"),
         ("7", "7"),
         ("1-3,5-7", "1-3,5-7"),
         ("0-4000000", "0-4000000"),

@@ -379,12 +379,13 @@ def test_what_is_no_accounting_is_refused_before_a_job_is_asked_for() -> None:
 
 def test_a_jobs_steps_are_joined_once_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     copied = []
-    monkeypatch.setattr(sacct_text, "replace", lambda job, **new: copied.append(1) or replace(job, **new))
+    build = sacct_text.Job
+    monkeypatch.setattr(sacct_text, "Job", lambda **values: copied.append(1) or build(**values))
     text = "JobID|State\n1|COMPLETED\n" + "".join(f"1.{step}|COMPLETED\n" for step in range(300)) + "2|FAILED\n"
     jobs, rejected = decode(text)
     assert [len(job.steps) for job in jobs] == [300, 0] and not rejected
     assert [step.step for step in jobs[0].steps] == [str(step) for step in range(300)]
-    assert len(copied) == 1, "a copy for each step takes a time that grows with the square of their number"
+    assert len(copied) == 2, "a copy for each step takes a time that grows with the square of their number"
 
 
 @settings(max_examples=300)

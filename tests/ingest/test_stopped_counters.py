@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.counters.modern import INFINIBAND
+from flitwatch_domain.fabric import Technology
 from flitwatch_domain.importers import read_fabric
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.exporters.intake import Intake
+from flitwatch_ingest.exporters.sample import Sample
+from flitwatch_ingest.exporters.table import MetricTable
+from flitwatch_ingest.sources import perfquery
 from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_stream.backends import open_log
 
@@ -98,5 +106,81 @@ def test_the_case_of_an_ibmad_sampler(shared: Path, embedded_db: str) -> None:
 def test_the_catalogue_says_which_counters_stop() -> None:
     """InfiniBand specification 1.4, 16.1.3.5: those of PortCounters that feed a column."""
     assert {kind.name: kind.bits for kind in INFINIBAND if kind.bits} == {
-        "port_xmit_wait": 32, "symbol_error": 16, "port_rcv_errors": 16, "port_xmit_discards": 16, "xmt_data_sl{sl}": 32, "port_vl_xmit_wait{vl}": 16
+        "port_xmit_data": 32, "port_rcv_data": 32, "port_xmit_packets": 32, "port_rcv_packets": 32, "port_xmit_wait": 32, "symbol_error": 16,
+        "link_error_recovery": 8, "link_downed": 8, "port_rcv_errors": 16, "port_rcv_remote_physical_errors": 16, "port_rcv_switch_relay_errors": 16,
+        "port_xmit_discards": 16, "port_xmit_constraint_errors": 8, "port_rcv_constraint_errors": 8, "local_link_integrity_errors": 4,
+        "excessive_buffer_overrun_errors": 4, "vl15_dropped": 16, "xmt_data_sl{sl}": 32, "port_vl_xmit_wait{vl}": 16
     }  # fmt: skip
+
+
+#: Counters of an adapter's port that feed a column, by it.
+FEEDING = {kind.name: kind for kind in INFINIBAND if kind.endpoint_column and "{" not in kind.name}
+#: Topics of the sources that write such counters, with the columns that say whose port it is.
+OWNERS: dict[str, dict[str, object]] = {
+    "ldms.ibmad": {"ProducerName": "c01", "ca_name": "mlx5_0", "port": 1},
+    "ldms.sysclassib": {"ProducerName": "C01.hpc.example", "ca_name": "mlx5_0", "port": 1},
+    "ldms.ib_port": {"guid": "b00101", "port": 1},
+    "ldms.ib_prometheus": {
+        "instance": "all",
+        "hostname": "C01",
+        "node_name": "",
+        "device": "mlx5_0",
+        "guid": "",
+        "port": 1,
+    },
+}
+
+
+@pytest.mark.parametrize("below", [0, 1])
+@pytest.mark.parametrize("topic", OWNERS)
+def test_each_counter_of_each_source_is_unknown_at_its_largest_value(machine: str, topic: str, below: int) -> None:
+    last = {name: kind.ceiling - below for name, kind in FEEDING.items()}
+    first = {name: value - 100 * (name != "symbol_error") for name, value in last.items()}
+    with open_log(machine) as log, log.producer() as producer:
+        for number, counters in enumerate((first, last, last)):
+            record = {"timestamp": BEGIN_S + 10.0 * number, **OWNERS[topic], **counters}
+            producer.append(topic, orjson.dumps(record))
+        producer.flush()
+    drain_log(machine, machine)
+    columns = sorted({kind.endpoint_column or "" for kind in FEEDING.values()})
+    with connect(machine, role="reader") as conn:
+        rows = conn.execute(f"SELECT {', '.join(columns)} FROM endpoint_1s ORDER BY ts".encode()).fetchall()
+    assert len(rows) == 2 * below or not any(value is not None for row in rows for value in row)
+    if below:
+        assert all(value is not None for row in rows for value in row) and any(rows[0])
+
+
+def test_each_counter_of_a_subnet_is_saturated_at_its_largest_value() -> None:
+    for kind in INFINIBAND:
+        words = kind.name.replace("{sl}", "3").replace("{vl}", "7").split("_")
+        name = "".join({"vl": "VL", "vl15": "VL15"}.get(word, word.capitalize()) for word in words)
+        name = name.replace("Sl3", "SL3").replace("Vl7", "VL7").replace("Packets", "Pkts")
+        assert perfquery.find_saturated({name: kind.ceiling}) == {name}, name
+        assert perfquery.find_saturated({name: kind.ceiling - 1}) == set(), name
+
+
+TABLE = yaml.safe_load((files("flitwatch_ingest.exporters") / "prometheus.yaml").read_text())
+ROWS = [
+    (exporter["name"], name, metric)
+    for exporter in TABLE["exporters"]
+    for name, metric in exporter.get("metrics", {}).items()
+    if exporter["technology"] == "infiniband"
+]
+
+
+def test_each_metric_of_each_exporter_is_saturated_where_its_counter_is(machine: str) -> None:
+    labels = dict.fromkeys(("guid", "local_guid", "node_guid", "port_guid", "Node_GUID", "node_desc"), "0xa00100")
+    labels |= dict.fromkeys(("port", "local_port", "port_num", "PortNumber"), "1") | {"instance": "c01", "device": "m"}
+    ordered = tuple(sorted(labels.items()))
+    with open_log(machine) as log, log.producer() as producer:
+        intake = Intake(MetricTable(), Publisher(producer))
+        for exporter, name, metric in ROWS:
+            use = identify_counter(metric["counter"], Technology.INFINIBAND)
+            if use is None or not use.kind.feeds or use.kind.ceiling >= 2**53:
+                continue
+            largest = use.kind.ceiling * metric.get("divide", 1)
+            results = [
+                dict(intake.take("scrape", [Sample(name, ordered, float(value), 1000 * BEGIN_S)]).results)
+                for value in (largest, largest - metric.get("divide", 1))
+            ]
+            assert results == [{"saturated": 1}, {"published": 1}], (exporter, name)

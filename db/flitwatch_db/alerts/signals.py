@@ -319,12 +319,24 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
 
 def watch_slow_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Watch cables that run at half the speed of most others of their kind or less: how many times slower each runs."""
-    for row in read_slow_cables(conn):
+    slow = [(row, row["usual_bps"] / row["bandwidth_bps"]) for row in read_slow_cables(conn) if row["slow"]]
+    return _sample_cables(rule, slow, from_s, to_s)
+
+
+def watch_flapping_cables(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Watch cables whose link flaps: how often each went down or recovered in the last day."""
+    failures = [
+        (row, float(row["link_downs"] + row["link_recoveries"])) for row in read_slow_cables(conn) if row["flapping"]
+    ]
+    return _sample_cables(rule, failures, from_s, to_s)
+
+
+def _sample_cables(rule: Rule, cables: list[tuple[Row, float]], from_s: float, to_s: float) -> Iterator[Sample]:
+    for row, value in cables:
         cable = f"{row['src_name']} - {row['dst_name']}"
         evidence = {"page": f"/fabric/{row['fabric']}", "link": row["link"], "simulated": row["simulated"]}
         for at in _iterate_step_ends(rule, max(from_s, row["since_s"]), to_s):
-            times = row["usual_bps"] / row["bandwidth_bps"]
-            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), times, None, evidence)
+            yield Sample(at, _build_labels(fabric=row["fabric"], cable=cable), value, None, evidence)
 
 
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
@@ -338,6 +350,7 @@ SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]]
     "ingest_gap": ingest_gap,
     "counter_silence": counter_silence,
     "slow_cable": watch_slow_cables,
+    "flapping_cable": watch_flapping_cables,
 }
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, LiteralString, NamedTuple
 
 import orjson
 import psycopg
@@ -31,7 +33,7 @@ _UPSERT = """
         name = excluded.name, partition = excluded.partition, state = excluded.state, exit_code = excluded.exit_code,
         submit_ts = excluded.submit_ts, start_ts = excluded.start_ts, end_ts = excluded.end_ts, nodes = excluded.nodes,
         node_list = excluded.node_list, simulated = excluded.simulated, limit_s = excluded.limit_s, updated_at = clock_timestamp()
-    RETURNING job_pk, cluster, job_id, restart
+    RETURNING job_pk, cluster, job_id, restart, xmax = 0
 """
 
 # An incarnation is known by its submission and start: one that was numbered before all were known is the same row under another number.
@@ -57,42 +59,15 @@ _STEPS = """
         node_list = excluded.node_list
 """
 
-# Hosts as fabrics spell them, of names as accounting does (flitwatch_domain.hosts).
-_SPELLINGS = """
-    SELECT n.name, e.fabric_id, array_agg(DISTINCT e.node) FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
-    WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 GROUP BY 1, 2
+# Endpoints of hosts as fabrics spell them, of names as accounting does (flitwatch_domain.hosts).
+_ENDPOINTS = """
+    SELECT n.name, e.fabric_id, e.node, e.endpoint, e.router FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
+    WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 ORDER BY 1, 2, 3, 4
 """
 
-# A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
-# one that knows most of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and
-# measured ones on measured fabrics.
-_LIES = """
-    WITH chosen AS (
-        SELECT DISTINCT ON (n.job_pk) n.job_pk, f.fabric_id
-        FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(spelled)s::text[]) AS n (job_pk, node, spelled)
-             JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.spelled
-             JOIN fabric f ON f.fabric_id = e.fabric_id AND f.simulated = j.simulated
-        WHERE %(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int
-        GROUP BY n.job_pk, f.fabric_id, j.cluster, f.attributes, f.created_at
-        ORDER BY n.job_pk, (f.attributes ->> 'cluster' = j.cluster) DESC NULLS LAST, count(DISTINCT n.node) DESC, f.created_at DESC
-    )
-    SELECT c.job_pk, array_agg(DISTINCT lies.fabric_id)
-    FROM chosen c CROSS JOIN LATERAL (
-        SELECT c.fabric_id
-        UNION
-        SELECT p.other_id FROM fabric_plane p WHERE p.fabric_id = c.fabric_id AND %(fabric)s::int IS NULL
-    ) AS lies GROUP BY c.job_pk
-"""
-
-# A node has a row for each of its endpoints on its job's fabrics, and one without a place where it is on none. Fabrics come with each node
-# (an array as text) so that `endpoint` is joined once, by the node: the planner cannot know how many nodes there are, and a join of them
-# with themselves took a minute for a day's jobs.
-_PLACE = """
-    INSERT INTO job_node (job_pk, node, fabric_id, endpoint, router)
-    SELECT n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
-    FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(spelled)s::text[], %(fabrics)s::text[]) AS n (job_pk, node, spelled, fabrics)
-         LEFT JOIN endpoint e ON e.node = n.spelled AND e.fabric_id = ANY(n.fabrics::int[])
-    ORDER BY n.job_pk, n.node, e.fabric_id, e.endpoint
+_FABRICS = """
+    SELECT f.fabric_id, f.simulated, f.attributes ->> 'cluster', f.created_at, array(SELECT other_id FROM fabric_plane p WHERE p.fabric_id = f.fabric_id)
+    FROM fabric f WHERE f.fabric_id = ANY(%s)
 """
 
 #: A run's clock is its node's, a job's is the scheduler's: seconds by which they may differ.
@@ -151,9 +126,10 @@ def store_jobs(
     ]  # fmt: skip
     _renumber_incarnations(conn, _encode_rows([{name: row[name] for name in _TOLD_APART_BY} for row in rows]))
     stored_rows = conn.execute(_UPSERT, [_encode_rows(rows)]).fetchall()
-    keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in stored_rows}
-    _store_steps(conn, keys, last)
-    _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
+    keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart, _ in stored_rows}
+    new = {int(job_pk) for job_pk, *_, is_new in stored_rows if is_new}
+    _store_steps(conn, {keys[key]: job for key, job in last.items()}, new)
+    _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id, new)
     late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
     place_ranks(conn, [run_id for (run_id,) in late])
     return [(keys[key], job) for key, job in last.items()]
@@ -211,12 +187,13 @@ def _expand_nodes(job: Job) -> list[str]:
         raise BadInput(f"job {job.job_id} of {job.cluster}: {problem.reason}") from None
 
 
-def _store_steps(
-    conn: psycopg.Connection[Any], keys: dict[tuple[str, str, int], int], jobs: dict[tuple[str, str, int], Job]
-) -> None:
+def _store_steps(conn: psycopg.Connection[Any], jobs: Mapping[int, Job], new: Collection[int]) -> None:
     steps = [
+        (job_pk, step) for job_pk, job in jobs.items() for step in {step.step: step for step in job.steps}.values()
+    ]
+    changed = [
         {
-            "job_pk": keys[key],
+            "job_pk": job_pk,
             "step": step.step,
             "name": step.name,
             "state": step.state,
@@ -225,78 +202,144 @@ def _store_steps(
             "nodes": step.nodes,
             "node_list": step.node_list,
         }
-        for key, job in jobs.items()
-        for step in {step.step: step for step in job.steps}.values()
+        for job_pk, step in steps
+        if job_pk not in new
     ]
-    if steps:
-        conn.execute(_STEPS, [_encode_rows(steps)])
+    if changed:
+        conn.execute(_STEPS, [_encode_rows(changed)])
+    lines = [
+        f"{job_pk}\t{_field(step.step)}\t{_field(step.name)}\t{_field(step.state)}\t{_moment(step.start_s)}\t{_moment(step.end_s)}"
+        f"\t{NULL if step.nodes is None else step.nodes}\t{_field(step.node_list)}\n"
+        for job_pk, step in steps
+        if job_pk in new
+    ]
+    _copy_lines(conn, "job_step (job_pk, step, name, state, start_ts, end_ts, nodes, node_list)", lines)
 
 
-def _store_nodes(conn: psycopg.Connection[Any], nodes: dict[int, list[str]], fabric_id: int | None) -> None:
+def _store_nodes(
+    conn: psycopg.Connection[Any], nodes: dict[int, list[str]], fabric_id: int | None, new: Collection[int]
+) -> None:
     nodes_by_job = {job_pk: set(names) for job_pk, names in nodes.items()}
     there: dict[int, set[str]] = {job_pk: set() for job_pk in nodes}
-    for job_pk, node in conn.execute("SELECT job_pk, node FROM job_node WHERE job_pk = ANY(%s)", [list(nodes)]):
-        there[job_pk].add(node)
-    changed = [job_pk for job_pk in sorted(nodes) if nodes_by_job[job_pk] != there[job_pk]]
-    if not changed:
-        return
-    _write_places(
-        conn, [(job_pk, node) for job_pk in changed for node in sorted(nodes_by_job[job_pk])], fabric_id, changed
-    )
+    if old := nodes.keys() - new:
+        for job_pk, node in conn.execute("SELECT job_pk, node FROM job_node WHERE job_pk = ANY(%s)", [sorted(old)]):
+            there[job_pk].add(node)
+    changed = {
+        job_pk: sorted(nodes_by_job[job_pk]) for job_pk in sorted(nodes) if nodes_by_job[job_pk] != there[job_pk]
+    }
+    _write_places(conn, changed, fabric_id, old & changed.keys())
+
+
+class _Place(NamedTuple):
+    """A host's endpoints on a fabric, as the last fields of rows of job_node."""
+
+    fabric_id: int
+    fields: list[str]
 
 
 def _write_places(
-    conn: psycopg.Connection[Any], pairs: Sequence[tuple[int, str]], fabric_id: int | None, jobs: Sequence[int]
+    conn: psycopg.Connection[Any], nodes: Mapping[int, Sequence[str]], fabric_id: int | None, old: Collection[int]
 ) -> None:
-    conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [list(jobs)])
-    spelling_rows = conn.execute(_SPELLINGS, [sorted({node for _, node in pairs})]).fetchall()
-    nodes_by_name: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    for name, on, alike in spelling_rows:
+    """Write the nodes of jobs in place of those of `old` ones: a row for each endpoint on a job's fabrics, one without a place where a node is on none."""
+    if old:
+        conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [sorted(old)])
+    places = _find_places(conn, sorted({node for names in nodes.values() for node in names}))
+    fabrics = _choose_fabrics(conn, nodes, places, fabric_id)
+    # Most of a batch's time goes into these rows: a text behind the job's number serves all jobs on the same fabrics.
+    tails: defaultdict[frozenset[int], dict[str, list[str]]] = defaultdict(dict)
+    lines: list[str] = []
+    for job_pk, names in nodes.items():
+        on, job = fabrics.get(job_pk, frozenset()), str(job_pk)
+        kept = tails[on]
+        for node in names:
+            if (ends := kept.get(node)) is None:
+                own = [fields for place in places.get(node, ()) if place.fabric_id in on for fields in place.fields]
+                ends = kept[node] = [f"\t{_field(node)}\t{fields}\n" for fields in own or (_NOWHERE,)]
+            for end in ends:
+                lines.append(job + end)
+    _copy_lines(conn, "job_node (job_pk, node, fabric_id, endpoint, router)", lines)
+
+
+def _find_places(conn: psycopg.Connection[Any], names: Sequence[str]) -> dict[str, list[_Place]]:
+    """Find the places of hosts, by name as accounting spells it, in the order of fabrics; hosts that no fabric has are left out."""
+    rows = conn.execute(_ENDPOINTS, [names]).fetchall() if names else []
+    hosts: defaultdict[tuple[str, int], defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, on, node, endpoint, router in rows:
+        hosts[name, on][node].append(f"{on}\t{endpoint}\t{NULL if router is None else router}")
+    places: defaultdict[str, list[_Place]] = defaultdict(list)
+    for (name, on), alike in hosts.items():
         if (node := find_host(name, alike)) is not None:
-            nodes_by_name[name][on] = node
-    candidates = [
-        (job_pk, node, spelling)
-        for job_pk, node in pairs
-        if node in nodes_by_name
-        for spelling in sorted(set(nodes_by_name[node].values()))
-    ]
-    lies = {
-        job_pk: set(fabrics)
-        for job_pk, fabrics in conn.execute(_LIES, {**_to_columns(candidates), "fabric": fabric_id})
+            places[name].append(_Place(on, alike[node]))
+    return dict(places)
+
+
+def _choose_fabrics(
+    conn: psycopg.Connection[Any],
+    nodes: Mapping[int, Sequence[str]],
+    places: Mapping[str, Sequence[_Place]],
+    fabric_id: int | None,
+) -> dict[int, frozenset[int]]:
+    """Choose the fabrics on which each job lies.
+
+    A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the one that knows most
+    of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and measured ones on measured fabrics.
+    """
+    if not places:
+        return {}
+    counts = {
+        job_pk: Counter(place.fabric_id for node in names for place in places.get(node, ()))
+        for job_pk, names in nodes.items()
     }
-    rows: list[tuple[int, str, str | None, str]] = []
-    for job_pk, node in pairs:
-        if node not in nodes_by_name:
-            rows.append((job_pk, node, None, "{}"))
-            continue
-        places: defaultdict[str | None, list[int]] = defaultdict(list)
-        for on in lies.get(job_pk, set()) & nodes_by_name[node].keys():
-            places[nodes_by_name[node][on]].append(on)
-        for spelling, on_fabrics in places.items() or [(None, [])]:
-            rows.append((job_pk, node, spelling, "{" + ",".join(map(str, on_fabrics)) + "}"))
-    conn.execute(_PLACE, _to_columns(rows))
+    counts = {job_pk: count for job_pk, count in counts.items() if count}
+    if not counts:
+        return {}
+    known = {row[0]: row[1:] for row in conn.execute(_FABRICS, [sorted(set().union(*counts.values()))])}
+    jobs = conn.execute("SELECT job_pk, cluster, simulated FROM job WHERE job_pk = ANY(%s)", [list(counts)])
+    chosen: dict[int, frozenset[int]] = {}
+    for job_pk, cluster, simulated in jobs.fetchall():
+        ranked = [
+            ((-1 if named is None else named == cluster), count, created_at, on)
+            for on, count in counts[job_pk].items()
+            for is_simulated, named, created_at, _ in [known[on]]
+            if is_simulated == simulated and fabric_id in (None, on)
+        ]
+        if ranked:
+            on = max(ranked)[-1]
+            chosen[job_pk] = frozenset({on} if fabric_id is not None else {on, *known[on][-1]})
+    return chosen
 
 
-def _to_columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
-    columns = list(zip(*rows, strict=True)) or [()] * 4
-    return {
-        name: _array(column) for name, column in zip(("jobs", "nodes", "spelled", "fabrics"), columns, strict=False)
-    }
+#: COPY's text: NULL, and the last fields of a node without a place.
+NULL = "\\N"
+_NOWHERE = "\t".join([NULL] * 3)
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\N{SYMBOL FOR NULL}"}
+)
 
 
-def _array(values: Sequence[Any]) -> str:
-    """Write PostgreSQL's text of an array; the driver writes value by value, and a day's jobs have a million nodes."""
-    texts = [None if value is None else str(value) for value in values]
-    if any("\\" in text or '"' in text for text in texts if text):
-        texts = [text and text.replace("\\", "\\\\").replace('"', '\\"') for text in texts]
-    return "{" + ",".join("NULL" if text is None else f'"{text}"' for text in texts) + "}"
+def _copy_lines(conn: psycopg.Connection[Any], into: LiteralString, lines: Sequence[str]) -> None:
+    """Append rows to a table, given as lines of COPY's text."""
+    if lines:
+        with conn.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+            copy.write("".join(lines))
+
+
+def _field(text: str | None) -> str:
+    return NULL if text is None else text.translate(_ESCAPES)
+
+
+@lru_cache(4096)
+def _moment(epoch_s: float | None) -> str:
+    return NULL if epoch_s is None else datetime.fromtimestamp(epoch_s, UTC).isoformat()
 
 
 def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
     """Find the endpoints and routers of jobs' nodes."""
     jobs = list(job_pks)
-    pairs = conn.execute("SELECT DISTINCT job_pk, node FROM job_node WHERE job_pk = ANY(%s) ORDER BY 1, 2", [jobs])
-    _write_places(conn, pairs.fetchall(), fabric_id, jobs)
+    rows = conn.execute(
+        "SELECT job_pk, array_agg(DISTINCT node ORDER BY node) FROM job_node WHERE job_pk = ANY(%s) GROUP BY 1 ORDER BY 1", [jobs]
+    )
+    _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
 
 
 def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:

@@ -9,6 +9,7 @@ Open
 - `tail` for files that grow and roll over; `metrics` for what a collector reports of itself;
 - `ldms_csv`, `ncl` and `sacct` for producers of files;
 - `infiniband` for a subnet, read from one host: discovery, a round of all its devices, what is published of them;
+- `link_failures` for how often links went down and recovered;
 - `slingshot` for the telemetry of Slingshot's fabric manager, from Kafka or files;
 - `ufm` for a subnet's topology from UFM's REST interface;
 - `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, gNMI; `gnmi_stream` for switches that send unasked;

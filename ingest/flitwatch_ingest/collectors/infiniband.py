@@ -21,6 +21,7 @@ from flitwatch_domain.importers import ibnetdiscover
 from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.conversations import Conversations
 from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, needs_narrow_counters
+from flitwatch_ingest.collectors.link_failures import LinkFailures
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.rounds import ask_again, format_names
 from flitwatch_ingest.sources import perfquery, pma
@@ -174,6 +175,7 @@ class InfinibandCollector:
         self._parallel = parallel
         self._lanes = lanes
         self._without: set[tuple[str, int]] = set()
+        self._failures = LinkFailures(publisher)
 
     def discover(self) -> Fabric:
         """The topology as it is now; raises as `Tools.discover`."""
@@ -306,6 +308,9 @@ class InfinibandCollector:
             found.ports += bool(counted)
             if counted:
                 self._publish_counters(TOPIC, at_s, device, port, counted)
+            both = narrow.get(port, {}) | wide.get(port, {})
+            failures = {name: count for name, count in both.items() if name not in full}
+            self._failures.publish(f"infiniband:{self._name}", at_s, device.guid, port, failures)
         for port, counted in lanes:
             # One that stands still would make an instance of its own of each choice of lanes: none of the attribute is kept.
             full = perfquery.find_saturated(counted)

@@ -87,6 +87,8 @@ class Intake:
         self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
+        #: The last count of link failures of each port.
+        self._failures: dict[str, int] = {}
         self._lock = threading.Lock()
         #: Samples by sender's protocol and what became of them.
         self.samples: Counter[tuple[str, str]] = Counter()
@@ -198,6 +200,10 @@ class Intake:
                 count = _to_count(sample.value, series)
                 if count == series.ceiling:
                     return "saturated"
+                if series.failures:
+                    if self._failures.get(series.key) == count:
+                        return "unchanged"
+                    self._failures[series.key] = count
                 record = orjson.dumps(series.record(sample.time_ms, count))
         except UnmappedSeries as why:
             self._reject_sample(door, sample, str(why), taken)

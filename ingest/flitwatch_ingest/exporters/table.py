@@ -15,8 +15,10 @@ from flitwatch_domain import numerals
 from flitwatch_domain.counters import identify_counter
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
+from flitwatch_domain.guids import plain_guid
 from flitwatch_domain.importers.text import read_utf8
 from flitwatch_domain.importers.yaml_text import parse_yaml
+from flitwatch_ingest.collectors import link_failures
 from flitwatch_stream.topics import ldms_topic
 
 #: What labels can say, and the column of a record that says it (docs/contracts/log.md).
@@ -56,7 +58,7 @@ class Metric(_Strict):
     ----------
     counter : str    the vendor's name; `{label}` is replaced by that label's value, `{group}` by a group of a pattern
     divide : int     the exporter multiplied by it: bytes of what the device counts in words of 4 bytes
-    bits : int       a device's counter of this many bits stops at its largest value
+    bits : int       a device's counter of this many bits stops at its largest value (default: as the catalogue says)
     """
 
     counter: str
@@ -111,6 +113,8 @@ class Series:
     divide : int
     ceiling : int or None
         The value at which the device's counter stops.
+    failures : bool
+        Whether it counts failures of a link, which are kept when they change.
     """
 
     topic: str
@@ -121,6 +125,7 @@ class Series:
     divide: int
     ceiling: int | None
     kept: bool = False
+    failures: bool = False
 
     def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
         """The record of a value that is no count."""
@@ -129,6 +134,8 @@ class Series:
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
         """The record of one sample."""
+        if self.failures:
+            return link_failures.build_record(time_ms / 1000, self.key, count)
         if not self.known:
             return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, "value": count}
         # The counter's name tells records of one port apart.
@@ -188,10 +195,17 @@ class MetricTable:
         technology = row.exporter.technology
         counter = _fill_template(row.metric.counter, {**labels, **groups})
         use = identify_counter(counter, technology)
-        if use is not None and not use.kind.feeds:
+        failures = use is not None and use.kind.name in link_failures.FAILURES
+        if use is not None and not use.kind.feeds and not failures:
             raise UnstoredSeries("no_column")
         owner = _build_owner(row.exporter, labels)
-        ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1
+        if failures and not (plain_guid(str(owner["guid"])) and "port" in owner):
+            raise UnstoredSeries("no_column")
+        bits = row.metric.bits
+        ceiling = (1 << bits) - 1 if bits is not None else use.kind.ceiling if use is not None else None
+        if failures:
+            instance = link_failures.build_instance(str(owner["guid"]), int(owner["port"]), counter)
+            return Series(link_failures.TOPIC, instance, counter, {}, True, row.metric.divide, ceiling, failures=True)
         topic = self._other_topic if use is None else self._topics[technology]
         return Series(
             topic, f"{_build_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling

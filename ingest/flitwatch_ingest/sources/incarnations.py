@@ -47,6 +47,10 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
             lines[job.cluster, job.job_id][_to_seen(job)].append(at)
     out = [job for job, _ in jobs]
     for key, places in lines.items():
+        if len(places) == 1 and key not in printed_numbers and not (held and key in held):
+            (at, *_), = places.values()
+            if not out[at].restart:
+                continue  # the only one is number 0, as it was read
         order = sorted(places, key=lambda incarnation: (*_time_key(incarnation), min(places[incarnation])))
         for incarnation, restart in _number_incarnations(
             order, (held or {}).get(key, ()), printed_numbers[key]

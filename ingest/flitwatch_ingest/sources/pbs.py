@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -30,6 +30,10 @@ from flitwatch_ingest.sources.rejection import Rejection
 _RECORD = re.compile(
     r"([0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]);([A-Za-z]);([^;]*);?(.*)", re.DOTALL
 )
+_BEGINNING = re.compile(rb"[0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9];[A-Za-z];")
+#: The last attribute of a record, and those that nobody must read half.
+_LAST_ATTRIBUTE = re.compile(rb"[; ]([A-Za-z_][\w.]*)=[^\s=;]+\s*$")
+_NEVER_HALF = frozenset({b"user", b"start", b"end", b"ctime", b"qtime", b"exec_host", b"exec_vnode", b"Exit_status"})
 #: Values with spaces stand in quotes.
 _ATTRIBUTE = re.compile(r'(?:(?<=\s)|^)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 _STATUS = re.compile(r"-?[0-9]{1,9}")
@@ -111,18 +115,26 @@ class PbsReader:
             yield self._finish_job(self._open.popitem(last=False)[1])
 
     def _read_records(self, rows: Iterator[tuple[int, bytes]], where: str) -> Iterator[Found | Rejection]:
-        for number, raw in rows:
+        waiting = deque[tuple[int, bytes]]()
+        while row := waiting.popleft() if waiting else next(rows, None):
+            number, raw = row
             if not raw.strip():
                 continue
             place = f"{where}:{number}"
+            # A text in quotes may hold line feeds.
+            while raw.count(b'"') % 2 and len(raw) < _LONGEST_LINE and (row := next(rows, None)):
+                if _BEGINNING.match(row[1]):
+                    waiting.append(row)
+                    break
+                raw += row[1]
             try:
                 yield from self._take_record(raw, place)
             except BadInput as bad:
                 yield Rejection(place, bad.reason, raw)
 
     def _take_record(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
-        if not raw.endswith(b"\n"):
-            raise BadInput("the line has no end: the file is half-written")
+        if not raw.endswith(b"\n") and not _is_complete(raw):
+            raise BadInput("the line has no end and lacks a part of its record: the file is half-written")
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
         match = _RECORD.fullmatch(_decode_text(raw))
@@ -225,6 +237,14 @@ class PbsReader:
         epoch_s = fields.time_s(moment.isoformat(), self._zone)
         assert epoch_s is not None, "an ISO time is a time"
         return epoch_s
+
+
+def _is_complete(raw: bytes) -> bool:
+    """Check whether a last line without its end has all that is read of a record."""
+    last = _LAST_ATTRIBUTE.search(raw)
+    if last is None or last.group(1) in _NEVER_HALF or raw.count(b'"') % 2:
+        return False
+    return b";E;" not in raw[:32] or b" Exit_status=" in raw
 
 
 def _decode_text(raw: bytes) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from flitwatch_domain import numerals
-from flitwatch_domain.counters import LANES
+from flitwatch_domain.counters import identify_counter
+from flitwatch_domain.fabric import Technology
 
 _HEAD = re.compile(
     r"#\s*Port\w*( extended)? counters:.*\bport\s+([0-9]+)(?: \(CapMask: (0x[0-9a-fA-F]+)\))?", re.IGNORECASE
@@ -16,28 +18,6 @@ _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 #: libibmad takes PortCounters' QP1Dropped from where VL15Dropped stands. Without the capability there are no waits, and perfquery prints 0.
 _FALSE = _ASKED | {"QP1Dropped"}
 _WAITS = 1 << 12
-#: Counters of PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5): bits of each.
-_BITS = {
-    **dict.fromkeys(
-        ("LinkErrorRecoveryCounter", "LinkDownedCounter", "PortXmitConstraintErrors", "PortRcvConstraintErrors"), 8
-    ),
-    **dict.fromkeys(("LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"), 4),
-    **dict.fromkeys(
-        (
-            "SymbolErrorCounter",
-            "PortRcvErrors",
-            "PortRcvRemotePhysicalErrors",
-            "PortRcvSwitchRelayErrors",
-            "PortXmitDiscards",
-            "VL15Dropped",
-        ),
-        16,
-    ),
-    **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts", "PortXmitWait"), 32),
-    **{f"XmtDataSL{level}": 32 for level in range(LANES)},
-    **{f"PortVLXmitWait{lane}": 16 for lane in range(LANES)},
-}
-
 Counters = dict[str, int]
 
 
@@ -60,4 +40,10 @@ def parse_ports(text: str) -> dict[int, Counters]:
 
 def find_saturated(counters: Counters) -> set[str]:
     """The counters of PortCounters that are at their largest value, and count no more until they are cleared."""
-    return {name for name, value in counters.items() if name in _BITS and value >= (1 << _BITS[name]) - 1}
+    return {name for name, value in counters.items() if value == _ceiling(name)}
+
+
+@lru_cache(1024)
+def _ceiling(name: str) -> int | None:
+    use = identify_counter(name, Technology.INFINIBAND)
+    return None if use is None else use.kind.ceiling

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, combinations_with_replacement
+from operator import getitem
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, infer_end, split_job_id
+from flitwatch_domain.jobs import Job, JobStep, infer_end_s, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -30,8 +30,10 @@ _FREE_TEXT = frozenset(
 #: More cells than this beyond the header are not shared out: the ways to do so grow too many.
 _MOST_SURPLUS = 12
 _LONGEST_LINE = 1_000_000
-#: Lines that a name with line feeds in it may take.
+#: Lines that a text with line feeds in it may take.
 _MOST_LINES = 20
+#: An id as most are: a job's, or a step's.
+_USUAL_ID = re.compile(r"[0-9]{1,20}(?:\.[a-z0-9]{1,38})?")
 #: A column's name in lower case.
 _COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 #: The first column of a header, with its width, and what stands between it and the next.
@@ -109,7 +111,7 @@ def _read_rows(
         if not raw.strip() or raw.rstrip(b"\r\n") == header:
             continue
         try:
-            # A name may hold line feeds: the fields of a record go on until there are as many as the header has.
+            # A text may hold line feeds: the fields of a record go on until there are as many as the header has.
             record, joined_lines = raw, 0
             while reader.is_short(record) and joined_lines < _MOST_LINES and len(record) < _LONGEST_LINE:
                 if joined_lines == len(lines):
@@ -209,19 +211,15 @@ class _Reader:
             "_end": _check_empty,
         }
         self._zone, self._hour = zone, lru_cache(_KEPT_CELLS)(lambda text: fields.hour_s(text, zone))
-        self._moments = lru_cache(_KEPT_CELLS)(self._read_times)
+        #: Times that a clock showed twice.
+        self._twice: set[str] = set()
         for name in ("submit", "start", "end", "eligible"):
-            self._checks[name] = lambda text: next(iter(self._moments(text)), None)
-        self._readers: list[tuple[str, Callable[[str], Any]]] = [
-            (name, self._checks.get(name, fields.optional_text)) for name in columns
-        ]
-        self._kept: list[tuple[str, Callable[[str], Any]]] = [
-            (name, lru_cache(_KEPT_CELLS)(check)) for name, check in self._readers
-        ]
+            self._checks[name] = self._read_time
+        self._values = [_Values(name, self._checks.get(name, fields.optional_text)) for name in columns]
         self._start, self._end = (columns.index(name) if name in columns else None for name in ("start", "end"))
         self._number = 0
         # In the order they were read, each with whether its restart is known and with its steps.
-        self._open: OrderedDict[int, tuple[Job, bool, list[JobStep]]] = OrderedDict()
+        self._open: OrderedDict[int, _OpenJob] = OrderedDict()
         self._latest: dict[tuple[str, str], int] = {}
 
     def is_short(self, raw: bytes) -> bool:
@@ -229,10 +227,10 @@ class _Reader:
         return 0 < raw.count(self._separator) < len(self._columns) - 1
 
     def is_whole(self, raw: bytes) -> bool:
-        """Check whether a text has as many fields as the header, each valid for its column, and line feeds only in names."""
+        """Check whether a text has as many fields as the header, each valid for its column, and line feeds only in those that are any text."""
         cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
         if len(cells) != len(self._columns) or any(
-            "\n" in cell and at not in self._free for at, cell in enumerate(cells)
+            "\n" in cell and name in self._checks for name, cell in zip(self._columns, cells, strict=False)
         ):
             return False
         try:
@@ -261,28 +259,29 @@ class _Reader:
         if step:
             self._add_step(cluster, job_id, step, values)
             return
-        restart_known = values.get("restarts") is not None
         if "state" not in values:
             raise BadInput("the output has no State column", advice="Add State to sacct's --format.")
+        raw_s = values.get("elapsedraw")
+        took_s = values.get("elapsed") if raw_s is None else raw_s
+        values["end"] = infer_end_s(values["state"], values.get("start"), values.get("end"), took_s)
         self._number += 1
         self._latest[cluster, job_id] = self._number
-        self._open[self._number] = _build_job(cluster, job_id, values), restart_known, []
+        self._open[self._number] = cluster, job_id, values, []
         if len(self._open) > _OPEN_JOBS:
-            oldest, (job, restart_known, steps) = self._open.popitem(last=False)
-            if self._latest.get((job.cluster, job.job_id)) == oldest:
-                del self._latest[job.cluster, job.job_id]
-            yield _add_steps(job, steps), restart_known
+            oldest, job = self._open.popitem(last=False)
+            if self._latest.get(job[:2]) == oldest:
+                del self._latest[job[:2]]
+            yield _build_job(*job)
 
     def rest(self) -> Iterator[tuple[Job, bool]]:
         """The jobs that are still open."""
-        for job, restart_known, steps in self._open.values():
-            yield _add_steps(job, steps), restart_known
+        return (_build_job(*job) for job in self._open.values())
 
     def _add_step(self, cluster: str, job_id: str, step: str, values: dict[str, Any]) -> None:
         at = self._latest.get((cluster, job_id))
         if at is None:
             raise BadInput(f"step {step[:40]!r} of job {job_id[:40]!r}, which was not read before")
-        self._open[at][2].append(_build_step(step, values))
+        self._open[at][3].append(_build_step(step, values))
 
     def _parse_cells(self, cells: list[str]) -> dict[str, Any]:
         surplus = len(cells) - len(self._columns)
@@ -315,19 +314,19 @@ class _Reader:
         return out
 
     def _check_cells(self, cells: list[str]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        readers = self._kept if max(map(len, cells)) <= _KEPT_CELL_LENGTH else self._readers
-        for (name, check), text in zip(readers, cells, strict=True):
-            try:
-                values[name] = check(text)
-            except BadInput as bad:
-                raise BadInput(f"{name}: {bad.reason}") from bad
-        if self._start is not None and (took := values.get("elapsedraw") or values.get("elapsed")):
-            starts = self._moments(cells[self._start])
-            ends = () if self._end is None else self._moments(cells[self._end])
-            if len(starts) > 1 or len(ends) > 1:
-                self._resolve_fold(values, dict(zip(self._columns, cells, strict=True)), took, starts, ends)
+        values = dict(zip(self._columns, map(getitem, self._values, cells), strict=True))
+        if self._twice and self._start is not None and (took := values.get("elapsedraw") or values.get("elapsed")):
+            start, end = cells[self._start], "" if self._end is None else cells[self._end]
+            if start in self._twice or end in self._twice:
+                by_column = dict(zip(self._columns, cells, strict=True))
+                self._resolve_fold(values, by_column, took, self._read_times(start), self._read_times(end))
         return values
+
+    def _read_time(self, text: str) -> float | None:
+        times = self._read_times(text)
+        if len(times) > 1:
+            self._twice.add(text)
+        return times[0] if times else None
 
     def _read_times(self, text: str) -> tuple[float, ...]:
         """Read a time as `fields.times_s` does, of each hour's first one by its calendar."""
@@ -349,24 +348,44 @@ class _Reader:
     ) -> None:
         """Of the hour that summer time's end repeats, take the one that Elapsed leaves possible; else the first."""
         ways = [(start, end) for start in starts for end in ends if end - start == took_s]
-        submits = self._moments(cells.get("submit", ""))
+        submits = self._read_times(cells.get("submit", ""))
         # A job that began and ended within the hour is placed by its submission, where that lies outside of it.
         possible = [way for way in ways if len(submits) != 1 or submits[0] <= way[0]] or ways
         if possible:
             values["start"], values["end"] = possible[0]
 
 
-def _add_steps(job: Job, steps: Sequence[JobStep]) -> Job:
-    return replace(job, steps=tuple(steps)) if steps else job
+class _Values(dict[str, Any]):
+    """Values of a column by cell: the last ones are kept, since cells repeat."""
+
+    def __init__(self, name: str, read: Callable[[str], Any]) -> None:
+        self._name, self._read = name, read
+        self._repeats = name not in ("jobid", "jobidraw")
+
+    def __missing__(self, text: str) -> Any:
+        try:
+            value = self._read(text)
+        except BadInput as bad:
+            raise BadInput(f"{self._name}: {bad.reason}") from bad
+        if self._repeats and len(text) <= _KEPT_CELL_LENGTH:
+            if len(self) >= _KEPT_CELLS:
+                self.clear()
+            self[text] = value
+        return value
 
 
-def _build_job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
-    nodes = values.get("nnodes")
+#: A job whose steps may follow: its cluster, id, values by column, and steps.
+_OpenJob = tuple[str, str, dict[str, Any], list[JobStep]]
+
+
+def _build_job(cluster: str, job_id: str, values: dict[str, Any], steps: list[JobStep]) -> tuple[Job, bool]:
+    """The job, and whether its restart is known."""
+    nodes, restart = values.get("nnodes"), values.get("restarts")
     job = Job(
         cluster=cluster,
         job_id=job_id,
         state=values["state"],
-        restart=values.get("restarts") or 0,
+        restart=restart or 0,
         user=values.get("user"),
         account=values.get("account"),
         name=values.get("jobname"),
@@ -374,13 +393,13 @@ def _build_job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
         exit_code=values.get("exitcode"),
         submit_s=values.get("submit"),
         start_s=values.get("start"),
-        end_s=values.get("end"),
+        end_s=values["end"],
         nodes=nodes if nodes is not None else values.get("allocnodes"),
         node_list=values.get("nodelist"),
+        steps=tuple(steps),
         limit_s=values.get("timelimit") or values.get("timelimitraw"),
     )
-    raw_s = values.get("elapsedraw")
-    return infer_end(job, values.get("elapsed") if raw_s is None else raw_s)
+    return job, restart is not None
 
 
 def _build_step(step: str, values: dict[str, Any]) -> JobStep:
@@ -396,6 +415,8 @@ def _build_step(step: str, values: dict[str, Any]) -> JobStep:
 
 
 def _job_or_step(text: str) -> str:
+    if _USUAL_ID.fullmatch(text):
+        return text
     job, _, step = text.strip().partition(".")
     split_job_id(job)
     if "." in text and not (step and step.replace("+", "").replace("_", "").isalnum() and len(step) < 40):

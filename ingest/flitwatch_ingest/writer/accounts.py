@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,6 @@ from flitwatch_stream.log import Record
 Refuse = Callable[[Record, str], None]
 #: What a record that cannot be stored raises.
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, BadInput, *FAULTS)
-
-
-#: Node lists up to this length repeat: the last ones are not checked again.
-_SHORT_LIST = 200
-
-
-@lru_cache(4096)
-def _check_hosts(text: str) -> None:
-    hostlist.expand_hosts(text)
 
 
 def decode_own_record(record: Record, pending_rows: PendingRows) -> None:
@@ -71,8 +61,7 @@ def job_of(value: shapes.JobValue) -> Job:
     """
     split_job_id(value.job_id)
     if value.node_list:
-        check_hosts = _check_hosts if len(value.node_list) <= _SHORT_LIST else hostlist.expand_hosts
-        check_hosts(value.node_list)
+        hostlist.expand_hosts(value.node_list)
     steps = tuple(JobStep(s.step, s.name, s.state, s.start, s.end, s.nodes, s.node_list) for s in value.steps)
     return Job(
         value.cluster, value.job_id, value.state, value.restart, value.user, value.account, value.name, value.partition, value.exit_code,

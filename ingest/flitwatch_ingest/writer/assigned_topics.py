@@ -95,6 +95,10 @@ class AssignedTopics:
     def reopen(self) -> None:
         """Read everything again from where `on_assign` says."""
         self._close_consumer()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Look for new topics with the next poll."""
         self._looked_at = -LOOK_S
 
     def ends(self) -> dict[tuple[str, int], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 
 from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
@@ -16,57 +17,92 @@ from flitwatch_stream.backends import open_log
 
 _LOOK_S = 0.1
 
+Progress = Callable[[int, int], object]
+
 
 def drain_log(
     url: str,
     log_url: str,
     until: Mapping[tuple[str, int], int] | None = None,
     settings: WriterSettings | None = None,
-    progress: Callable[[int, int], object] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
     limit_s: float | None = None,
 ) -> Measures:
-    """Write records until the database is at `until`, then stop.
+    """Write records until the database is at `until`, then stop; parameters, errors and result are those of `Drain`."""
+    with Drain(url, log_url, settings) as drain:
+        return drain.write(until, progress, limit_s)
 
-    Alongside a running writer it takes only topics that no one holds, and waits for the others to be written.
+
+class Drain:
+    """A writer for one or several imports; alongside a running writer it takes only topics that no one holds, and waits for the others to be written.
 
     Parameters
     ----------
     url, log_url : str
         The database and the log.
-    until : mapping, optional
-        Next offset by (topic, partition); without it, the ends of all topics as they are now.
-    progress : callable
-        Called with (records written, records in all).
-    limit_s : float, optional
-        Raise Unavailable after so long.
-
-    Raises
-    ------
-    DiskFull
-        The database's disk has no room; what is not written waits in the log.
-
-    Returns
-    -------
-    Measures
-        What this writer itself carried.
+    settings : WriterSettings, optional
     """
-    stop = threading.Event()
-    deadline = time.monotonic() + limit_s if limit_s is not None else None
-    with open_log(log_url) as log, connect(url, role="writer", autocommit=True) as conn:
-        writer = Writer(url, log, settings, stop, opportunistic=True)
+
+    def __init__(self, url: str, log_url: str, settings: WriterSettings | None = None) -> None:
+        with ExitStack() as stack:
+            log = stack.enter_context(open_log(log_url))
+            self._conn = stack.enter_context(connect(url, role="writer", autocommit=True))
+            self._writer = Writer(url, log, settings, threading.Event(), opportunistic=True)
+            stack.callback(self._writer.close)
+            self._open = stack.pop_all()
+
+    def __enter__(self) -> Drain:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of topics, log and database."""
+        self._open.close()
+
+    def write(
+        self,
+        until: Mapping[tuple[str, int], int] | None = None,
+        progress: Progress = lambda done, total: None,
+        limit_s: float | None = None,
+    ) -> Measures:
+        """Write records until the database is at `until`.
+
+        Parameters
+        ----------
+        until : mapping, optional
+            Next offset by (topic, partition); without it, the ends of all topics as they are now.
+        progress : callable
+            Called with (records written, records in all).
+        limit_s : float, optional
+            Raise Unavailable after so long.
+
+        Raises
+        ------
+        DiskFull
+            The database's disk has no room; what is not written waits in the log.
+
+        Returns
+        -------
+        Measures
+            What this writer itself has carried.
+        """
+        writer = self._writer
+        deadline = time.monotonic() + limit_s if limit_s is not None else None
         try:
             targets = dict(writer.assigned.ends() if until is None else until)
+            writer.assigned.look_again()
             # Of the log's whole length others wrote most before: what is told is this call's share.
-            begun = _count_done(ingest.load_positions(conn, writer.reader), targets)
+            begun = _count_done(ingest.load_positions(self._conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:
                 writer.disk.check()
-                came = writer.step()
-                if came:
+                if not writer.has_read(targets) and writer.step():
                     continue
                 writer.give_up_held()
                 writer.commit(everything=True)
-                done = _count_done(ingest.load_positions(conn, writer.reader), targets)
+                done = _count_done(ingest.load_positions(self._conn, writer.reader), targets)
                 progress(sum(done.values()) - sum(begun.values()), total)
                 if done == targets and not writer.replaying:
                     return writer.measures
@@ -77,8 +113,6 @@ def drain_log(
             raise Unavailable(
                 "another writer took the topics over while they were imported", advice="Import again."
             ) from None
-        finally:
-            writer.close()
 
 
 def _count_done(

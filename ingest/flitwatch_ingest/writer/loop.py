@@ -470,6 +470,14 @@ class Writer:
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)
 
+    def has_read(self, until: Mapping[tuple[str, int], int]) -> bool:
+        """Check whether every record before these offsets was taken, and no replay is going on."""
+        marks = self._memory.marks
+        return not self.replaying and all(
+            not end or ((mark := marks.get(TopicPartition(*place))) is not None and mark.position >= end)
+            for place, end in until.items()
+        )
+
     def give_up_held(self) -> None:
         """Hand samples that are held back over to the dead letters: nothing more will come."""
         for feed in self._memory.feeds.values():

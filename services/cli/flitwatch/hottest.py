@@ -260,16 +260,17 @@ def format_lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], lis
             row["link_class"],
             _speed(row["bandwidth_bps"]),
             _speed(row["usual_bps"]),
+            f"{row['link_downs']} down, {row['link_recoveries']} recovered" if row["flapping"] else "",
         ]
         for row in found["slow_cables"]
     ]
     slow = (
         [
             (
-                "Cables slower than their kind",
-                ["cable", "class", "speed", "usual"],
+                "Slow and flapping cables",
+                ["cable", "class", "speed", "usual", "link in 24 h"],
                 cables,
-                ["cable", "class", "speed", "usual"],
+                ["cable", "class", "speed", "usual", "link in 24 h"],
             )
         ]
         if cables
@@ -287,8 +288,8 @@ def _lost(bits_per_s: float | None) -> str:
     return UNKNOWN if bits_per_s is None else f"{bits_per_s / 1e9:.3g} Gb/s"
 
 
-def _speed(bits_per_s: float) -> str:
-    return f"{bits_per_s / 1e9:g} Gb/s"
+def _speed(bits_per_s: float | None) -> str:
+    return UNKNOWN if bits_per_s is None else f"{bits_per_s / 1e9:g} Gb/s"
 
 
 def _figure_names(found: HotLists) -> list[str]:

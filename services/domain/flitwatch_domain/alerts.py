@@ -25,6 +25,7 @@ Signal = Literal[
     "ingest_gap",
     "counter_silence",
     "slow_cable",
+    "flapping_cable",
 ]
 Severity = Literal["info", "warning", "critical"]
 By = Literal["machine", "group", "class"]
@@ -64,6 +65,7 @@ _LABELS: dict[Signal, tuple[str, ...]] = {
     "ingest_gap": ("fabric",),
     "counter_silence": ("fabric",),
     "slow_cable": ("fabric", "cable"),
+    "flapping_cable": ("fabric", "cable"),
     "incident": ("fabric", "incident"),
 }
 _BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}

@@ -19,8 +19,14 @@ MOST_HOSTS = 200_000
 #: A name in the DNS is no longer; without a limit, a short text could name terabytes.
 MOST_NAME = 255
 
+#: The last short lists with their hosts: each list of a job is read, checked and stored.
+_KEPT: dict[str, tuple[str, ...]] = {}
+_MOST_KEPT, _MOST_KEPT_HOSTS, _LONGEST_KEPT = 4096, 64, 200
+
 #: What a text of one name lacks.
 _SEVERAL = re.compile(r"[\[\],]")
+#: A name and one range, as most lists are.
+_ONE_RANGE = re.compile(r"([^\[\],\s]{0,200})\[([0-9]{1,18})-([0-9]{1,18})\]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 #: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
 _LAST_NUMBER = re.compile(r"([0-9]{1,18})")
@@ -36,10 +42,26 @@ def expand_hosts(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
     Raises BadInput for an unbalanced bracket, a range that runs backwards, a name of more than
     `MOST_NAME` characters, or more than `limit` hosts.
     """
+    if (kept := _KEPT.get(text)) is not None and len(kept) <= limit:
+        return list(kept)
+    hosts = _expand_text(text, limit)
+    if len(hosts) <= _MOST_KEPT_HOSTS and len(text) <= _LONGEST_KEPT:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[text] = tuple(hosts)
+    return hosts
+
+
+def _expand_text(text: str, limit: int) -> list[str]:
     if text.strip().lower() in NO_NODES:
         return []
     if not _SEVERAL.search(text) and len(text) <= MOST_NAME:
         return [text.strip()]
+    if simple := _ONE_RANGE.fullmatch(text):
+        name, first, last = simple.groups()
+        numbers = range(int(first), int(last) + 1)
+        if 0 < len(numbers) <= limit:
+            return [f"{name}{number:0{len(first)}d}" for number in numbers]
     hosts: list[str] = []
     for item in _split_items(text):
         hosts.extend(_expand_item(item, text, limit - len(hosts)))

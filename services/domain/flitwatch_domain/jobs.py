@@ -27,10 +27,22 @@ FINAL_STATES = frozenset(
         "TIMEOUT",
     }
 )
+#: States in which a job gave its nodes back: it failed to start on them, or waits to run again, as another incarnation.
+RELEASED_STATES = frozenset(
+    {
+        "LAUNCH_FAILED",
+        "RECONFIG_FAIL",
+        "REQUEUED",
+        "REQUEUE_FED",
+        "REQUEUE_HOLD",
+        "RESV_DEL_HOLD",
+        "SPECIAL_EXIT",
+    }
+)
 #: The state of a job that accounting calls running and that is long gone: Slurm's "runaway job".
 RUNAWAY = "RUNAWAY"
 #: States of a job that is over, also where no record tells since when.
-OVER_STATES = FINAL_STATES | {"UNKNOWN", RUNAWAY}
+OVER_STATES = FINAL_STATES | RELEASED_STATES | {"UNKNOWN", RUNAWAY}
 #: A job may run past its limit (OverTimeLimit, KillWait), and the time in which it was suspended does not count: it is gone after twice the limit and this.
 RUNAWAY_AFTER_S = 3600.0
 
@@ -104,24 +116,31 @@ class Job:
         return int(offset) if offset is not None else None
 
 
-def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
-    """Return a job with the end that its elapsed time implies, where its state is final and no end is recorded.
+def infer_end_s(
+    state: str, start_s: float | None, end_s: float | None, elapsed_s: float | None = None
+) -> float | None:
+    """Return the end of a job: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
 
     Raises
     ------
     BadInput
         The job ends before it starts, or lasts for longer than times are kept.
     """
-    if job.start_s is None:
-        return job
-    if job.end_s is not None and job.end_s < job.start_s:
-        raise BadInput(f"the job ends {job.start_s - job.end_s:.0f} s before it starts")
-    if job.end_s is None and job.state in FINAL_STATES and elapsed_s is not None:
-        end_s = job.start_s + elapsed_s
-        if not job.start_s <= end_s <= LATEST_S:
+    if start_s is None:
+        return end_s
+    if end_s is not None and end_s < start_s:
+        raise BadInput(f"the job ends {start_s - end_s:.0f} s before it starts")
+    if end_s is None and state in FINAL_STATES | RELEASED_STATES and elapsed_s is not None:
+        end_s = start_s + elapsed_s
+        if not start_s <= end_s <= LATEST_S:
             raise BadInput(f"the job cannot have lasted {elapsed_s:.0f} s")
-        return replace(job, end_s=end_s)
-    return job
+    return end_s
+
+
+def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
+    """Return a job with the end that `infer_end_s` finds; raises as it does."""
+    end_s = infer_end_s(job.state, job.start_s, job.end_s, elapsed_s)
+    return job if end_s == job.end_s else replace(job, end_s=end_s)
 
 
 def mark_runaway(job: Job, now_s: float) -> Job:

@@ -86,7 +86,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     cell.lane_array = static_cast<std::int8_t>(c[11]);
     cell.port_scale = c[12];
     cell.stall_ns = c[13];
-    cell.ceiling = c[14] > 0 ? (std::uint64_t{1} << c[14]) - 1 : 0;
+    if (c[14] > 0) cell.ceiling = (std::uint64_t{1} << c[14]) - 1;
     chart.cells.push_back(cell);
   }
   return chart;

@@ -21,7 +21,6 @@ Tally::Tally(const Chart& chart, const std::vector<bool>& mine) : cells_(&chart.
     active_.push_back(c);
     const Cell& cell = chart.cells[c];
     if (cell.lane >= 0) laned_.push_back(c);
-    stops_ |= cell.ceiling > 0;
     if (cell.tiles < 0) {
       lone_column_ |= cell.columns[0] >= 0;
       lone_array_ |= cell.array >= 0;
@@ -49,10 +48,8 @@ void Tally::sum(std::span<const std::uint64_t> deltas, std::int64_t* sums) const
 void Tally::find_stopped(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
                          std::uint8_t* stopped) const {
   for (const std::uint16_t cell : active_) stopped[cell] = 0;
-  if (!stops_) return;
   for (const Run& run : runs_) {
     const std::uint64_t ceiling = (*cells_)[run.cell].ceiling;
-    if (ceiling == 0) continue;
     for (std::uint32_t i = run.first; i < run.first + run.count; ++i)
       stopped[run.cell] |= before[i] == ceiling || after[i] == ceiling;
   }

@@ -34,9 +34,8 @@ struct Cell {
   // count.
   std::int16_t tiles = 0;
   std::int8_t lane = -1, lane_array = -1;  // of the instance's own port or endpoint
-  // The value at which the device's counter stops; 0: it goes on. What was counted between two samples of which one has
-  // it is unknown.
-  std::uint64_t ceiling = 0;
+  // The value at which the device's counter stops. What was counted between two samples of which one has it is unknown.
+  std::uint64_t ceiling = ~std::uint64_t{0};
 };
 
 // A plan's counters by cell, before it is known which of them an instance may count.
@@ -83,7 +82,7 @@ class Tally {
   std::vector<Run> runs_;
   std::vector<std::uint16_t> active_, laned_;
   int tiles_ = 0, counted_ports_ = 0;
-  bool lone_column_ = false, lone_array_ = false, timed_ = false, stops_ = false;
+  bool lone_column_ = false, lone_array_ = false, timed_ = false;
   unsigned nics_ = 0;
 };
 

@@ -43,3 +43,23 @@ export const hotLinksShape = v.object({
 });
 export type HotLinks = v.InferOutput<typeof hotLinksShape>;
 export type HotLink = HotLinks["items"][number];
+
+export const slowCablesShape = v.object({
+  items: v.array(
+    v.object({
+      link: v.number(),
+      link_class: v.string(),
+      src_name: v.string(),
+      src_port: figure,
+      dst_name: v.string(),
+      dst_port: figure,
+      bandwidth_bps: figure,
+      usual_bps: figure,
+      slow: v.boolean(),
+      flapping: v.boolean(),
+      link_downs: figure,
+      link_recoveries: figure,
+    }),
+  ),
+});
+export type SlowCable = v.InferOutput<typeof slowCablesShape>["items"][number];

@@ -115,6 +115,12 @@ class Findings(Collector):
             "Cables that run at half the speed of most of their kind or less.",
             labels=["fabric"],
         )
-        for fabric, count in Counter(row["fabric"] for row in cables).items():
-            slow_cables.add_metric([fabric], count)
-        self._held, self._of_jobs = [*metrics, gap, alerts, slow_cables], [slow]
+        flapping = GaugeMetricFamily(
+            "flitwatch_flapping_cables",
+            "Cables whose link went down three times in the last day, or recovered ten times.",
+            labels=["fabric"],
+        )
+        for family, what in ((slow_cables, "slow"), (flapping, "flapping")):
+            for fabric, count in Counter(row["fabric"] for row in cables if row[what]).items():
+                family.add_metric([fabric], count)
+        self._held, self._of_jobs = [*metrics, gap, alerts, slow_cables, flapping], [slow]

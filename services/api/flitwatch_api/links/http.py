@@ -50,7 +50,7 @@ async def hot_links(
 
 @http.get("/slow", response_model=schemas.SlowCables)
 async def slow_cables(platform: ThePlatform, conn: Reader, fabric: FabricId) -> Response:
-    """Cables that run at half the speed of most others of their kind or less, the slowest first."""
+    """Cables that run at half the speed of most others of their kind or less, the slowest first, and those whose link flaps."""
     topology = await platform.topologies.get(conn, fabric)
     return json_response(build_model(schemas.SlowCables, items=await list_slow_cables(conn, topology.head.fabric_id)))
 

@@ -60,7 +60,7 @@ class HotLinks(BaseModel):
 
 
 class SlowCable(BaseModel):
-    """A cable, by the link of one direction, that runs slower than others of its kind."""
+    """A cable, by the link of one direction, that runs slower than others of its kind or whose link flaps."""
 
     link: int
     link_class: str
@@ -68,12 +68,16 @@ class SlowCable(BaseModel):
     src_port: int | None
     dst_name: str
     dst_port: int | None
-    bandwidth_bps: float = Field(description="What it runs at, bits per second.")
-    usual_bps: float = Field(description="What most cables of its kind run at.")
+    bandwidth_bps: float | None = Field(description="What it runs at, bits per second.")
+    usual_bps: float | None = Field(description="What most cables of its kind run at.")
+    slow: bool = Field(description="It runs at half of that or less.")
+    flapping: bool = Field(description="Its link went down three times in the last day, or recovered ten times.")
+    link_downs: int | None = Field(description="Times that a flapping link went down in the last day.")
+    link_recoveries: int | None = Field(description="Times that a flapping link recovered from errors in the last day.")
 
 
 class SlowCables(BaseModel):
-    """The slow cables of a fabric."""
+    """The slow and flapping cables of a fabric."""
 
     items: list[SlowCable] = Field(description="The slowest for its kind first; at most 1,000.")
 

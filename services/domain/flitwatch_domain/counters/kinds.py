@@ -49,7 +49,7 @@ class CounterKind:
         alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time stalled over the
         time of sending (ADR 0047).
     bits : int
-        A device's counter of this many bits stops at its largest value, and what it counts from then on is unknown; 0: it does not stop.
+        Bits of the narrowest counter that devices have of this kind; 0: 64. It stops at its largest value (`ceiling`).
     """
 
     name: str
@@ -67,6 +67,11 @@ class CounterKind:
     port_scale: float = 1.0
     stall_units: int = 0
     bits: int = 0
+
+    @property
+    def ceiling(self) -> int:
+        """The value at which the device's counter stops: what it counts from then on is unknown. A wider one is never at it but by chance."""
+        return (1 << (self.bits or 64)) - 1
 
     @property
     def feeds(self) -> bool:

@@ -39,32 +39,32 @@ def _port_counter(
     )
 
 
-#: IBTA PortCounters, which stop at their largest value (InfiniBand specification 1.4, 16.1.3.5), and PortCountersExtended. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
+#: IBTA PortCounters, which stop at their largest value (InfiniBand specification 1.4, 16.1.3.5), and PortCountersExtended, which are wider and pass it. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
 #: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
-    _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
-    _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),
-    _port_counter("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets"),
-    _port_counter("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
+    _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4, bits=32),
+    _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4, bits=32),
+    _port_counter("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets", bits=32),
+    _port_counter("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets", bits=32),
     _port_counter("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", stall_units=1, bits=32),
     _port_counter("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
     _port_counter("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
     _port_counter("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
     _port_counter("port_multicast_rcv_packets", "port_rx_multicast_packets", "packets", "Multicast packets received."),
     _port_counter("symbol_error", "port_symbol_errors", "errors", "Minor link errors.", endpoint="errors", bits=16),
-    _port_counter("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error."),
-    _port_counter("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down."),
+    _port_counter("link_error_recovery", "port_link_recoveries", "events", "Times the link recovered from an error.", bits=8),
+    _port_counter("link_downed", "port_link_downs", "events", "Times the link failed to recover and went down.", bits=8),
     _port_counter("port_rcv_errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors", bits=16),
-    _port_counter("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets marked bad by a switch before."),
-    _port_counter("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward."),
+    _port_counter("port_rcv_remote_physical_errors", "port_rx_remote_errors", "packets", "Packets marked bad by a switch before.", bits=16),
+    _port_counter("port_rcv_switch_relay_errors", "port_relay_errors", "packets", "Packets that the switch could not forward.", bits=16),
     _port_counter("port_xmit_discards", "port_tx_discards", "packets", "Packets dropped because the port was down or congested.", endpoint="errors", bits=16),
-    _port_counter("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter."),
-    _port_counter("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter."),
-    _port_counter("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
-    _port_counter("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
+    _port_counter("port_xmit_constraint_errors", "port_tx_constraint_errors", "packets", "Packets not sent because of a filter.", bits=8),
+    _port_counter("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter.", bits=8),
+    _port_counter("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold.", bits=4),
+    _port_counter("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran.", bits=4),
     _port_counter("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits", bits=32),
     _port_counter("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1, bits=16),
-    _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
+    _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers.", bits=16),
 )  # fmt: skip
 
 _OPA_ONLY = (

@@ -1,7 +1,8 @@
-"""Cables that run slower than others of their kind."""
+"""Cables that run slower than others of their kind, or whose link fails again and again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from flitwatch_domain.fabric.model import Fabric
 SLOW = 0.5
 #: Part of the cables of a kind that may be slow by mistake; more of them are older devices. One always may.
 MOST_SLOW = 0.05
+#: Times a day that a link goes down, or recovers from errors, from which on it flaps; a node that is restarted takes its link down once or twice.
+DOWNS, RECOVERIES = 3, 10
 
 
 class SlowCable(NamedTuple):
@@ -22,6 +25,25 @@ class SlowCable(NamedTuple):
     usual_bps: float
 
 
+class SlowLimit(NamedTuple):
+    """Speed up to which cables of a kind are slow (0: none is), and that most of them run at; bits per second."""
+
+    limit_bps: float
+    usual_bps: float
+
+
+def find_slow_limit(speeds_bps: Sequence[float], counts: Sequence[int]) -> SlowLimit:
+    """Return which cables of a kind are slow, from their speeds and how many links run at each: none where so many are that they are older devices."""
+    usual_bps = min(zip(counts, speeds_bps, strict=True), key=lambda pair: (-pair[0], pair[1]))[1]
+    slow = sum(count for speed, count in zip(speeds_bps, counts, strict=True) if speed <= SLOW * usual_bps)
+    return SlowLimit(SLOW * usual_bps if slow <= max(2, MOST_SLOW * sum(counts)) else 0.0, usual_bps)
+
+
+def is_flapping(downs: int, recoveries: int) -> bool:
+    """Check whether a link that went down, and recovered from errors, so often in a day flaps."""
+    return downs >= DOWNS or recoveries >= RECOVERIES
+
+
 def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     """Find the cables that run at half the speed of most others of their link class or less; of each cable one direction."""
     links, slow_cables = fabric.links, []
@@ -29,13 +51,11 @@ def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     for kind in np.unique(np.stack((links.link_class, node)), axis=1).T.tolist():
         of = np.flatnonzero((links.link_class == kind[0]) & (node == kind[1]) & np.isfinite(links.bandwidth_bps))
         speeds, counts = np.unique(links.bandwidth_bps[of], return_counts=True)
-        if len(speeds) < 2:
-            continue
-        usual = float(speeds[np.argmax(counts)])
-        slow = of[links.bandwidth_bps[of] <= SLOW * usual]
-        if len(slow) <= max(2, MOST_SLOW * len(of)):
+        if len(of):
+            limit = find_slow_limit(speeds.tolist(), counts.tolist())
+            slow = of[links.bandwidth_bps[of] <= limit.limit_bps]
             forward = [link for link in slow.tolist() if links.src[link] > links.dst[link]]
-            slow_cables += [SlowCable(link, float(links.bandwidth_bps[link]), usual) for link in forward]
+            slow_cables += [SlowCable(link, float(links.bandwidth_bps[link]), limit.usual_bps) for link in forward]
     return slow_cables
 
 

@@ -87,11 +87,11 @@ def _device_id(text: str) -> int:
 
 
 def _open_section(devices: dict[str, Device], match: re.Match[str], number: int, here: str) -> Device:
-    word, ports, letter, guid, description, rest = match.groups()
-    guid, is_switch = guid.lower(), word.lower() == "switch"
+    word, ports, letter, guid, text, rest = match.groups()
+    guid, is_switch, description = guid.lower(), word.lower() == "switch", (text or "").replace("\t", " ")
     if is_switch != (letter == "S"):
         raise BadInput(f'{word} is named "{letter}-{guid}"', where=here)
-    check_name("device", description or "", here)
+    check_name("device", description, here)
     previous = devices.get(guid)
     if previous is not None and previous.defined:
         raise BadInput(f"{letter}-{guid} is described again; first on line {previous.line}", where=here)
@@ -117,7 +117,7 @@ def _add_port(
     peer = devices.get(peer_guid)
     if peer is None:
         quoted = _QUOTED.search(comment or "")
-        description = quoted.group(1) if quoted else ""
+        description = quoted.group(1).replace("\t", " ") if quoted else ""
         check_name("device", description, here)
         peer = Device(peer_guid, letter == "S", number, 0, description, defined=False)
         devices[peer_guid] = peer

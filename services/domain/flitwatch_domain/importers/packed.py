@@ -48,7 +48,7 @@ def form_of(beginning: bytes) -> str | None:
 
 @contextmanager
 def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file's bytes, unpacked and as UTF-8 where it is UTF-16; nothing is read beyond what the caller asks for.
+    """A file's bytes, unpacked, as UTF-8 where it is UTF-16, without a byte order mark; nothing is read beyond what the caller asks for.
 
     Raises
     ------
@@ -68,7 +68,10 @@ def open_plain(path: str | Path) -> Iterator[IO[bytes]]:
             raise BadInput("is a ZIP archive", where=str(path), advice="Unpack it with unzip first.")
         unpack = next((open_it for magic, _, open_it in _PACKED if beginning.startswith(magic)), None)
         plain = checked if unpack is None else io.BufferedReader(_Checked(unpack(checked), str(path)))
-        encoding = _detect_utf16(plain.peek(_LOOK_BYTES)[:_LOOK_BYTES])
+        beginning = plain.peek(_LOOK_BYTES)[:_LOOK_BYTES]
+        if beginning.startswith(codecs.BOM_UTF8):
+            plain.read(len(codecs.BOM_UTF8))
+        encoding = _detect_utf16(beginning)
         yield plain if encoding is None else io.BufferedReader(_Checked(_AsUtf8(plain, encoding), str(path)))
 
 

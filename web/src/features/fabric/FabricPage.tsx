@@ -18,6 +18,7 @@ import { themeStore } from "../../lib/theme";
 import { AddressError } from "../../lib/address";
 import { intervalText, isoTime, parseTime, type TimeWindow } from "../../lib/time";
 import { AXES, type FabricSearch, type View } from "./address";
+import { CablesPanel } from "./CablesPanel";
 import { againstText, aroundMark, clockwork, comparisonOf, neighbouring, TICK_MS } from "./clockwork";
 import { ContextBar } from "./ContextBar";
 import { DistributionPanel } from "./DistributionPanel";
@@ -342,6 +343,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           </aside>
         )}
       </div>
+      <CablesPanel fabric={fabric.id} />
       {fabric.snapshot && <DistributionPanel fabric={fabric.id} words={words.ratio} moment={values.moment} />}
       {clock && (
         <TimePanel

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from flitwatch_ingest.collectors import Publisher
+    from flitwatch_ingest.writer import Drain
 
 #: Rejections listed in a report; all are counted and all stand in the dead-letter table.
 MOST_LISTED = 1000
@@ -45,8 +46,8 @@ class ImportLog:
     before : int             the newest dead letter when it began
     """
 
-    url: str
     publisher: Publisher
+    drain: Drain
     conn: psycopg.Connection[Any]
     sources: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
@@ -54,17 +55,13 @@ class ImportLog:
 
     def write(self, quiet: bool = False) -> None:
         """Run the writer up to everything that was published; `quiet` where the caller shows how far it is."""
-        from flitwatch_ingest.writer import drain_log
-        from flitwatch_ops import platform
-
         self.publisher.flush()
-        log_url = platform.log_url(self.url)
         if quiet:
-            drain_log(self.url, log_url)
+            self.drain.write()
             return
         with make_progress("writing") as display:
             task = display.add_task("writing", total=None)
-            drain_log(self.url, log_url, progress=lambda done, total: display.update(task, completed=done, total=total))
+            self.drain.write(progress=lambda done, total: display.update(task, completed=done, total=total))
 
     def rejected(self) -> RejectedRecords:
         """The report's keys about what was refused, by the decoder or by the writer."""
@@ -81,6 +78,7 @@ def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     from flitwatch_db import connect
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors import Publisher
+    from flitwatch_ingest.writer import Drain
     from flitwatch_ops import platform
     from flitwatch_stream.backends import open_log
 
@@ -89,9 +87,10 @@ def open_import_log(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
         open_log(platform.log_url(url)) as log,
         log.producer("flitwatch-import") as producer,
         connect(url, autocommit=True) as conn,
+        Drain(url, platform.log_url(url)) as drain,
     ):
         publisher = Publisher(producer, say=print_notice, patience_s=_PATIENCE_S)
-        yield ImportLog(url, publisher, conn, before=imports.last_refused(conn))
+        yield ImportLog(publisher, drain, conn, before=imports.last_refused(conn))
 
 
 def print_notice(text: str) -> None:

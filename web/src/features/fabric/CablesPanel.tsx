@@ -1,0 +1,67 @@
+/** Cables that run slower than most of their kind, and cables whose link fails again and again. Nothing is drawn where there are none. */
+import { classText } from "../../machine/words";
+import { useQuery } from "@tanstack/react-query";
+import type { SlowCable } from "../../api/linkShapes";
+import { slowCablesQuery } from "../../api/links";
+import { DataTable, type Column } from "../../components/DataTable";
+import { plural, ratio } from "../../lib/format";
+
+/** 50 Gb/s of 50e9. */
+export const speedText = (bps: number | null): string => (bps === null ? "unknown" : `${String(bps / 1e9)} Gb/s`);
+
+const timesSlower = (cable: SlowCable): number | null =>
+  cable.bandwidth_bps !== null && cable.usual_bps !== null ? cable.usual_bps / cable.bandwidth_bps : null;
+
+/** What is wrong with a cable, in words. */
+export function conditionOf(cable: SlowCable): string {
+  const slower = timesSlower(cable);
+  const failures = `down ${plural(cable.link_downs ?? 0, "time")}, recovered ${plural(cable.link_recoveries ?? 0, "time")} in 24 h`;
+  return [
+    ...(cable.slow && slower !== null ? [`${ratio(slower)}× slower than its kind`] : []),
+    ...(cable.flapping ? [failures] : []),
+  ].join("; ");
+}
+
+const end = (name: string, port: number | null) => (port === null ? name : `${name} port ${String(port)}`);
+
+const COLUMNS: Column<SlowCable>[] = [
+  { key: "from", header: "From", value: (c) => end(c.src_name, c.src_port) },
+  { key: "to", header: "To", value: (c) => end(c.dst_name, c.dst_port) },
+  { key: "class", header: "Class", value: (c) => classText(c.link_class) },
+  {
+    key: "speed",
+    header: "Speed",
+    numeric: true,
+    value: (c) => c.bandwidth_bps,
+    render: (c) => speedText(c.bandwidth_bps),
+  },
+  {
+    key: "usual",
+    header: "Most of its kind",
+    numeric: true,
+    value: (c) => c.usual_bps,
+    render: (c) => speedText(c.usual_bps),
+  },
+  { key: "downs", header: "Link down, 24 h", numeric: true, value: (c) => c.link_downs },
+  { key: "recoveries", header: "Recovered, 24 h", numeric: true, value: (c) => c.link_recoveries },
+  { key: "what", header: "Condition", value: conditionOf },
+];
+
+export function CablesPanel({ fabric }: { fabric: number }) {
+  const cables = useQuery(slowCablesQuery(fabric)).data?.items ?? [];
+  if (!cables.length) return null;
+  return (
+    <section className="card cables-panel" aria-label="Slow and flapping cables">
+      <div className="card-head">
+        <div className="card-title">
+          <h2>Slow and flapping cables</h2>
+          <span className="subtitle">
+            {plural(cables.length, "cable")}: half the speed of most of its kind or less, or a link that fails again and
+            again
+          </span>
+        </div>
+      </div>
+      <DataTable label="Slow and flapping cables" rows={cables} columns={COLUMNS} id={(c) => String(c.link)} />
+    </section>
+  );
+}
