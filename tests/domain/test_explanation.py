@@ -360,7 +360,7 @@ def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
         made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 103, sent=(0, 2e11)), beside(3, T0 - 900)))
     )
     assert "yes, user user1" in shown and "user2" not in shown and "user3" not in shown
-    assert "Machine c; window" in shown and case.content_hash(shown) in shown
+    assert "Machine c; window" in shown
 
 
 def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:

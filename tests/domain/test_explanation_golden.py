@@ -174,7 +174,7 @@ def written() -> dict[str, Any]:
     )
     roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
     return rounded(
-        {"explanations": told, "roots": [build_chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-6] for name in pages}}
+        {"explanations": told, "roots": [build_chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-1] for name in pages}}
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
+from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, NeighbourJob, sends_more
 from flitwatch_domain.explanation.flow import Flow
@@ -89,13 +90,13 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None
     return answer.build_explanation(job, watched, stretch, scene, now_s, root, *incident_totals)
 
 
-def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
+def _find_root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> CongestionRoot | None:
     """Find where the congestion that holds the job up begins, in the first minute after the onset; None if it is not found."""
     window = scene.root_window(now_s)
     if window is None:
         return None
-    job_roots = roots.of_job(conn, job, window[1], window[1] - window[0])
-    return job_roots["roots"][0] if job_roots["roots"] else None
+    job_roots: list[CongestionRoot] = roots.of_job(conn, job, window[1], window[1] - window[0])["roots"]
+    return job_roots[0] if job_roots else None
 
 
 def steps_of(conn: Conn, job: Row, now_s: float) -> slowdown.Steps | None:

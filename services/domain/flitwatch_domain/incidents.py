@@ -9,10 +9,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from flitwatch_domain.explanation.flow import LEAST_PART, LEAST_WAITING
 from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
@@ -34,7 +35,7 @@ State = Literal["open", "over", "withdrawn"]
 
 
 class IncidentCause(TypedDict):
-    """A job that is named for an incident; `part` of the waiting comes with its traffic, None where only times and places name it."""
+    """A job that is named for an incident."""
 
     job_pk: int
     job_id: str
@@ -45,35 +46,34 @@ class IncidentCause(TypedDict):
     simulated: bool
     start: datetime | None
     end: datetime | None
-    part: float | None
+    part: Annotated[
+        float | None,
+        Field(
+            description="0 to 1: how much of the waiting comes with its traffic; null where only times and places name it."
+        ),
+    ]
 
 
 class IncidentHead(TypedDict):
-    """One incident.
-
-    Attributes
-    ----------
-    state : withdrawn where the whole run of the slowed job does not confirm what was said while it ran
-    ended : None while it is open
-    causes : the largest part first;  worst : the job that lost most; None where no job is left
-    slowed, slow_now : jobs that it slowed so far, and slows now
-    lost_s : seconds that these lost together;  node_hours : times the nodes of each, with the interval (95 %)
-    """
+    """One incident: the jobs that kept links congested, and what that cost."""
 
     incident_id: int
     fabric: str
     simulated: bool
-    state: State
+    state: Annotated[
+        State,
+        Field(description="Withdrawn: the whole run of the slowed job does not confirm what was said while it ran."),
+    ]
     began: datetime
-    ended: datetime | None
+    ended: Annotated[datetime | None, Field(description="Null while it is open.")]
     title: str
-    causes: list[IncidentCause]
-    worst: str | None
-    slowed: int
-    slow_now: int
-    lost_s: float
-    node_hours: float
-    node_hours_low: float
+    causes: Annotated[list[IncidentCause], Field(description="The largest part first.")]
+    worst: Annotated[str | None, Field(description="The slowed job that lost most; null: none is left.")]
+    slowed: Annotated[int, Field(description="Jobs that it slowed, those that ended or recovered among them.")]
+    slow_now: Annotated[int, Field(description="Jobs that it slows now.")]
+    lost_s: Annotated[float, Field(description="Seconds that the slowed jobs lost, all together.")]
+    node_hours: Annotated[float, Field(description="The same, times the nodes of each.")]
+    node_hours_low: Annotated[float, Field(description="95 % interval.")]
     node_hours_high: float
 
 
@@ -86,26 +86,28 @@ class SlowedJob(SlowJob):
 
 
 class IncidentMinute(TypedDict):
-    """A minute of an incident: stall cycles a flit on the way of its first slow job, and the causes' part of the traffic there (None: not known)."""
+    """A minute of an incident."""
 
-    at: datetime
-    waiting: float
-    part: float | None
+    at: Annotated[datetime, Field(description="Its beginning.")]
+    waiting: Annotated[float, Field(description="Stall cycles a flit, on the way of the job that lost most.")]
+    part: Annotated[
+        float | None, Field(description="0 to 1: the causes' part of the traffic where it waits; null: not known.")
+    ]
 
 
 class IncidentAlert(TypedDict):
-    """An alert of an incident, and how many messages of it receivers took."""
+    """An alert of an incident."""
 
     alert_id: int
     rule: str
-    phase: str
+    phase: Literal["pending", "firing", "resolved"]
     fired_at: datetime | None
     resolved_at: datetime | None
-    delivered: int
+    delivered: Annotated[int, Field(description="Messages that receivers took.")]
 
 
 class IncidentNote(TypedDict):
-    """Note about what was done about an incident."""
+    """A note on what was done about an incident."""
 
     note_id: int
     at: datetime
@@ -114,13 +116,15 @@ class IncidentNote(TypedDict):
 
 
 class IncidentDetail(IncidentHead):
-    """An incident with all that is known of it; `quiet` is the waiting of a quiet minute, None: not known."""
+    """An incident with all that is known of it."""
 
     detail: str
-    quiet: float | None
-    links: list[CarryingLink]
-    victims: list[SlowedJob]
-    remedies: list[Remedy]
+    quiet: Annotated[
+        float | None, Field(description="Stall cycles a flit on that way in a quiet minute; null: not known.")
+    ]
+    links: Annotated[list[CarryingLink], Field(description="The hottest first.")]
+    victims: Annotated[list[SlowedJob], Field(description="Those that waste most nodes first.")]
+    remedies: Annotated[list[Remedy], Field(description="Of the job that wastes most nodes.")]
     minutes: list[IncidentMinute]
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]

@@ -3,17 +3,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
 import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
-import {
-  drawStrip,
-  drawTree,
-  STRIP_HEIGHT,
-  stripAt,
-  stripLayout,
-  switchAt,
-  treeLayout,
-  type Measure,
-  type TreePaint,
-} from "./treePlot";
+import { switchAt, treeLayout } from "./treeLayout";
+import { drawStrip, drawTree, STRIP_HEIGHT, stripAt, stripLayout, type Measure, type TreePaint } from "./treePlot";
 import { usePalette } from "./usePalette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/zoom";

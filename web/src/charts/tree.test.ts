@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
 import { changeOf, ratioOf, sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
-import { switchAt, treeLayout } from "./treePlot";
+import { switchAt, treeLayout } from "./treeLayout";
 
 // Two leaves and two spines, all connected, both ways; leaf 0 - spine 2 has two cables.
 const links = { link: [0, 1, 2, 3, 4, 5, 6], src: [0, 2, 0, 2, 1, 3, 0], dst: [2, 0, 2, 0, 3, 1, null] };

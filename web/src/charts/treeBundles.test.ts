@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
 import { mostTraffic, treeOf } from "./tree";
 import { bundlesOf, colourParts, pixelOf, traced, worstOf } from "./treeBundles";
-import { treeLayout } from "./treePlot";
+import { treeLayout } from "./treeLayout";
 
 /** Leaves that are all connected with all spines, both ways; one link is hot. */
 function wide(leaves: number, spines: number, hot: number) {

@@ -2,7 +2,7 @@
  * Links of a tree too large for a stroke each: half edges whose ends fall into the same columns of pixels are one line with the worst
  * ratio of them (State), drawn into an array of pixels (drawing). Which line is on top of a pixel is worked out once for a layout.
  */
-import type { TreeLayout } from "./treePlot";
+import type { TreeLayout } from "./treeLayout";
 import { ratioOf, type HalfEdge, type Tree } from "./tree";
 
 /** With more half edges than this, lines lie over each other and strokes cost more than a frame. */

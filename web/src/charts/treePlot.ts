@@ -3,7 +3,6 @@
  * link; darkness is the ratio, width the traffic; nodes are pairs of rectangles under their leaf, down link above up link (layout, drawing).
  */
 import type { Machine } from "./arrange";
-import { levelName } from "./arrange";
 import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
 import { changeColour, fractionColour, heatColour, heatLineColour, type Theme } from "./scale";
@@ -17,6 +16,7 @@ import {
   traced,
   type Traced,
 } from "./treeBundles";
+import { GUTTER, type TreeLayout } from "./treeLayout";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
 /** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */
@@ -27,75 +27,6 @@ export const measureColour = (measure: Measure, value: number, theme: Theme): st
 /** The same of what is thin, and stands on the page's own ground. */
 const lineColour = (measure: Measure, value: number, theme: Theme): string =>
   measure === "stalls" ? heatLineColour(value, theme) : measureColour(measure, value, theme);
-
-export interface TreeLayout {
-  left: number;
-  x: Float64Array;
-  y: Float64Array;
-  radius: Float64Array;
-  rows: { name: string; count: number; y: number }[];
-  nodesTop: number;
-  nodeStep: number;
-  nodeWidth: number;
-  /** Width of the half edge with the most traffic. */
-  widest: number;
-  width: number;
-  height: number;
-}
-
-export const GUTTER = 64;
-const WIDEST = 4.2;
-const NARROWEST = 0.9;
-
-export function treeLayout(tree: Tree, machine: Machine, width: number, height: number): TreeLayout {
-  const x = new Float64Array(machine.size);
-  const y = new Float64Array(machine.size);
-  const radius = new Float64Array(machine.size);
-  x.fill(-1e6);
-  y.fill(-1e6);
-  const most = Math.max(0, ...machine.nodes.map((n) => n ?? 0));
-  const nodesHeight = most ? Math.min(height * 0.28, most * 7) : 0;
-  const bottom = height - nodesHeight - (most ? 26 : 14);
-  const space = width - GUTTER - 8;
-  const rows = tree.order.map((routers, i) => {
-    const at = tree.order.length > 1 ? bottom - (i / (tree.order.length - 1)) * (bottom - 16) : height / 2;
-    const pitch = space / Math.max(1, routers.length);
-    routers.forEach((router, j) => {
-      x[router] = GUTTER + (j + 0.5) * pitch;
-      y[router] = at;
-      radius[router] = Math.max(1.8, Math.min(5.5, pitch * 0.38));
-    });
-    return { name: levelName(tree.levels[i] ?? 0, tree.levels), count: routers.length, y: at };
-  });
-  const leaves = tree.order[0]?.length ?? 1;
-  const pitch = space / Math.max(1, leaves);
-  return {
-    left: GUTTER,
-    x,
-    y,
-    radius,
-    rows,
-    nodesTop: bottom + 14,
-    nodeStep: most ? Math.max(1.5, Math.min(7, nodesHeight / most)) : 0,
-    nodeWidth: Math.max(1, pitch * 0.66),
-    widest: Math.max(NARROWEST, Math.min(WIDEST, pitch / 9)),
-    width,
-    height,
-  };
-}
-
-export function switchAt(layout: TreeLayout, x: number, y: number): number | null {
-  let best: number | null = null;
-  let nearest = Infinity;
-  for (let r = 0; r < layout.x.length; r++) {
-    const distance = Math.hypot((layout.x[r] as number) - x, ((layout.y[r] as number) - y) * 0.8);
-    if (distance < nearest) {
-      nearest = distance;
-      best = r;
-    }
-  }
-  return nearest <= 12 ? best : null;
-}
 
 /** Width of a half edge: its share of the largest traffic, or of the number of cables where nothing is counted. */
 function widthOf(half: HalfEdge, mostFlits: number, widest: number): number {

@@ -24,6 +24,7 @@ from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.jobs.incident import find_incident as present
 from flitwatch_db.jobs.parts import load_parts
 from flitwatch_db.jobs.whole import explain_whole
+from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.explanation.case import Evidence, render_page
 from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary, WholeJob
@@ -157,5 +158,5 @@ async def counters(
 def _mask_explanation(made: Explanation, names: Names) -> Explanation:
     """An explanation as the caller may see it; its sentences name jobs by number and no user by name."""
     root = made["root"]
-    fed = None if root is None else {**root, "jobs": [names.job(job) for job in root["jobs"]]}
+    fed: CongestionRoot | None = None if root is None else {**root, "jobs": [names.job(job) for job in root["jobs"]]}
     return {**names.job(made), "root": fed, "candidates": [names.job(job) for job in made["candidates"]]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -20,7 +19,7 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.incidents import shown, store
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.incidents import IncidentHead
+from flitwatch_domain.incidents import IncidentDetail, IncidentHead, IncidentNote
 
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
 #: Rows of one table file.
@@ -60,7 +59,7 @@ async def incidents(
     before = read_page_cursor(cursor)
     rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, limit + 1, before))
     items = [mask_head(row, names) for row in rows[:limit]]
-    next_cursor = make_cursor(items[-1].incident_id) if len(rows) > limit else None
+    next_cursor = make_cursor(items[-1]["incident_id"]) if len(rows) > limit else None
     return json_response(build_model(schemas.IncidentList, items=items, next_cursor=next_cursor))
 
 
@@ -87,7 +86,7 @@ async def export(
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
-@http.get("/{incident_id}", response_model=schemas.IncidentDetail, name="incident_detail")
+@http.get("/{incident_id}", response_model=IncidentDetail, name="incident_detail")
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
     """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
     incident = await platform.in_thread("reader", lambda conn: shown.load_detail(conn, incident_id))
@@ -96,18 +95,11 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
     if isinstance(incident, int):
         return RedirectResponse(f"./{incident}", status_code=308)
     victims = [names.job(item) for item in incident["victims"]]
-    notes = [
-        build_model(schemas.IncidentNote, {**item, "author": names.author(item["author"])})
-        for item in incident["notes"]
-    ]
-    return json_response(
-        build_model(
-            schemas.IncidentDetail, incident, causes=_mask_causes(incident, names), victims=victims, notes=notes
-        )
-    )
+    notes = [{**item, "author": names.author(item["author"])} for item in incident["notes"]]
+    return json_response({**mask_head(incident, names), "victims": victims, "notes": notes})
 
 
-@http.post("/{incident_id}/notes", response_model=schemas.IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
+@http.post("/{incident_id}/notes", response_model=IncidentNote, status_code=201, name="add_incident_note", openapi_extra=require_access("user", "tasks"))  # fmt: skip
 async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
     """Say what was done about an incident."""
     note = await platform.in_thread(
@@ -115,18 +107,14 @@ async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new
     )
     if note is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
-    response = json_response(build_model(schemas.IncidentNote, note))
+    response = json_response(note)
     response.status_code = 201
     return response
 
 
-def mask_head(row: IncidentHead, names: Names) -> schemas.IncidentHead:
-    """An incident of a list as the caller may see it."""
-    return build_model(schemas.IncidentHead, row, causes=_mask_causes(row, names))
-
-
-def _mask_causes(row: Mapping[str, Any], names: Names) -> list[schemas.IncidentCause]:
-    return [build_model(schemas.IncidentCause, names.job(cause)) for cause in row["causes"]]
+def mask_head(row: IncidentHead, names: Names) -> IncidentHead:
+    """An incident as the caller may see it."""
+    return {**row, "causes": [names.job(cause) for cause in row["causes"]]}
 
 
 def _format_cell(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.explanation import flow as flow_rule
 from flitwatch_domain.explanation import remedies, words
 from flitwatch_domain.explanation.candidates import Candidate, Scene, by_flow, rank_jobs
@@ -98,7 +99,7 @@ def build_explanation(
     found: Slowdown | None,
     scene: OnsetContext | None,
     now_s: float,
-    root: Row | None = None,
+    root: CongestionRoot | None = None,
     incident_id: int | None = None,
     slowed: SlowedTotal | None = None,
 ) -> Explanation:
