@@ -30,7 +30,7 @@ from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_db.migrations import migrate_database
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.generators import build_dragonfly, build_xgft
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
@@ -74,8 +74,10 @@ def fill(url: str, fabric: Fabric, count: int, by_port: bool) -> None:
                 cards[order[size : 2 * size], :2] *= 20
             batch = counters.Batch(routers=_rows(fabric_id, at, values), endpoints=_rows(fabric_id, at, cards))
             counters.write_batch(conn, batch)
-            if by_port and abs(minute - ONSET) <= PORT_MINUTES:
-                for bucket in range(6):
+            # Of a tree the ports of the whole slow stretch are asked for: one row a minute says as much of the time that takes.
+            tree = fabric.kind is FabricKind.FAT_TREE
+            if by_port and ONSET - minute <= PORT_MINUTES and (tree or minute - ONSET <= PORT_MINUTES):
+                for bucket in range(1 if tree else 6):
                     counters.write_batch(
                         conn, counters.Batch(ports=_ports(fabric_id, at - 30 + 10 * bucket, fabric, busy, rng))
                     )

@@ -438,10 +438,11 @@ def _links_at(
 ) -> _Counts:
     """Counts of every place in a moment of this many seconds, as `link_waits` finds them."""
     job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
-    loads = np.zeros((way.routes.links, len(job_places)))
+    loads, whole = np.zeros((way.routes.links, len(job_places))), np.zeros(way.routes.links)
     jobs = [job_traffic for job_traffic in map(traffic.__getitem__, job_places) if job_traffic is not None]
     loads[turns.links] = way.routes.loads(jobs, turns.links, 0.0)
-    carried = np.where(np.isfinite(ports.carried), ports.carried, loads.sum(axis=1) / word)
+    whole[turns.links] = loads[turns.links].sum(axis=1)
+    carried = np.where(np.isfinite(ports.carried), ports.carried, whole / word)
     heat = of_job.load * link_waits(turns, loads, ports, carried * word / seconds / way.capacity)
     links, count = way.places.links, way.places.count
     there = np.isfinite(heat[links]) & (of_job.load[links] > 0)
@@ -451,7 +452,7 @@ def _links_at(
     return (
         np.where(load > 0, flits, np.nan),
         ratio * flits,
-        LinksOfMoment(loads, np.array(job_places, np.int64), np.nan_to_num(heat)),
+        LinksOfMoment(loads, np.array(job_places, np.int64), np.nan_to_num(heat), whole),
     )
 
 

@@ -75,11 +75,13 @@ class LinksOfMoment:
     loads : float64 (links, n)       bytes that some jobs are expected to put on each link of the fabric
     jobs : int64 (n,)                places of these jobs in `Moment.traffic`
     heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 where it is not known
+    whole : float64 (links,)         the sums of `loads`
     """
 
     loads: Floats
     jobs: Ints
     heat: Floats
+    whole: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +250,7 @@ def _estimate_loads(
     if moment.by_link is not None and heat is not None:
         each = moment.by_link.loads
         loads[:, moment.by_link.jobs] = part.sums(each[part.links] * heat[part.links, None])
-        expected = each[places.links[np.isfinite(moment.flits)[places.place]]].sum()
+        expected = moment.by_link.whole[places.links[np.isfinite(moment.flits)[places.place]]].sum()
         whole = 0.0 if carried is None else float(np.nansum(carried))
     else:
         jobs = that_move_most(moment.traffic)

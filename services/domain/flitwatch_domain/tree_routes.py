@@ -147,7 +147,9 @@ class TreeRoutes:
 
     def _find_patterns(self, up: Floats) -> tuple[Floats, list[int]]:
         """Ways up, (patterns, links up), and the one that each class takes wherever it goes up at all: one for all classes unless cables are missing."""
-        src, patterns, chosen = self._src[self._up], [], []
+        src = self._src[self._up]
+        patterns: list[Floats] = []
+        chosen: list[int] = []
         for part in up.T:
             rises = np.bincount(src, part, self._switches) > 0
             for number, pattern in enumerate(patterns):

@@ -156,13 +156,15 @@ class Turns:
 
     def leaving(self, vertices: Ints, count: int) -> Ints:
         """Links that begin at each of some vertices, `count` at each, (vertices, count)."""
-        return self._order[self._begin[vertices][:, None] + np.arange(count)]
+        leaving: Ints = self._order[self._begin[vertices][:, None] + np.arange(count)]
+        return leaving
 
     def ranks(self, links: Ints) -> Ints:
         """The place of each link in `leaving` of its vertex."""
         rank = np.empty(len(self._order), np.int64)
         rank[self._order] = np.arange(len(rank)) - self._begin[self._src[self._order]]
-        return rank[links]
+        chosen: Ints = rank[links]
+        return chosen
 
     def after(self, links: Ints) -> tuple[Ints, Ints]:
         """Turns from the named links: (place in `links`, link that follows)."""

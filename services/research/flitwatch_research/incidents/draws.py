@@ -154,7 +154,9 @@ def _join_later(rng: np.random.Generator, application: str) -> _Parts:
     """Another job slows the run a little before the main one starts."""
     little = {"nodes": int(rng.integers(96, 161)), "rate": float(rng.uniform(0.5, 0.8)), "first_s": float(rng.integers(40, 80)), "lasts_s": 400.0}  # fmt: skip
     later = {"first_s": little["first_s"] + float(rng.integers(80, 160))}
-    return _Parts(_instrument_run(application), (_plant_job(rng, **little), _plant_job(rng, **later)))
+    return _Parts(
+        _instrument_run(application), (_plant_job(rng, "bandwidth", **little), _plant_job(rng, "bandwidth", **later))
+    )
 
 
 def _slow_itself(rng: np.random.Generator, application: str) -> _Parts:
