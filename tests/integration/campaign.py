@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 from integration import patroni_cluster
 from integration.clustered_platform import PRIMARY, ClusteredPlatform
 from integration.collected_feed import CollectedFeed
@@ -37,6 +38,7 @@ from integration.platform import Platform
 from integration.report import Report, slope_per_h
 from support.databases import server_processes, stopped
 from support.endless_head import BEGINNINGS, sent_until_closed
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
@@ -190,16 +192,22 @@ class Campaign:
 
     def send_endless_heads(self) -> None:
         """Send the API every kind of request head without an end, again and again for a while."""
-        until, port = time.monotonic() + HEADS_S, urlsplit(self.platform.state()["url"]).port
+        url = self.platform.state()["url"]
+        # Killed just before, it takes connections before it reads them.
+        eventually(
+            lambda: httpx.get(f"{url}healthz", timeout=RECOVERY_LIMIT_S),
+            RECOVERY_LIMIT_S,
+            0.2,
+            "the API to answer",
+            retry=(httpx.HTTPError,),
+        )
+        until, port = time.monotonic() + HEADS_S, urlsplit(url).port
         assert port is not None
 
         def send(beginning: bytes, part: bytes) -> None:
             while time.monotonic() < until:
-                # The API was perhaps killed just before.
-                with contextlib.suppress(ConnectionRefusedError):
-                    sent_until_closed("127.0.0.1", port, beginning, part)
-                    self.report.endless_heads += 1
-                time.sleep(0.01)
+                sent_until_closed("127.0.0.1", port, beginning, part)
+                self.report.endless_heads += 1
 
         with ThreadPoolExecutor(len(BEGINNINGS)) as threads:
             heads = [threads.submit(send, *each) for each in BEGINNINGS.values()]

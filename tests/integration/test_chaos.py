@@ -21,4 +21,5 @@ def test_nothing_is_lost_over_kills_a_full_disk_stepped_clocks_and_a_cut_network
 
     report = chaos(Setting("embedded", free_port()), int(os.environ.get("FLITWATCH_CHAOS_SHORT", "6")), seed=3)
     assert (report.lost, report.duplicated, report.crashes) == (0, 0, 0) and report.values > 0
+    assert report.endless_heads > 0 and report.stops == 5
     assert len(report.recoveries_s) >= 6 and report.network_cuts == (2 if can_be_had() else 0)

@@ -7,6 +7,8 @@ from flitwatch_domain.shares import Shares
 #: Of a body, compressed or not. Prometheus sends 2,000 samples at a time, which are less than 1 MB.
 MOST_BYTES = 8 << 20
 MOST_SERIES = 50_000
+#: As many of a time and a value as MOST_BYTES hold; an empty one takes two bytes.
+MOST_SAMPLES = 500_000
 MOST_LABELS = 64
 MOST_LABEL_BYTES = 2048
 
@@ -30,6 +32,12 @@ class Refused(Exception):
         self.reason = reason
 
 
+def check_label_count(count: int) -> None:
+    """Refuse more labels than a series may have, before they are read."""
+    if count > MOST_LABELS:
+        raise Refused(400, "too_many_labels", f"a series has {count} labels, at most {MOST_LABELS}")
+
+
 def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     """A metric's name and its sorted labels.
 
@@ -38,8 +46,7 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     Refused
         No name, a label twice or without a name, or more or longer ones than the limits.
     """
-    if len(pairs) > MOST_LABELS:
-        raise Refused(400, "too_many_labels", f"a series has {len(pairs)} labels, at most {MOST_LABELS}")
+    check_label_count(len(pairs))
     if any(len(text.encode("utf-8", "replace")) > MOST_LABEL_BYTES for pair in pairs for text in pair):
         raise Refused(400, "long_label", f"a label has more than {MOST_LABEL_BYTES} bytes")
     if any("\0" in text for pair in pairs for text in pair):

@@ -20,11 +20,13 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality
 
-from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_SERIES, NAME, Refused, labels_of
+from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_SERIES, NAME, Refused, check_label_count, labels_of
 from flitwatch_ingest.exporters.messages import Status
 from flitwatch_ingest.exporters.sample import Sample
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
+#: Of a request in JSON; to read an object of two bytes takes a hundred times as long as to read a message of two.
+MOST_OBJECTS = 300_000
 _NUMBERS = frozenset({"asInt", "as_int", "asDouble", "as_double", "timeUnixNano", "time_unix_nano", "flags"})
 #: Of a data point: nobody measured it (DataPointFlags).
 _NO_VALUE = 1
@@ -88,35 +90,49 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
     """
     try:
         if form == JSON:
-            document = json.loads(body, object_pairs_hook=_build_object)
+            document = json.loads(body, object_pairs_hook=_Objects())
             request = json_format.ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True)
         else:
             request = ExportMetricsServiceRequest.FromString(body)
     except (DecodeError, json_format.ParseError, ValueError, RecursionError):
         raise Refused(400, "malformed", "the body is no ExportMetricsServiceRequest") from None
     export = ExportedSamples()
+    # Parts without a data point are counted too: two bytes make one.
+    parts = len(request.resource_metrics)
     for resource in request.resource_metrics:
+        parts += len(resource.scope_metrics) + sum(len(scope.metrics) for scope in resource.scope_metrics[:MOST_SERIES])
+        if parts > MOST_SERIES:
+            raise Refused(
+                413, "too_many_series", f"the request has more than {MOST_SERIES} resources, scopes and metrics"
+            )
         about = _labels_of(resource.resource.attributes)
         instance = next((about[name] for name in _INSTANCE if about.get(name)), "")
         for scope in resource.scope_metrics:
             for metric in scope.metrics:
                 _add_metric(export, metric, {"instance": instance, **about} if instance else about)
-                if len(export.samples) > MOST_SERIES:
-                    raise Refused(413, "too_many_series", f"the request has more than {MOST_SERIES} data points")
     return export
 
 
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
-    value = dict(pairs)
-    odd = [
-        name
-        for name in _NUMBERS & value.keys()
-        if isinstance(value[name], str) and ("_" in value[name] or not value[name].isascii())
-    ]
-    if odd or len(value) != len(pairs):
-        raise ValueError
-    return value
+class _Objects:
+    """Builds the objects of a JSON text, up to a number."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        self._count += 1
+        if self._count > MOST_OBJECTS:
+            raise Refused(413, "too_many_series", f"the request has more than {MOST_OBJECTS} JSON objects")
+        # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
+        value = dict(pairs)
+        odd = [
+            name
+            for name in _NUMBERS & value.keys()
+            if isinstance(value[name], str) and ("_" in value[name] or not value[name].isascii())
+        ]
+        if odd or len(value) != len(pairs):
+            raise ValueError
+        return value
 
 
 def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:
@@ -132,6 +148,8 @@ def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> N
         found.others[metric.name, "has no cumulative temporality: set it in the exporter"] += len(points)
         return
     counted = kind == "sum" and metric.sum.is_monotonic
+    if len(found.samples) + len(points) > MOST_SERIES:
+        raise Refused(413, "too_many_series", f"the request has more than {MOST_SERIES} data points")
     # Prometheus' receivers of OpenTelemetry cut the ending that the convention asks of a counter.
     name = f"{metric.name}_total" if counted and not metric.name.endswith("_total") else metric.name
     for point in points:
@@ -144,6 +162,7 @@ def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> N
 
 
 def _labels_of(attributes: Any) -> dict[str, str]:
+    check_label_count(len(attributes))
     return {item.key.replace(".", "_"): _text_of(item.value) for item in attributes if item.key != NAME}
 
 

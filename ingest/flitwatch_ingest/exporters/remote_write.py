@@ -12,7 +12,14 @@ import cramjam
 from google.protobuf.message import DecodeError
 
 from flitwatch_ingest.exporters import messages
-from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_SERIES, Refused, labels_of
+from flitwatch_ingest.exporters.limits import (
+    MOST_BYTES,
+    MOST_SAMPLES,
+    MOST_SERIES,
+    Refused,
+    check_label_count,
+    labels_of,
+)
 from flitwatch_ingest.exporters.sample import Sample
 
 ENCODING = "snappy"
@@ -86,6 +93,7 @@ def decode_write(proto: str, body: bytes) -> WrittenSamples:
             _check_series_count(request.timeseries)
             for part in request.timeseries:
                 series = messages.TimeSeries.FromString(part)
+                check_label_count(len(series.labels))
                 _add_samples(written, series, [(label.name, label.value) for label in series.labels])
         else:
             wide = messages.Request.FromString(body)
@@ -95,6 +103,7 @@ def decode_write(proto: str, body: bytes) -> WrittenSamples:
                 raise Refused(400, "malformed", "the first symbol is not the empty text")
             for part in wide.timeseries:
                 second = messages.TimeSeries2.FromString(part)
+                check_label_count(len(second.labels_refs) // 2)
                 _add_samples(written, second, _resolve_labels(symbols, second.labels_refs))
     except (DecodeError, UnicodeDecodeError):
         raise Refused(400, "malformed", f"the body is no {proto}") from None
@@ -117,6 +126,8 @@ def _resolve_labels(symbols: list[str], references: Any) -> list[tuple[str, str]
 
 def _add_samples(found: WrittenSamples, series: Any, pairs: list[tuple[str, str]]) -> None:
     name, labels = labels_of(pairs)
+    if len(found.samples) + len(series.samples) > MOST_SAMPLES:
+        raise Refused(413, "too_many_samples", f"the request has more than {MOST_SAMPLES} samples")
     found.histograms += len(series.histograms)
     found.exemplars += len(series.exemplars)
     found.samples += [Sample(name, labels, sample.value, sample.timestamp) for sample in series.samples]
