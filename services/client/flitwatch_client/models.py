@@ -1288,6 +1288,7 @@ NewRule = TypedDict(
             'ingest_gap',
             'counter_silence',
             'slow_cable',
+            'flapping_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1714,6 +1715,7 @@ Rule = TypedDict(
             'ingest_gap',
             'counter_silence',
             'slow_cable',
+            'flapping_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1963,8 +1965,12 @@ class SlowCable(TypedDict):
     src_port: int | None
     dst_name: str
     dst_port: int | None
-    bandwidth_bps: float
-    usual_bps: float
+    bandwidth_bps: float | None
+    usual_bps: float | None
+    slow: bool
+    flapping: bool
+    link_downs: int | None
+    link_recoveries: int | None
 
 
 class SlowCables(TypedDict):
