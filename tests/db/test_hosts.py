@@ -18,11 +18,12 @@ from flitwatch_db.jobs import store
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
 from flitwatch_domain.hosts import find_host, host_key
-from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.importers import ibnetdiscover, read_fabric
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.pbs import PbsReader
+from flitwatch_ingest.writer.ports import FabricPorts, Owner
 
 UTC = ZoneInfo("UTC")
 plain = st.from_regex(r"[a-z]{1,4}[0-9]{1,3}", fullmatch=True)
@@ -43,6 +44,39 @@ def test_a_host_is_found_however_it_is_written(data: st.DataObject, names: list[
         if "." not in written:
             assert find_host(data.draw(spelling(name)), known) == written
         assert find_host(name, known) == written and find_host(written.swapcase(), known) == written
+
+
+SECTION = """Switch 4 "S-00000000000000a1" # "leaf" enhanced port 0 lid 31 lmc 0
+[1] "H-00000000000000b0"[1](b0) # "{described}" lid 1 4xHDR
+[2] "H-00000000000000b2"[1](b2) # "other1 mlx5_0" lid 2 4xHDR
+"""
+
+
+@given(
+    st.data(),
+    plain,
+    st.sampled_from(
+        [" HCA-1", " mlx5_0", "\tmlx5_0", "-mlx5_0", " mlx5_bond_0", " hfi1_0", " ibp65s0", "  mlx5_0 ", ""]
+    ),
+)
+def test_a_host_of_a_topology_has_the_counters_that_it_sends(data: st.DataObject, name: str, adapter: str) -> None:
+    described = data.draw(spelling(name)) + adapter
+    fabric = ibnetdiscover.parse_fabric(SECTION.format(described=described), "f", "f")
+    assert host_key(fabric.endpoints.node[0]) == name
+    sender = data.draw(spelling(name))
+    if "." in fabric.endpoints.node[0] and "." in sender:
+        sender = sender.partition(".")[0]
+    found = FabricPorts(fabric).find(Owner(hosts=(sender,), port=1), [])
+    assert found is not None and found.endpoint == 0, (described, sender, found)
+
+
+@given(st.data(), plain)
+def test_a_switch_has_the_counters_that_it_sends_however_it_is_spelled(data: st.DataObject, name: str) -> None:
+    known, sent = data.draw(spelling(name)), data.draw(spelling(name))
+    text = SECTION.format(described="other2 mlx5_0").replace("leaf", known)
+    found = FabricPorts(ibnetdiscover.parse_fabric(text, "f", "f")).find(Owner(names=(sent,), port=2), [])
+    two_domains = "." in known and "." in sent and known.lower() != sent.lower()
+    assert (found is None) if two_domains else (found is not None and (found.router, found.port) == (0, 2))
 
 
 def test_hosts_of_two_domains_are_two_hosts() -> None:

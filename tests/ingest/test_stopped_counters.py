@@ -131,10 +131,12 @@ OWNERS: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("below", [0, 1])
+@pytest.mark.parametrize(("below", "wide"), [(0, False), (1, False), (0, True), (1, True)])
 @pytest.mark.parametrize("topic", OWNERS)
-def test_each_counter_of_each_source_is_unknown_at_its_largest_value(machine: str, topic: str, below: int) -> None:
-    last = {name: kind.ceiling - below for name, kind in FEEDING.items()}
+def test_each_counter_of_each_source_is_unknown_at_its_largest_value(
+    machine: str, topic: str, below: int, wide: bool
+) -> None:
+    last = {name: (2**64 - 1 if wide else kind.ceiling) - below for name, kind in FEEDING.items()}
     first = {name: value - 100 * (name != "symbol_error") for name, value in last.items()}
     with open_log(machine) as log, log.producer() as producer:
         for number, counters in enumerate((first, last, last)):

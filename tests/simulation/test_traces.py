@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.generators import build_xgft
 from flitwatch_routing.traces import read as traces
 from flitwatch_routing.traces.collective_rounds import Call, rounds_of
+from flitwatch_routing.traces.dag import _Reader
 from flitwatch_simulation.packet.machine import build_machine
 
 TYPE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
@@ -298,3 +300,12 @@ def test_a_broadcast_doubles_those_who_know_in_every_round() -> None:
         assert not any(
             later.receives for own in every for _, later in pairwise(own)
         )  # nobody sends what it does not have
+
+
+def test_tokens_of_a_dag_are_forgotten_as_they_are_read() -> None:
+    text = "num_ranks 1\nrank 0 {\n" + "".join(f"l{op}: calc {op}\n" for op in range(20_000)) + "}\n"
+    tracemalloc.start()
+    read = _Reader(Path("long.goal"), text).dag()
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(read.kind) == 20_000 and peak < 3 * kept

@@ -312,9 +312,7 @@ def _choose_fabrics(
 #: COPY's text: NULL, and the last fields of a node without a place.
 NULL = "\\N"
 _NOWHERE = "\t".join([NULL] * 3)
-_ESCAPES = str.maketrans(
-    {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\N{SYMBOL FOR NULL}"}
-)
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\N{SYMBOL FOR NULL}"})
 
 
 def _copy_lines(conn: psycopg.Connection[Any], into: LiteralString, lines: Sequence[str]) -> None:
@@ -337,7 +335,8 @@ def place_jobs(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id:
     """Find the endpoints and routers of jobs' nodes."""
     jobs = list(job_pks)
     rows = conn.execute(
-        "SELECT job_pk, array_agg(DISTINCT node ORDER BY node) FROM job_node WHERE job_pk = ANY(%s) GROUP BY 1 ORDER BY 1", [jobs]
+        "SELECT job_pk, array_agg(DISTINCT node ORDER BY node) FROM job_node WHERE job_pk = ANY(%s) GROUP BY 1 ORDER BY 1",
+        [jobs],
     )
     _write_places(conn, dict(rows.fetchall()), fabric_id, jobs)
 

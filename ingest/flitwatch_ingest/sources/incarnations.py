@@ -48,7 +48,7 @@ def number_restarts(found: Iterable[Found], held: Mapping[JobKey, Sequence[Held]
     out = [job for job, _ in jobs]
     for key, places in lines.items():
         if len(places) == 1 and key not in printed_numbers and not (held and key in held):
-            (at, *_), = places.values()
+            ((at, *_),) = places.values()
             if not out[at].restart:
                 continue  # the only one is number 0, as it was read
         order = sorted(places, key=lambda incarnation: (*_time_key(incarnation), min(places[incarnation])))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.guids import plain_guid
-from flitwatch_domain.hosts import host_key
+from flitwatch_domain.hosts import find_host, host_key
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import (
     ADAPTERS,
@@ -140,6 +140,7 @@ class FabricPorts:
     _endpoint_by_lid: dict[int, int] = field(default_factory=dict)
     _router_by_lid: dict[int, int] = field(default_factory=dict)
     _by_host: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _routers_by_host: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         fabric, ends = self.fabric, self.fabric.endpoints
@@ -158,6 +159,8 @@ class FabricPorts:
         for router, guid in enumerate(fabric.routers.guid):
             if guid:
                 self._routers_by_guid[plain_guid(guid)] = router
+        for router_name in fabric.router_by_name:
+            self._routers_by_host[host_key(router_name)].append(router_name)
         switch_lids = fabric.attributes.get("switch_lids") or []
         self._router_by_lid = {lid: router for router, lid in enumerate(switch_lids[: len(fabric.routers)]) if lid}
         self._counted = fabric.counted_links()
@@ -198,7 +201,13 @@ class FabricPorts:
         return None if router is None else self._switch_port(router, owner)
 
     def _router_of(self, owner: Owner) -> int | None:
-        return next((r for n in owner.names if (r := self.fabric.router_by_name.get(n)) is not None), None)
+        routers = self.fabric.router_by_name
+        for name in owner.names:
+            # A switch is spelled as freely as a host.
+            known = name if name in routers else find_host(name, self._routers_by_host.get(host_key(name), ()))
+            if known is not None:
+                return routers[known]
+        return None
 
     def _by_guid(self, owner: Owner) -> ResolvedPort | None:
         for guid in owner.guids:

@@ -1287,6 +1287,7 @@ NewRule = TypedDict(
             'ingest_gap',
             'counter_silence',
             'slow_cable',
+            'flapping_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1744,6 +1745,7 @@ Rule = TypedDict(
             'ingest_gap',
             'counter_silence',
             'slow_cable',
+            'flapping_cable',
         ],
         'above': float,
         'clear': NotRequired[float | None],
@@ -1993,8 +1995,12 @@ class SlowCable(TypedDict):
     src_port: int | None
     dst_name: str
     dst_port: int | None
-    bandwidth_bps: float
-    usual_bps: float
+    bandwidth_bps: float | None
+    usual_bps: float | None
+    slow: bool
+    flapping: bool
+    link_downs: int | None
+    link_recoveries: int | None
 
 
 class SlowCables(TypedDict):

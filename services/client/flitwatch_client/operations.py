@@ -146,7 +146,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
     def slow_cables(self, fabric: str) -> models.SlowCables:
-        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first."""
+        """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, the slowest first, and those whose link flaps."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/slow", {})
 
     def matrix(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.Matrix:

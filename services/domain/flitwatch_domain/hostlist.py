@@ -21,7 +21,7 @@ MOST_NAME = 255
 
 #: The last short lists with their hosts: each list of a job is read, checked and stored.
 _KEPT: dict[str, tuple[str, ...]] = {}
-_MOST_KEPT, _MOST_KEPT_HOSTS, _LONGEST_KEPT = 4096, 64, 200
+_MOST_KEPT, _MOST_KEPT_HOSTS, _LONGEST_KEPT = 16_384, 32, 200
 
 #: What a text of one name lacks.
 _SEVERAL = re.compile(r"[\[\],]")

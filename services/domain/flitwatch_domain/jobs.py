@@ -116,9 +116,7 @@ class Job:
         return int(offset) if offset is not None else None
 
 
-def infer_end_s(
-    state: str, start_s: float | None, end_s: float | None, elapsed_s: float | None = None
-) -> float | None:
+def infer_end_s(state: str, start_s: float | None, end_s: float | None, elapsed_s: float | None = None) -> float | None:
     """Return the end of a job: the recorded one, or where it is over and no end is recorded, the one that its elapsed time implies.
 
     Raises

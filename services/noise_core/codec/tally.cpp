@@ -45,13 +45,20 @@ void Tally::sum(std::span<const std::uint64_t> deltas, std::int64_t* sums) const
   }
 }
 
+namespace {
+
+// A counter of 64 bits stops as well.
+bool stops(std::uint64_t value, std::uint64_t ceiling) { return value == ceiling || value == ~std::uint64_t{0}; }
+
+}  // namespace
+
 void Tally::find_stopped(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
                          std::uint8_t* stopped) const {
   for (const std::uint16_t cell : active_) stopped[cell] = 0;
   for (const Run& run : runs_) {
     const std::uint64_t ceiling = (*cells_)[run.cell].ceiling;
     for (std::uint32_t i = run.first; i < run.first + run.count; ++i)
-      stopped[run.cell] |= before[i] == ceiling || after[i] == ceiling;
+      stopped[run.cell] |= stops(before[i], ceiling) || stops(after[i], ceiling);
   }
 }
 

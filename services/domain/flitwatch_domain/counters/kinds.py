@@ -70,7 +70,7 @@ class CounterKind:
 
     @property
     def ceiling(self) -> int:
-        """The value at which the device's counter stops: what it counts from then on is unknown. A wider one is never at it but by chance."""
+        """The value at which the device's counter stops: what it counts from then on is unknown. A wider one passes it, and stops at 2^64 - 1."""
         return (1 << (self.bits or 64)) - 1
 
     @property

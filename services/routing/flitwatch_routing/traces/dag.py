@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +175,8 @@ class Dag:
 
 def is_dag(text: str) -> bool:
     """Check whether a text begins as a message DAG does, after its comments."""
-    return re.match(r"\s*(?:num_)?ranks\s+[0-9]", _COMMENT.sub(" ", text)) is not None
+    tokens = [token for token, _ in islice(_scan_tokens(text), 2)]
+    return len(tokens) == 2 and tokens[0] in ("ranks", "num_ranks") and tokens[1][0].isdigit()
 
 
 def read_dag(path: Path) -> Dag:
@@ -187,30 +190,36 @@ def read_dag(path: Path) -> Dag:
     return _Reader(path, read_utf8(path)).dag()
 
 
-class _Reader:
-    """Reads a DAG's tokens one after another."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self._path, self._lines = path, text.splitlines()
-        self._tokens: list[str] = []
-        self._at_line: list[int] = []
-        line = 1
-        for token in _TOKEN.finditer(_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text)):
+def _scan_tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the tokens outside comments, with their lines."""
+    line, at = 1, 0
+    for comment in chain(_COMMENT.finditer(text), [None]):
+        for token in _TOKEN.finditer(text, at, len(text) if comment is None else comment.start()):
             if token[0] == "\n":
                 line += 1
             else:
-                self._tokens.append(token[0])
-                self._at_line.append(line)
-        self._next = 0
+                yield token[0], line
+        if comment is not None:
+            line, at = line + comment[0].count("\n"), comment.end()
+
+
+class _Reader:
+    """Reads a DAG's tokens one after another; those that are passed are forgotten."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
+        self._source = _scan_tokens(text)
+        # Tokens that were looked at and not taken, with their lines, and the line of the last one taken.
+        self._ahead: deque[tuple[str, int]] = deque()
+        self._line = 1
         self._rank = -1
         self._labels: dict[str, int] = {}
         self._dag: Dag | None = None
 
     def dag(self) -> Dag:
-        while self._next < len(self._tokens):
-            token = self._peek_token()
+        while token := self._peek_token():
             if token in ("}", ";"):
-                self._next += 1
+                self._skip_tokens(1)
             elif token in ("ranks", "num_ranks") and _WHOLE.fullmatch(self._peek_token(1)):
                 self._read_ranks()
             elif self._dag is None:
@@ -228,8 +237,15 @@ class _Reader:
         return self._dag
 
     def _peek_token(self, ahead: int = 0) -> str:
-        at = self._next + ahead
-        return self._tokens[at] if at < len(self._tokens) else ""
+        while len(self._ahead) <= ahead:
+            if (token := next(self._source, None)) is None:
+                return ""
+            self._ahead.append(token)
+        return self._ahead[ahead][0]
+
+    def _skip_tokens(self, count: int) -> None:
+        for _ in range(count):
+            _, self._line = self._ahead.popleft()
 
     def _take_tokens(self, *wanted: str | re.Pattern[str]) -> list[str]:
         """Consume the next tokens, each as wanted; BadInput otherwise."""
@@ -237,18 +253,21 @@ class _Reader:
         for token, pattern in zip(tokens, wanted, strict=True):
             if token != pattern if isinstance(pattern, str) else pattern.fullmatch(token) is None:
                 raise self._no_operation()
-        self._next += len(wanted)
+        self._skip_tokens(len(wanted))
         return tokens
 
-    def _line_reference(self) -> str:
-        last = self._at_line[min(self._next, len(self._at_line) - 1)]
-        return f"{self._path}:{last}"
+    def _next_line(self) -> int:
+        return self._ahead[0][1] if self._peek_token() else self._line
 
-    def _no_operation(self) -> BadInput:
-        line = self._lines[self._at_line[min(self._next, len(self._at_line) - 1)] - 1].strip()
+    def _line_reference(self) -> str:
+        return f"{self._path}:{self._next_line()}"
+
+    def _no_operation(self, number: int | None = None) -> BadInput:
+        number = number or self._next_line()
+        line = self._text.split("\n")[number - 1].strip()
         return BadInput(
             f"{line[:200]!r} is no operation",
-            where=self._line_reference(),
+            where=f"{self._path}:{number}",
             advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
         )
 
@@ -258,26 +277,26 @@ class _Reader:
         count = int(self._peek_token(1))
         if not 1 <= count <= _MOST_RANKS:
             raise BadInput(f"{count} ranks; expected 1 to {_MOST_RANKS:,}", where=self._line_reference())
-        self._next += 2
+        self._skip_tokens(2)
         self._dag = Dag(count)
 
     def _next_rank(self, dag: Dag) -> None:
         self._rank, self._labels = int(self._peek_token(1)), {}
         _in_range(self._rank, dag, self._line_reference())
-        self._next += 3 if self._peek_token(2) == "{" else 2
+        self._skip_tokens(3 if self._peek_token(2) == "{" else 2)
 
     def _read_requires(self, dag: Dag) -> None:
         later = self._find_operation(self._peek_token())
-        self._next += 2
-        first = self._next
+        self._skip_tokens(2)
+        before = len(dag.requires)
         while (
             _LABEL.fullmatch(self._peek_token())
             and self._peek_token(1) not in (":", "requires", "irequires")
             and not (self._peek_token() == "rank" and _WHOLE.fullmatch(self._peek_token(1)))
         ):
             dag.requires.append((later, self._find_operation(self._peek_token())))
-            self._next += 1
-        if self._next == first:
+            self._skip_tokens(1)
+        if len(dag.requires) == before:
             raise self._no_operation()
 
     def _find_operation(self, label: str) -> int:
@@ -288,7 +307,7 @@ class _Reader:
         return self._labels[label]
 
     def _read_operation(self, dag: Dag) -> None:
-        begin, where, line = self._next, self._line_reference(), self._at_line[self._next]
+        where, line = self._line_reference(), self._next_line()
         label, _, verb = self._take_tokens(_LABEL, ":", _LABEL)
         if verb in ("compute", "calc"):
             (amount,) = self._take_tokens(_WHOLE)
@@ -300,8 +319,7 @@ class _Reader:
             kind = OpKind.SEND if verb == "send" else OpKind.RECEIVE
             op = dag.add(kind, self._rank, int(size.removesuffix("b")), int(peer), self._read_options(), line)
         else:
-            self._next = begin
-            raise self._no_operation()
+            raise self._no_operation(line)
         if label in self._labels:
             raise BadInput(f"rank {self._rank} has two operations {label!r}", where=where)
         self._labels[label] = op

@@ -29,6 +29,8 @@ describe("what is wrong with a cable", () => {
   it("an unknown speed is said to be unknown", () => {
     expect(speedText(50e9)).toBe("50 Gb/s");
     expect(speedText(null)).toBe("unknown");
-    expect(conditionOf(cable({ bandwidth_bps: null, slow: false, flapping: true, link_downs: 3 }))).not.toContain("slower");
+    expect(conditionOf(cable({ bandwidth_bps: null, slow: false, flapping: true, link_downs: 3 }))).not.toContain(
+      "slower",
+    );
   });
 });
