@@ -254,12 +254,13 @@ def test_the_answer_of_a_moment_knows_nothing_that_came_later(private: tuple[Ser
     assert "had not started" in served.refused("/jobs/101/explanation", 400, at=T0 - 5000)["detail"]
 
 
-def test_the_mail_of_a_slow_job_has_its_picture_and_that_of_another_has_none(private: Served) -> None:
+def test_the_mail_of_a_slow_job_has_its_picture_and_that_of_another_has_none(private: tuple[Served, str]) -> None:
     """What `flitwatch mail` makes of the API's own answers."""
+    served, _ = private
     for job, pictures in (("101", 1), ("100", 0)):
         order = Order(f"Slurm Job_id={job} Ended", "ann@site.example", job, "c1")
-        made = private.get(f"/jobs/{job}/explanation", cluster="c1")
-        mail = compose_mail(order, made, f"{private.url}/jobs/{job}", "slurm")
+        made = served.get(f"/jobs/{job}/explanation", cluster="c1")
+        mail = compose_mail(order, made, f"{served.url}/jobs/{job}", "slurm")
         assert sum(part.get_content_type() == "image/png" for part in mail.walk()) == pictures
         text = mail.get_body(("plain",)).get_content()
         assert made["title"] in text and ("Time lost" in text) == bool(pictures)

@@ -58,7 +58,7 @@ def test_a_slow_jobs_mail_has_the_verdict_the_time_the_picture_and_the_link(mail
         call(mailers, url, SLURM_CLUSTER_NAME="perlis")
     assert asked == ["/api/v1/jobs/42/explanation?cluster=perlis Bearer fwt_x"]
     mail = sent(mailers)
-    assert (mail["To"], mail["Subject"]) == ("ann@site.example", ENDED)
+    assert (mail["To"], mail["Subject"].strip()) == ("ann@site.example", ENDED)
     text = mail.get_body(("plain",)).get_content()
     assert "Job 42: Job 77 slowed it" in text and "Time lost: 15 min (1.40 times the usual time)" in text
     assert f"{url}/jobs/42" in text

@@ -12,6 +12,7 @@ from support.explaining_api import QUIET, SLOW, explaining_api
 from support.slurm import SlurmSite
 from support.waiting import eventually
 
+pytest_plugins = ["support.slurm"]
 pytestmark = [pytest.mark.integration, pytest.mark.system("schedulers")]
 ROOT = Path(__file__).resolve().parents[2]
 #: As docs/portals.md has it, with the programs of this test.

@@ -17,7 +17,6 @@ from e2e.site import import_of_edison
 from support.ports import free_port
 
 from packages.conftest import ROOT, look_at_edison
-from packages.questions import ask_questions, write_questions
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 #: What the program may call of the system; no compiler, no CMake, no Git.
@@ -156,8 +155,6 @@ def test_the_platform_starts_imports_and_shows_its_page(
     up = json.loads(server.flitwatch("up", "--twin", "none", "--port", port, "--json").stdout)
     server.flitwatch(*import_of_edison(shared / "data"))
     look_at_edison(up["url"], browser)
-    write_questions(server.home / "questions")
-    ask_questions(lambda *words: server.flitwatch(*words).stdout, server.home / "questions")
     server.flitwatch("down")
     assert (server.home / ".local" / "state" / "flitwatch" / "pg").is_dir()
 
