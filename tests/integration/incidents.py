@@ -11,8 +11,9 @@ import numpy as np
 
 from flitwatch_db import connect
 from flitwatch_db.jobs.explanation import explain_by_id
+from flitwatch_db.jobs.incident import find_incident
 from flitwatch_domain.counters import LINK_CLASS_COLUMNS
-from flitwatch_domain.explanation.result import Explanation
+from flitwatch_domain.explanation.result import Explanation, Incident
 from flitwatch_research.incidents.draws import Draw, draw_days
 from flitwatch_research.incidents.site import CLUSTER, Feed, Site
 from flitwatch_research.incidents.truth import Truth, planted_users
@@ -66,11 +67,12 @@ def by_minute(draw: Draw, seed: int) -> list[Minute]:
 
 @dataclass(frozen=True)
 class Told:
-    """An answer, and what was true: the planted job's id and start (None: nothing was planted); `epoch_s`: the day's second 0."""
+    """An answer, what home said at the same moment, and what was true: the planted job's id and start (None: nothing was planted); `epoch_s`: the day's second 0."""
 
     draw: Draw
     when: str
     answer: Explanation
+    home: Incident
     planted: str | None
     planted_start_s: float | None
     epoch_s: int
@@ -104,12 +106,13 @@ class World(Site):
     def _told(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Told:
         at_s = float(feed.epoch_s + feed.cluster.time_s)
         answer = explain_by_id(conn, feed.cluster.job_id(run.allocation), CLUSTER, at_s)
+        home = find_incident(conn, self.fabric_id, at_s)
         query = "SELECT job_id, extract(epoch FROM start_ts)::float8 FROM job WHERE user_name = ANY(%s) AND start_ts BETWEEN to_timestamp(%s) AND to_timestamp(%s)"
         found = conn.execute(query, [planted_users(feed.cluster), feed.epoch_s, at_s]).fetchall()
         conn.rollback()
         assert len(found) == len(draw.planted), found
         planted, start = found[0] if found else (None, None)
-        return Told(draw, when, answer, planted, start, feed.epoch_s, at_s)
+        return Told(draw, when, answer, home, planted, start, feed.epoch_s, at_s)
 
 
 def score(told: list[Told]) -> dict[str, Any]:
