@@ -1,7 +1,7 @@
 """Disk of the demo over days: `FLITWATCH_HOME=... python -m benchmarks.demo_disk [HOURS]`, from tests/, after `flitwatch up` and `down`. Prints JSON, a line each six hours.
 
-The demo's own database goes on without its services. Its server's clock is put forward by an hour at a time. Each hour repeats what the demo wrote before it was
-stopped (the last five minutes of counters twelve times, the jobs, runs and events of the last hour), appends to the log, and maintains the database as the worker does.
+The demo's own database goes on without its services. Its server's clock is put forward by ten minutes at a time, after which the worker too maintains the database.
+Each hour repeats what the demo wrote before it was stopped (the last five minutes of counters twelve times, the jobs, runs and events of the last hour), and appends to the log.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from flitwatch.commands.up import list_servers
 from flitwatch_db import connect
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.maintenance import maintain_database, table_names
+from flitwatch_db.tasks.upkeep import EVERY_S
 from flitwatch_ops.home import home_folder
 from flitwatch_stream.backends import open_log
 
-HOUR_S, WINDOW_S, EVERY_H = 3600, 300, 6
+HOUR_S, STEP_S, WINDOW_S, EVERY_H = 3600, int(EVERY_S), 300, 6
 #: What is appended to the log each hour, in parts between which it is trimmed: the demo appends 8 MB between two looks.
 LOG_MB, LOG_PART_MB = 64, 8
 #: Of a job and of its runs.
@@ -76,11 +77,11 @@ def keep_window(conn: psycopg.Connection[Any], tables: list[str]) -> list[str]:
     return kept
 
 
-def repeat_counters(conn: psycopg.Connection[Any], table: str, hour: int) -> None:
-    """The counters of another hour."""
+def repeat_counters(conn: psycopg.Connection[Any], table: str, passed_s: int) -> None:
+    """The counters of another step, or of another hour in a table of hours."""
     names = list(columns_of(conn, table))
-    times = 1 if table.endswith("_1h") else HOUR_S // WINDOW_S
-    shift = sql.SQL("make_interval(secs => {} + k * {})").format(hour * HOUR_S, WINDOW_S)
+    times = 1 if table.endswith("_1h") else STEP_S // WINDOW_S
+    shift = sql.SQL("make_interval(secs => {} + k * {})").format(passed_s, WINDOW_S)
     kept, counted = sql.Identifier(f"kept_{table}"), sql.SQL("generate_series(0, {}) AS k").format(times - 1)
     conn.execute(
         sql.SQL("SELECT ensure_chunks({}, array_agg(DISTINCT ts + {})) FROM {}, {}").format(table, shift, kept, counted)
@@ -174,20 +175,22 @@ def main() -> None:
                 kept = keep_window(conn, table_names(conn))
                 print(json.dumps({"hour": 0, "mb": measure(conn, home)}), flush=True)
                 most: dict[str, int] = {}
-                for hour in range(1, hours + 1):
+                for passed_s in range(STEP_S, hours * HOUR_S + 1, STEP_S):
                     with clock.open("r+b") as file:
-                        file.write((hour * HOUR_S).to_bytes(8, "little", signed=True))
+                        file.write(passed_s.to_bytes(8, "little", signed=True))
+                    hour, rest_s = divmod(passed_s, HOUR_S)
                     for table in kept:
-                        repeat_counters(conn, table, hour)
-                    for table in (*JOB_TABLES, "event"):
-                        repeat_rows(conn, table, hour)
-                    fill_log(conn, url)
-                    # What the worker does every few minutes is done at the hour's end: sizes before are the most that the disk holds.
-                    sizes = measure(conn, home)
+                        if not (table.endswith("_1h") and rest_s):
+                            repeat_counters(conn, table, passed_s)
+                    if not rest_s:
+                        for table in (*JOB_TABLES, "event"):
+                            repeat_rows(conn, table, hour)
+                        fill_log(conn, url)
+                    # Before the maintenance it is the most that the disk holds.
+                    most = {name: max(mb, most.get(name, 0)) for name, mb in measure(conn, home).items()}
                     assert maintain_database(url)["failed"] == {}
                     vacuum_due(conn)
-                    most = {name: max(mb, most.get(name, 0)) for name, mb in sizes.items()}
-                    if hour % EVERY_H == 0:
+                    if passed_s % (EVERY_H * HOUR_S) == 0:
                         print(json.dumps({"hour": hour, "mb": measure(conn, home), "most_mb": most}), flush=True)
         finally:
             server.stop()
