@@ -97,7 +97,7 @@ def test_what_is_wrong_is_named(change: dict, word: str) -> None:
 
 
 def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
-    assert len(read_config().rules) == 10
+    assert len(read_config().rules) == 11
     path = tmp_path / "alerts.yaml"
     for text, word in (
         ("rules: [", "alerts.yaml"),
