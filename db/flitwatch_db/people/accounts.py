@@ -168,7 +168,7 @@ def rename_account(conn: Conn, name: str, new: str) -> None:
 
 
 def set_password(conn: Conn, name: str, password: str) -> None:
-    """Give an account another password; its sessions end.
+    """Change an account's password. Its sessions end.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class EthernetCollector:
     checkpoint : Checkpoint
         Remembers which counters have their dead letter.
     parallel : int
-        Switches that are asked at a time.
+        Number of switches to ask at the same time.
     """
 
     def __init__(

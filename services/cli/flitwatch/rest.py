@@ -60,7 +60,8 @@ def api_options(function: F) -> F:
         "--profile",
         envvar="FLITWATCH_PROFILE",
         metavar="NAME",
-        help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
+        help="Use the address and token of [profile.NAME] in ~/.config/flitwatch/config.toml. Without this option and --url, "
+        "[profile.default] is used.",
     )(function)
     function = click.option(
         "--token-file",
@@ -68,7 +69,7 @@ def api_options(function: F) -> F:
         envvar="FLITWATCH_TOKEN_FILE",
         help="File with an API token, for --url or the profile.",
     )(function)
-    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")(function)
+    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")(function)
 
 
 def application_options(required: bool, without_nodes: str = "the size with the newest estimate") -> Callable[[F], F]:
@@ -84,7 +85,7 @@ def application_options(required: bool, without_nodes: str = "the size with the 
             "--application",
             metavar="NAME",
             required=required,
-            help="Read the stored estimate of this application from the platform.",
+            help="Show the platform's stored verdicts for this application.",
         )(function)
 
     return added

@@ -59,7 +59,7 @@ async def blame(
     exe: Exe = None,
     nodes: Nodes = None,
     estimate: Number = None,
-    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    by: Annotated[schemas.By, Query(description="List users, or jobs of one name.")] = "user",
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
@@ -73,13 +73,13 @@ async def blame(
 async def blame_several(
     conn: Reader,
     names: TheNames,
-    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    by: Annotated[schemas.By, Query(description="List users, or jobs of one name.")] = "user",
     definition: Annotated[
         Literal["ours", "paper"],
-        Query(description="Found means named, or (the paper's) mutual information beyond chance."),
+        Query(description="Meaning of found: named, or mutual information beyond chance (the paper's)."),
     ] = "ours",
     least_sets: Annotated[
-        int, Query(ge=0, le=1000, description="Found in at least this many sets; 0 lists every name.")
+        int, Query(ge=0, le=1000, description="List names found in at least this many sets; 0 lists all names.")
     ] = 2,
     limit: Limit = 100,
 ) -> Response:

@@ -37,7 +37,7 @@ async def explanation(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
 
@@ -54,7 +54,7 @@ async def tasks_of_job(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
 
@@ -70,7 +70,7 @@ async def incident(
     platform: ThePlatform,
     names: TheNames,
     fabric: Annotated[str, Query(min_length=1, max_length=200, description="The machine, by number or name.")],
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
     # The explanations take long, and need a connection of their own.
@@ -112,7 +112,8 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
 ) -> Response:
-    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
+    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its
+    content."""
 
     def work(conn: psycopg.Connection[Any]) -> Evidence:
         return read_case(conn, job_id, cluster or None, at)

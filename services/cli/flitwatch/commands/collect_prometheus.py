@@ -33,25 +33,25 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command("prometheus")
-@click.option("--listen", help="Take remote write and OTLP metrics at ADDRESS:PORT, for instance 127.0.0.1:9095.")
-@click.option("--scrape", "urls", multiple=True, metavar="URL", help="Read an exporter's page (repeat it).")
+@click.option("--listen", help="Accept remote write and OTLP metrics at ADDRESS:PORT, for example 127.0.0.1:9095.")
+@click.option("--scrape", "urls", multiple=True, metavar="URL", help="URL of an exporter to scrape (repeatable).")
 @click.option(
     "--map",
     "maps",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table of metrics of this site, in YAML (repeat it); its rows come before the built-in ones.",
+    help="YAML file that maps your site's metrics (repeatable). Its rows override the built-in ones.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     envvar="FLITWATCH_COLLECT_TOKEN_FILE",
-    help="Senders must show the bearer token in this file.",
+    help="File with the bearer token that senders must present.",
 )
 @click.option(
     "--insecure-network",
     is_flag=True,
-    help="Listen beyond this machine although no token is asked for: anyone who can reach the port may write counters.",
+    help="Listen to other machines without a token. Anyone who can reach the port can then write counters.",
 )
 @add_checkpoint_options
 def prometheus(
@@ -62,11 +62,9 @@ def prometheus(
     insecure_network: bool,
     common: CollectorOptions,
 ) -> None:
-    """Take counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters.
-
-    Remote write comes to /api/v1/write, OTLP to /v1/metrics. A table says which metric is which counter, and which labels say whose port it counts;
-    `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters. The report at the end names it, and with --once
-    the exit status is 3 then.
+    """Collect counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters. Remote
+    write uses /api/v1/write, and OTLP uses /v1/metrics. A table maps metrics to counters and labels to ports; `--map` extends it. Unknown metrics
+    are counted, and the first sample of each becomes a dead letter. The final report names them, and with --once the exit status is then 3.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Unavailable
 

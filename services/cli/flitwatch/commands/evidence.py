@@ -19,9 +19,8 @@ MOST_BYTES = 64 * 2**20
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
 def evidence(file: Path, as_json: bool) -> None:
-    """Verify that the evidence page FILE has not been modified, using the hash that it holds.
-
-    The hash shows whether the file was changed since, not who wrote it. A changed page ends with status 1.
+    """Verify that the evidence page FILE has not been modified, using the hash that it contains. The hash shows whether the file was changed, not
+    who wrote it. The exit status is 1 if the page was modified.
     """
     if file.stat().st_size > MOST_BYTES:
         raise BadInput("it is larger than any evidence page", where=str(file))

@@ -38,11 +38,11 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What the account may do.")
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the account.")
 @json_option
 @database_options
 def add(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Make an account; a service gets no password, only tokens."""
+    """Create an account. A service has no password, only tokens."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -74,11 +74,11 @@ def list_(as_json: bool, db_url: str | None, ephemeral: bool) -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--enable", is_flag=True, help="Let it in again.")
+@click.option("--enable", is_flag=True, help="Enable the account again.")
 @json_option
 @database_options
 def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Let an account in no more; its sessions end, and its tokens are refused."""
+    """Disable an account. Its sessions end, and its tokens are refused."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -94,7 +94,7 @@ def disable(name: str, enable: bool, as_json: bool, db_url: str | None, ephemera
 @json_option
 @database_options
 def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another role; its sessions end."""
+    """Change an account's role. Its sessions end."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -109,7 +109,7 @@ def role(name: str, role: str, as_json: bool, db_url: str | None, ephemeral: boo
 @json_option
 @database_options
 def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another password; its sessions end."""
+    """Change an account's password. Its sessions end."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 
@@ -126,7 +126,7 @@ def passwd(name: str, as_json: bool, db_url: str | None, ephemeral: bool) -> Non
 @json_option
 @database_options
 def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another name, for example to free it for a person who comes by the centre's own login."""
+    """Rename an account, for example to free the name for a person who uses the central login."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 

@@ -24,7 +24,7 @@ class Loop(Arguments):
     sls: int = Field(default=5, ge=1, le=16)
     vls: int = Field(default=5, ge=1, le=15)
     epochs: int = Field(default=1, ge=1, le=64)
-    megabytes: float = Field(default=10.0, ge=1e-3, le=1e3, description="What the busiest node sends.")
+    megabytes: float = Field(default=10.0, ge=1e-3, le=1e3, description="Megabytes that the busiest node sends.")
     packet_bytes: PacketBytes = 4096
     basis: Literal["od", "auto", "i", "s", "cd", "scd", "cs", "scs"] = "od"
     iterations: int = Field(default=5, ge=1, le=1000)

@@ -113,12 +113,13 @@ class Packet(Arguments):
         default=None,
         ge=1,
         le=MOST_THREADS,
-        description="Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.",
+        description="Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an "
+        "answer that differs a little.",
     )
     engine: Literal["eager", "oracle-oldest", "oracle-round-robin"] = "eager"
     congestion_control: CongestionControl = Field(
         default="none",
-        description="pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.",
+        description="pairs: Slingshot's back-pressure on pairs that send to a congested node; dcqcn: RoCE's, with ECN marks and a lossless fabric.",
     )
 
     traffic_classes: list[TrafficClass] = Field(

@@ -20,9 +20,9 @@ MOST_NAMED = 8
 @database_options
 @json_option
 def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import FILES of store_csv, or folders of them. Importing a file again adds what it has grown by.
+    """Import FILES written with store_csv, or folders of such files. Importing a file again adds only its new rows.
 
-    The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
+    The exit status is 3 if records were refused, and 4 if no counter belongs to an imported fabric.
     """
     from flitwatch.commands.imports.through_log import finish_import, open_import_log, print_notice
     from flitwatch_db.ingest import imports
