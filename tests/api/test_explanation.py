@@ -84,7 +84,7 @@ def test_a_long_job_is_slow_where_no_fabric_knows_its_nodes(private: tuple[Serve
             )
     long, usual = (served.get(f"/jobs/{job}/explanation", cluster="c7") for job in ("704", "705"))
     assert long["verdict"] == "cannot tell" and long["slowdown"]["factor"] == pytest.approx(450 / 100.5)
-    assert "its place on a fabric with counters over time is not known" in long["reasons"]
+    assert "its nodes on a fabric with counters are unknown" in long["reasons"]
     assert {one["part"]: one["text"] for one in long["chain"]}[
         "since"
     ] == "It records no steps, and its counters show no onset."

@@ -177,7 +177,7 @@ def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
     """Random counters without network cards, a tree without jobs, and a sample without time."""
     small = api.get("/fabrics/small/links/hot", at=T0 + 90, window="60s")
     assert small["items"] and {item["cannot_tell"] for item in small["items"]} == {
-        "The network cards of the jobs are not counted in this window."
+        "The network cards of the jobs have no counters in this window."
     }
     tree = api.get("/fabrics/tree/links/hot", at=T0 + 90, window="60s")
     assert tree["items"] and {item["cannot_tell"] for item in tree["items"]} == {"No job is known in this window."}

@@ -114,7 +114,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 worlds" in blame
     assert "above 0.10 in drift" in blame
-    assert "The mean curve alone is better in drift" in what
+    assert "The only the mean curve is better in drift" in what
     assert (
         "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )

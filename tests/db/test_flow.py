@@ -101,7 +101,7 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
     with connect(embedded_db, role="owner") as conn:
         conn.execute("DELETE FROM endpoint_1m")
         found = asked(conn, 350, 600)
-    assert not found.known and found.reason in (flow.NO_CARDS, "what the jobs' network cards moved does not explain what the links carried")  # fmt: skip
+    assert not found.known and found.reason in (flow.NO_CARDS, "the traffic of the jobs' network cards does not explain the traffic on the links")  # fmt: skip
 
 
 @pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])

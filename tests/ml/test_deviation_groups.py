@@ -162,7 +162,7 @@ def test_what_is_said_of_a_group_follows_from_its_verdict() -> None:
     doubt = in_words(group | {"low": -0.2, "verdict": "cannot tell"})
     assert "within chance" in doubt and "−20 to 68 %" in doubt
     assert answer_in_words([group | {"verdict": "not used"}]) == [
-        "cannot tell what carries the deviation: no group explains it beyond chance in most folds"
+        "cannot tell what explains the deviation: no group explains it beyond chance in most folds"
     ]
 
 

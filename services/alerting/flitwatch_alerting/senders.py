@@ -102,7 +102,7 @@ def moment_text(time: datetime | None) -> str | None:
 
 
 def _send_alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that comes twice is one."""
+    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that appears twice is one."""
     body = []
     for alert in notices:
         over = alert["status"] == "resolved"

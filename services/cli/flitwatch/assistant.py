@@ -51,7 +51,7 @@ Job = Annotated[str, Field(min_length=1, max_length=200, description="The schedu
 Cluster = Annotated[str | None, Field(description="Where several clusters use the same id; else the newest job.")]
 Fabric = Annotated[str, Field(min_length=1, max_length=200, description="The machine, by its fabric's name or number; `top` lists the names.")]  # fmt: skip
 Time = Annotated[str | None, Field(description="A moment: 2026-11-21T14:05:00Z, or seconds since 1970.")]
-Points = Annotated[int, Field(ge=1, le=200, description="At most this many steps.")]
+Points = Annotated[int, Field(ge=1, le=200, description="Largest number of steps.")]
 Most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Number of rows in each list.")]
 Nodes = Annotated[int | None, Field(ge=1, description="The application on this many nodes; else the newest estimate's size.")]  # fmt: skip
 Application = Annotated[str, Field(min_length=1, max_length=500, description="Name of the application.")]

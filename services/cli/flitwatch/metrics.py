@@ -88,7 +88,7 @@ def process_info(command: str, registry: CollectorRegistry) -> None:
     """Say in a registry what this process is."""
     from prometheus_client import Info
 
-    Info("flitwatch_process", "What this process is.", registry=registry).info(
+    Info("flitwatch_process", "Command and version of this process.", registry=registry).info(
         {"command": command, "version": build_name()}
     )
 

@@ -70,9 +70,9 @@ def render_reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Made by `make reference` from the program. Every setting is an environment variable; a command's option wins over it. The file
+Generated with `make reference`. Every setting is an environment variable. An option of a command overrides it. The file
 /etc/flitwatch/flitwatch.toml
-(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment wins over
+(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
 the file.
 
 ## Everywhere
@@ -83,41 +83,41 @@ the file.
 #: Variables that no option and no settings model names.
 OTHERS = {
     "FLITWATCH_HOME": (
-        "`flitwatch up` and what it starts",
+        "`flitwatch up` and its processes",
         "Folder of the database, logs and state. [default: .flitwatch of the checkout; installed, flitwatch below XDG_STATE_HOME]",
     ),
     "FLITWATCH_DISK_LEAST_FREE_MIB": (
-        "all that writes into a database or log on this machine",
-        "Space in MiB to keep free on the database's disk: below it nothing new is stored, below half of it the embedded log "
-        "takes no records. 0: no limit."
+        "all processes that write to a database or log on this machine",
+        "Space in MiB to keep free on the database's disk. Below it, nothing new is stored. Below half of it, the embedded log "
+        "accepts no records. 0: no limit."
         " [default: 1024, or 5 % of the disk if that is less]",
     ),
     "FLITWATCH_CACHE": (
         "`scorecard`, `twin campaign`, set-up",
-        "Folder for what can be made again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
+        "Folder for data that can be created again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
     ),
     "FLITWATCH_KAFKA_PROPERTIES": (
-        "all that reads or writes a log in Kafka",
-        "File of librdkafka's properties for TLS, SASL and the network, a line property=value each; with a password in it only "
-        "its owner and group may read it.",
+        "all processes that read or write a log in Kafka",
+        "File with librdkafka properties for TLS, SASL and the network, one property=value per line. If it contains a password, "
+        "only its owner and group may read it.",
     ),
     "FLITWATCH_VIEWER_PASSWORD": (
         "`db viewer`",
-        "The password of the database login for Grafana; without it one is asked for.",
+        "Password of the database login for Grafana. By default, you are asked for it.",
     ),
-    "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File that the routing library writes its choices to."),
-    "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File that the routing library reads the NIC's counters from."),
+    "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File for the routing library's choices."),
+    "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File with the NIC's counters for the routing library."),
     "FLITWATCH_CONFIG": (
         "every command",
-        "File of settings. [default: /etc/flitwatch/flitwatch.toml, where it is and may be read]",
+        "Configuration file. [default: /etc/flitwatch/flitwatch.toml, if it is readable]",
     ),
     "FLITWATCH_STEPS": (
         "programs under `flitwatch run`",
-        "File to which a program appends its steps, each a line STEP SECONDS; `flitwatch run` sets it.",
+        "File to which a program appends a line STEP SECONDS per step. `flitwatch run` sets it.",
     ),
     "FLITWATCH_COMMIT": (
         "`make dist`, the image's build",
-        "The commit that a wheel names where there is no Git. [default: Git's]",
+        "Commit in the name of a wheel, if there is no Git. [default: Git's]",
     ),
     "FLITWATCH_NO_APT": ("set-up", "Any value: set-up installs no system packages."),
 }
@@ -125,7 +125,7 @@ OTHERS = {
 
 #: Variables of the set-up and the build, and passwords that are asked for: not of the configuration file.
 NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
-FILE_HEAD = """# Settings of Flitwatch's services on this machine. A variable of the environment wins over a line here, and a command's option over
+FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here, and an option of a command overrides
 both.
 # The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
 # Every line below is commented out; what is there is the default, or nothing where there is none.

@@ -3,7 +3,8 @@
 Traffic goes up to the nearest switches that lead down to its target, and down from there. At every switch it is spread evenly over the cables of its
 shortest ways, as adaptive routing does and as static tables do over many targets.
 
-Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class: once
+Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class:
+once
 for a pod, and once more for leaves that lack a cable.
 """
 
@@ -22,7 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-NO_TREE = "The routes of this machine are not known: it is no dragonfly and no tree, and its forwarding tables were not imported."
+NO_TREE = "The routes of this machine are unknown, because it is neither a dragonfly nor a tree, and its forwarding tables were not imported."
 NO_WAY = "Some switches of the tree do not reach each other by going up and then down."
 
 
@@ -55,7 +56,8 @@ class _Class:
     ----------
     members : int64 (n,)        the targets
     above : bool (switches,)    whether traffic for them goes down from there
-    up, down : float64 (links of that direction,)    of what is at a link's begin for these targets, the part that takes it; the last cable to a leaf left out
+    up, down : float64 (links of that direction,)    of what is at a link's begin for these targets, the part that takes it; the last cable to a leaf
+    left out
     falls : _Step sequence      the steps down that some of it takes
     """
 
@@ -191,7 +193,8 @@ class TreeRoutes:
         return _Step(step.link[keep], step.src[keep], dst, first)
 
     def _last_cables(self, level: Ints) -> None:
-        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there."""
+        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that
+        is there."""
         class_of = np.full(self._switches, -1, np.int64)
         for number, target_class in enumerate(self._classes):
             class_of[target_class.members] = number
@@ -271,7 +274,8 @@ class TreeRoutes:
 
 
 class TerminalLoads:
-    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by one."""
+    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by
+    one."""
 
     def __init__(self, fabric: Fabric) -> None:
         links, switches = fabric.links, len(fabric.routers)

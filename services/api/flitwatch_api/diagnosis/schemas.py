@@ -13,16 +13,16 @@ class DiagnosedLink(BaseModel):
 
     link: int
     link_class: str
-    src: int = Field(description="Vertex that sends: a router, or the number of routers plus an endpoint.")
+    src: int = Field(description="Sending vertex: a router, or the number of routers plus an endpoint.")
     src_name: str
     dst: int
     dst_name: str
     utilisation: float | None = Field(
-        description="Part of the capacity that was used; of samples by the job's own packets alone."
+        description="Used share of the capacity; for samples, the use by the job's own packets."
     )
     stalls_per_flit: float | None
     congested_fraction: float | None = Field(
-        description="Part of the job's sampled packets that found the link congested."
+        description="Share of the job's sampled packets that found the link congested."
     )
 
 
@@ -42,7 +42,7 @@ class Feeder(BaseModel):
     name: str | None
     nodes: int | None
     share: float | None = Field(
-        description="Estimated part of what the link carried; null for the job that holds the node at its end."
+        description="Estimated share of the link's traffic; null for the job on the node at its end."
     )
 
 
@@ -57,13 +57,13 @@ class CongestionRoot(DiagnosedLink):
         "mapping-or-bandwidth",
         "static-routes",
         "background-traffic",
-    ] = Field(description="The first three by counters of ports, the others by packet samples.")
-    confidence: float | None = Field(description="0.5 to 1, by counters of ports; null by packet samples.")
+    ] = Field(description="The first three are from port counters, the others from packet samples.")
+    confidence: float | None = Field(description="0.5 to 1 with port counters; null with packet samples.")
     advice: str
-    victims: list[VictimLink] = Field(description="Its tree, the nearest first.")
+    victims: list[VictimLink] = Field(description="Links of its tree, nearest first.")
     victims_total: int
-    jobs: list[Feeder] = Field(description="The largest share first.")
-    jobs_unknown_because: str | None = Field(description="Why no job is named; null where one is.")
+    jobs: list[Feeder] = Field(description="Largest share first.")
+    jobs_unknown_because: str | None = Field(description="Why no job is named; null if one is named.")
 
 
 class RootsOfCongestion(BaseModel):
@@ -73,12 +73,12 @@ class RootsOfCongestion(BaseModel):
     from_: datetime | None = Field(alias="from")
     to: datetime | None
     method: Literal["ports", "samples"] = Field(
-        description="What it rests on: counters of ports, or the job's packet samples."
+        description="Source of the answer: port counters, or the job's packet samples."
     )
     verdict: Literal["named", "none", "cannot tell"]
-    reasons: list[str] = Field(description="Why stalls are left that no root explains.")
-    roots: list[CongestionRoot] = Field(description="Those behind which most waits first.")
+    reasons: list[str] = Field(description="Why some stalls have no root.")
+    roots: list[CongestionRoot] = Field(description="Roots, those with most waiting links first.")
     links_counted: int
-    links_stalled: int = Field(description="Stalled links; by samples, congested ones.")
-    links_explained: int = Field(description="Those of them that wait behind a root.")
+    links_stalled: int = Field(description="Stalled links, or congested links with samples.")
+    links_explained: int = Field(description="Stalled links that wait behind a root.")
     simulated: bool

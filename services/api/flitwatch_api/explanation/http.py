@@ -69,7 +69,7 @@ async def tasks_of_job(
 async def incident(
     platform: ThePlatform,
     names: TheNames,
-    fabric: Annotated[str, Query(min_length=1, max_length=200, description="The machine, by number or name.")],
+    fabric: Annotated[str, Query(min_length=1, max_length=200, description="Number or name of the machine's fabric.")],
     at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
@@ -110,7 +110,7 @@ async def case(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the evidence (default: now).")] = None,
 ) -> Response:
     """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its
     content."""
@@ -135,9 +135,9 @@ async def counters(
     platform: ThePlatform,
     job_id: JobId,
     cluster: Cluster = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Without it, the job's start.")] = None,
-    to: Annotated[Time | None, Query(description="Without it, the job's end, or now.")] = None,
-    points: Annotated[int, Query(ge=2, le=1000, description="At most this many steps.")] = 180,
+    from_: Annotated[Time | None, Query(alias="from", description="Default: the job's start.")] = None,
+    to: Annotated[Time | None, Query(description="Default: the job's end, or now.")] = None,
+    points: Annotated[int, Query(ge=2, le=1000, description="Largest number of steps.")] = 180,
 ) -> Response:
     """Return the counters of a job's own network cards and of the links of its routers while it ran."""
 
@@ -149,7 +149,7 @@ async def counters(
         if begin is None:
             return build_model(schemas.JobCounters, ts=[], step_s=1, parts=[])
         if end <= begin:
-            raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
+            raise BadRequest("the period ends before it starts", advice="`to` must be later than `from`.")
         part_series = load_parts(conn, job["job_pk"], begin, end, points)
         shown = [build_model(schemas.JobPart, vars(part)) for part in part_series.parts]
         return build_model(schemas.JobCounters, ts=utc_texts(part_series.ts), step_s=part_series.step_s, parts=shown)

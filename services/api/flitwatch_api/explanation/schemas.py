@@ -20,7 +20,7 @@ class TaskVerdict(BaseModel):
     start: datetime | None
     end: datetime | None
     nodes: int | None
-    verdict: Verdict | None = Field(description="Null: it has not begun.")
+    verdict: Verdict | None = Field(description="Null: it has not started.")
     title: str | None
     named: str | None = Field(description="The job that slows it.")
 
@@ -35,33 +35,37 @@ class WholeJob(BaseModel):
     account: str | None
     name: str | None
     simulated: bool
-    total: int = Field(description="Tasks in all, those that wait in one row included.")
+    total: int = Field(description="Number of all tasks, including waiting ones.")
     states: dict[str, int] = Field(description="Tasks by state.")
     verdicts: dict[str, int] = Field(description="Judged tasks by verdict.")
     named: dict[str, int] = Field(description="Tasks that a job slows, by that job's id.")
-    tasks: list[TaskVerdict] = Field(description="At most 100: those that run first, then the latest.")
+    tasks: list[TaskVerdict] = Field(description="At most 100: running tasks first, then the latest.")
 
 
 class JobSlowdown(BaseModel):
     """A slow stretch of the job."""
 
     basis: Literal["earlier runs", "own steps", "counters"] = Field(
-        description="What it is slow against: steps of earlier runs, its own other steps, or (counters) the elapsed time of jobs like it."
+        description="Basis of the comparison: steps of earlier runs, its own other steps, or (counters) the run time of similar jobs."
     )
     earlier_runs: int
-    factor: float = Field(description="Time over usual time, of the stretch.")
+    factor: float = Field(description="Time divided by usual time in the slow period.")
     lost_s: float = Field(description="Seconds beyond the usual time so far.")
-    lost_low_s: float = Field(description="95 % interval of lost_s, by how much its steps differ between earlier runs.")
+    lost_low_s: float = Field(
+        description="95 % interval of lost_s, from the variation of its steps between earlier runs."
+    )
     lost_high_s: float
     since: datetime
-    since_low: datetime = Field(description="The interval (95 %) in which it began.")
+    since_low: datetime = Field(description="95 % interval of the onset.")
     since_high: datetime
     until: datetime | None = Field(
-        description="The end of its last slow step. It is over once three steps in a row, or two that took 120 s together, were near usual; "
-        "of a run that has ended, once one was. Null: not over so far, or slow to the run's end."
+        description="End of the last slow step. The slowdown has ended after three usual steps in a row, or two that took 120 s "
+        "together, or after one if the run has ended. Null: still slow, or slow until the end of the run."
     )
-    from_start: bool = Field(description="The first step was slow already: it began with the job or before.")
-    since_by: Literal["counters", "steps"] = Field(description="What tells the onset best.")
+    from_start: bool = Field(
+        description="The first step was already slow: the slowdown began with the job or before it."
+    )
+    since_by: Literal["counters", "steps"] = Field(description="Source of the onset.")
     first_step: int | None
     last_step: int | None
 
@@ -97,7 +101,7 @@ class CarryingGroup(Stalls):
     """The counted routers of a group."""
 
     group: int
-    nodes: int = Field(description="Nodes of the job in it.")
+    nodes: int = Field(description="Number of the job's nodes in it.")
 
 
 class StoredBlame(BaseModel):
@@ -114,10 +118,10 @@ class ScoreParts(BaseModel):
 
     timing: float = Field(description="0 to 1: whether it changed within the interval of the onset.")
     load: float = Field(
-        description="0 to 1: its share of what the jobs that changed added, weighted by footprint (else by place)."
+        description="0 to 1: its share of the traffic added by jobs that changed, weighted by footprint (or by place)."
     )
-    presence: float = Field(description="0 to 1: share of the slow stretch during which it ran.")
-    blame: float = Field(description="2 where blame found its user, else 1.")
+    presence: float = Field(description="0 to 1: share of the slow period during which it ran.")
+    blame: float = Field(description="2 if blame found its user, otherwise 1.")
 
 
 class CandidateJob(BaseModel):
@@ -134,23 +138,22 @@ class CandidateJob(BaseModel):
     named: bool
     shared_routers: int
     shared_groups: int
-    shared_links: int = Field(description="Carrying links that touch one of its routers.")
-    exposure: float = Field(
-        description="Sum over groups of its nodes times the slow job's share of its own nodes there."
-    )
+    shared_links: int = Field(description="Affected links at one of its routers.")
+    exposure: float = Field(description="Sum over groups of its nodes times the slow job's share of nodes there.")
     footprint: float | None = Field(
-        description="Stall cycles gained at the routers of its nodes over the mean of all counted routers; null: not counted."
+        description="Added stall cycles at its routers, relative to the mean of all counted routers; null: not counted."
     )
     change: Literal["started", "sends more", "none"]
     changed: datetime | None
-    sent_before_bytes_per_s: float | None = Field(description="By its network cards; null: not counted.")
+    sent_before_bytes_per_s: float | None = Field(description="From its network cards; null: not counted.")
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
     score: float = Field(
-        description="Its `part`, or 0 where it started after the slow stretch began; where parts are not known the product of `parts`, as a share of all candidates'."
+        description="Its `part`, or 0 if it started after the slowdown began. If parts are unknown, the product of `parts`, as "
+        "a share over all candidates."
     )
     part: float | None = Field(
-        description="0 to 1: how much of what the slow job waits for comes with its traffic; null: not known."
+        description="0 to 1: share of the slow job's waiting that is due to its traffic; null: unknown."
     )
     parts: ScoreParts
     why_not: str | None = Field(description="Why its score is 0.")
@@ -159,22 +162,20 @@ class CandidateJob(BaseModel):
 class FlowWaiting(BaseModel):
     """Waiting of the job by flow: stall cycles per flit that its traffic meets on its way."""
 
-    waiting: float | None = Field(description="Beyond the quiet ones, over the minutes; null: not known.")
-    quiet: float | None = Field(description="In the quiet minute.")
-    own_part: float | None = Field(description="0 to 1: how much of it comes with the job's own traffic.")
-    counted: float | None = Field(description="0 to 1: the part of its way that is counted.")
-    quiet_from: datetime | None = Field(description="When the quiet minute began.")
-    minutes: list[datetime] = Field(
-        description="When the minutes of the slow stretch began that are looked at: the worst."
-    )
+    waiting: float | None = Field(description="Waiting beyond that of the quiet minute; null: unknown.")
+    quiet: float | None = Field(description="Waiting in the quiet minute.")
+    own_part: float | None = Field(description="0 to 1: share of it that is due to the job's own traffic.")
+    counted: float | None = Field(description="0 to 1: share of its path with counters.")
+    quiet_from: datetime | None = Field(description="Start of the quiet minute.")
+    minutes: list[datetime] = Field(description="Starts of the examined minutes of the slow period: the worst ones.")
     resolution_s: int = Field(
-        description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept."
+        description="Their length: 60; 10 if the first minute is already slow; 3600 if minutes are no longer stored."
     )
     routes: Literal["assumed", "tables"] | None = Field(
-        description="Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine."
+        description="Source of the paths: the forwarding tables, or the usual routing of such a machine."
     )
     to_file_system: bool = Field(
-        description="Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes."
+        description="Whether this is the path to the file system: on a fat tree, if the job waits longer there than between its nodes."
     )
     unknown_because: str | None
 
@@ -183,9 +184,9 @@ class Remedy(BaseModel):
     """Something that would help, or would have helped."""
 
     kind: Literal["hold", "delay", "tell", "move", "re-route"]
-    job_id: str = Field(description="The job that it is done to.")
+    job_id: str = Field(description="The job to change.")
     text: str
-    minutes_saved: float | None = Field(description="Null where it cannot be estimated; why_unknown says why.")
+    minutes_saved: float | None = Field(description="Null if it cannot be estimated, with the reason in why_unknown.")
     why_unknown: str | None
     in_past: bool
 
@@ -194,7 +195,7 @@ class ChainSentence(BaseModel):
     """One sentence of the causal chain."""
 
     part: Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
-    text: str = Field(description="Names jobs by number, and no user by name.")
+    text: str = Field(description="Contains ids of jobs, and no names of users.")
 
 
 class SlowedTotal(BaseModel):
@@ -204,7 +205,7 @@ class SlowedTotal(BaseModel):
     lost_s: float
     lost_low_s: float = Field(description="95 % interval.")
     lost_high_s: float
-    incidents: list[int] = Field(description="The newest first.")
+    incidents: list[int] = Field(description="Newest first.")
 
 
 class Explanation(BaseModel):
@@ -228,27 +229,28 @@ class Explanation(BaseModel):
     detail: str
     slowdown: JobSlowdown | None
     routers: OwnRouters | None
-    links: list[CarryingLink] = Field(description="Those that gained most stalls first.")
+    links: list[CarryingLink] = Field(description="Links with the largest rise of stalls first.")
     root: CongestionRoot | None = Field(
-        description="Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found."
+        description="Where the congestion on its links begins, from packet samples or port counters in the minute after the onset; null if not found."
     )
     root_from: datetime | None = Field(
-        description="From here to `root_to`, the minute after the onset, the root is looked for; null where too little of it is over, or the job's place is unknown."
+        description="Start of the minute after the onset in which the root is searched; null if too little of it has passed, or "
+        "if the job's nodes are unknown."
     )
     root_to: datetime | None
     groups: list[CarryingGroup]
-    candidates: list[CandidateJob] = Field(description="The most likely first.")
+    candidates: list[CandidateJob] = Field(description="Most likely first.")
     candidates_total: int
     named: str | None = Field(
-        description="The job that is named; of several the first, and `candidates` say which others are."
+        description="The named job; if there are several, the first one. `candidates` has the others."
     )
     flow: FlowWaiting | None = Field(
-        description="What it waits for; null where it is not slow, or its place is not known."
+        description="What the job waits for; null if it is not slow, or its nodes are unknown."
     )
     remedies: list[Remedy]
     incident_id: int | None = Field(description="The newest incident that slowed it; null: none.")
-    slowed: SlowedTotal | None = Field(description="What it cost others; null: no incident names it.")
-    chain: list[ChainSentence] = Field(description="The same as sentences, as alerts, evidence and commands print it.")
+    slowed: SlowedTotal | None = Field(description="Cost to other jobs; null: no incident names it.")
+    chain: list[ChainSentence] = Field(description="The answer as sentences, as in alerts, evidence and commands.")
 
 
 class JobPart(BaseModel):
@@ -256,8 +258,8 @@ class JobPart(BaseModel):
 
     key: str
     label: str
-    unit: str = Field(description="By the catalogue of counters.")
-    values: list[float | None] = Field(description="One a step; null is unknown.")
+    unit: str = Field(description="According to the catalogue of counters.")
+    values: list[float | None] = Field(description="One value per step; null is unknown.")
 
 
 class JobCounters(BaseModel):
@@ -290,16 +292,16 @@ class SlowJob(BaseModel):
 class IncidentSummary(BaseModel):
     """Summary of an incident: which job slows which others, where and since when, and what would help."""
 
-    incident_id: int | None = Field(description="Of GET /incidents/{incident_id}; null: not stored yet.")
+    incident_id: int | None = Field(description="Id for GET /incidents/{incident_id}; null: not stored yet.")
     title: str
     detail: str
     since: datetime | None
     until: datetime | None
-    aggressor: CandidateJob | None = Field(description="The job that is named.")
-    links: list[CarryingLink] = Field(description="The hottest first.")
-    victims: list[SlowJob] = Field(description="Jobs for which it is named; those that waste most nodes first.")
-    others: list[SlowJob] = Field(description="Jobs that are slow too, for which another job is named, or none.")
-    remedies: list[Remedy] = Field(description="Of the job that wastes most nodes.")
+    aggressor: CandidateJob | None = Field(description="The named job.")
+    links: list[CarryingLink] = Field(description="Hottest first.")
+    victims: list[SlowJob] = Field(description="Jobs that it slows, those with most wasted nodes first.")
+    others: list[SlowJob] = Field(description="Other slow jobs, with another cause or without a named one.")
+    remedies: list[Remedy] = Field(description="For the job with most wasted nodes.")
 
 
 class ExaminedJobs(BaseModel):
@@ -320,5 +322,5 @@ class Incident(IncidentSummary):
     reasons: list[str] = Field(description="Why the cause cannot be determined; empty otherwise.")
     judged: ExaminedJobs
     last: IncidentSummary | None = Field(
-        description="The newest incident of the last day that is over; null while one is present."
+        description="The newest ended incident of the last day; null during an incident."
     )

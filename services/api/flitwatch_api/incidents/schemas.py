@@ -34,7 +34,7 @@ class IncidentCause(BaseModel):
     start: datetime | None
     end: datetime | None
     part: float | None = Field(
-        description="0 to 1: how much of the waiting comes with its traffic; null where only times and places name it."
+        description="0 to 1: share of the waiting that is due to its traffic; null if it is named only from times and places."
     )
 
 
@@ -45,17 +45,17 @@ class IncidentHead(BaseModel):
     fabric: str
     simulated: bool
     state: Literal["open", "over", "withdrawn"] = Field(
-        description="Withdrawn: the whole run of the slowed job does not confirm what was said while it ran."
+        description="Withdrawn: the whole run of the slowed job does not confirm the verdict made while it ran."
     )
     began: datetime
     ended: datetime | None = Field(description="Null while it is open.")
     title: str
-    causes: list[IncidentCause] = Field(description="The largest part first.")
-    worst: str | None = Field(description="The slowed job that lost most; null: none is left.")
-    slowed: int = Field(description="Jobs that it slowed, those that ended or recovered among them.")
+    causes: list[IncidentCause] = Field(description="Largest share first.")
+    worst: str | None = Field(description="The slowed job that lost most; null: none.")
+    slowed: int = Field(description="Jobs that it slowed, including those that ended or recovered.")
     slow_now: int = Field(description="Jobs that it slows now.")
-    lost_s: float = Field(description="Seconds that the slowed jobs lost, all together.")
-    node_hours: float = Field(description="The same, times the nodes of each.")
+    lost_s: float = Field(description="Total seconds that the slowed jobs lost.")
+    node_hours: float = Field(description="The loss of each job times its nodes, summed.")
     node_hours_low: float = Field(description="95 % interval.")
     node_hours_high: float
 
@@ -72,15 +72,15 @@ class SlowedJob(SlowJob):
 
     lost_low_s: float = Field(description="95 % interval of lost_s.")
     lost_high_s: float
-    named: list[str] = Field(description="The jobs that are named for it, the largest part first.")
+    named: list[str] = Field(description="The named causes, largest share first.")
 
 
 class IncidentMinute(BaseModel):
     """A minute of an incident."""
 
-    at: datetime = Field(description="Its beginning.")
-    waiting: float = Field(description="Stall cycles a flit, on the way of the job that lost most.")
-    part: float | None = Field(description="0 to 1: the causes' part of the traffic where it waits; null: not known.")
+    at: datetime = Field(description="Its start.")
+    waiting: float = Field(description="Stall cycles per flit on the path of the job that lost most.")
+    part: float | None = Field(description="0 to 1: the causes' share of the traffic where it waits; null: unknown.")
 
 
 class IncidentAlert(BaseModel):
@@ -91,7 +91,7 @@ class IncidentAlert(BaseModel):
     phase: Literal["pending", "firing", "resolved"]
     fired_at: datetime | None
     resolved_at: datetime | None
-    delivered: int = Field(description="Messages that receivers took.")
+    delivered: int = Field(description="Messages that receivers accepted.")
 
 
 class IncidentNote(BaseModel):
@@ -113,10 +113,10 @@ class IncidentDetail(IncidentHead):
     """An incident with all that is known of it."""
 
     detail: str
-    quiet: float | None = Field(description="Stall cycles a flit on that way in a quiet minute; null: not known.")
-    links: list[CarryingLink] = Field(description="The hottest first.")
-    victims: list[SlowedJob] = Field(description="Those that waste most nodes first.")
-    remedies: list[Remedy] = Field(description="Of the job that wastes most nodes.")
+    quiet: float | None = Field(description="Stall cycles per flit on that path in a quiet minute; null: unknown.")
+    links: list[CarryingLink] = Field(description="Hottest first.")
+    victims: list[SlowedJob] = Field(description="Jobs with most wasted nodes first.")
+    remedies: list[Remedy] = Field(description="For the job with most wasted nodes.")
     minutes: list[IncidentMinute]
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]

@@ -197,7 +197,7 @@ class Directory:
             lacking = "LDAP_USER_ATTRIBUTE" if subject else "LDAP_ID_ATTRIBUTE"
             log.warning("a person in the directory has not one value of FLITWATCH_%s", lacking)
             raise Forbidden(
-                f"{self.name} does not say who you are",
+                f"{self.name} does not have your user name",
                 advice=f"An admin of this site can set FLITWATCH_{lacking}, or have the directory's administrators show it.",
             )
         called = name.decode("utf-8", "replace")
@@ -284,8 +284,8 @@ class Directory:
     def _unavailable_error(self, why: str) -> Unavailable:
         log.warning("the LDAP directory cannot check a login: %s", why)
         return Unavailable(
-            f"no account of this site has this name and password, and {self.name} does not answer as it should",
-            advice="Try again in a minute; local accounts can sign in meanwhile. If it stays, tell an admin of this site.",
+            f"no account of this site has this name and password, and {self.name} does not answer correctly",
+            advice="Try again in a minute. Local accounts can sign in meanwhile. If this continues, tell an admin of this site.",
         )
 
 
@@ -302,7 +302,8 @@ def _close_connection(conn: Any) -> None:
 def _prepare_password(password: str) -> bytes | None:
     """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
 
-    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
+    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused,
+    too.
     """
     if not password or "\0" in password:
         return None

@@ -76,7 +76,7 @@ def _stored_response(made: reported.StoredRun) -> Response:
     "",
     response_model=schemas.RunReport,
     status_code=201,
-    responses={200: {"model": schemas.RunReport, "description": "It had been reported; what is new was added."}},
+    responses={200: {"model": schemas.RunReport, "description": "The run was already reported; new steps were added."}},
     openapi_extra=require_access("user", "runs"),
 )
 async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:

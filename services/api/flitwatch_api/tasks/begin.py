@@ -63,7 +63,7 @@ async def begin_file(request: Request, platform: Platform) -> int:
     Raises
     ------
     TooMany
-        Too many of the caller's wait already.
+        The caller has too many waiting tasks.
     """
     visit = await _visit_of(request)
     author = made_by(request) if visit is None else visit.author
@@ -84,7 +84,8 @@ async def _visit_of(request: Request) -> Visit | None:
 
 
 def is_authorised(caller: Caller) -> bool:
-    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the caller's what-
+    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the
+    caller's what-
     ifs."""
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
@@ -117,10 +118,10 @@ def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -
             words = (
                 f"{everybody} tasks of callers without a login wait or run; the limit api_tasks_anonymous is {together}"
             )
-            raise _too_many(words, "Wait for some, or log in.")
+            raise _too_many(words, "Wait until some end, or log in.")
 
     return of_account if visit is None else of_visit
 
 
-def _too_many(words: str, advice: str = "Wait for some, or cancel them.") -> TooMany:
+def _too_many(words: str, advice: str = "Wait until some end, or cancel them.") -> TooMany:
     return TooMany(words, advice=advice, retry_after_s=_LATER_S)

@@ -75,7 +75,7 @@ def test(
     from flitwatch_ops.platform import open_database
 
     if not 0 < to_s - from_s <= LONGEST_S:
-        exit_with_error("the span ends after it begins and is at most 31 days", code=2)
+        exit_with_error("the period must end after its start and be at most 31 days long", code=2)
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         result = dry_run(conn, _find_rule(conn, rule, config), from_s, to_s)
     print_result(result, as_json)

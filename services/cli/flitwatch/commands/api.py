@@ -45,7 +45,7 @@ GRACE_S = 10
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the built page (default: that of this installation).",
 )
-@click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
+@click.option("--access-log", is_flag=True, help="Log one line of JSON per request.")
 @anonymous_option
 @insecure_option
 @database_options

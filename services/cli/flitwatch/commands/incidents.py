@@ -121,6 +121,8 @@ def format_head(head: Head) -> str:
 
 def detail_lines(one: Detail) -> list[str]:
     """An incident for a person."""
+    from flitwatch_domain.explanation.words import format_slower
+
     texts = [format_head(one), one["detail"]]
     texts += [f"cause: job {cause['job_id']}, {remove_controls(cause['user'] or 'unknown user')}, {remove_controls(cause['name'] or 'no name')}" for cause in one["causes"]]  # fmt: skip
     for slowed in one["victims"]:
@@ -132,8 +134,8 @@ def detail_lines(one: Detail) -> list[str]:
             else "its end"
         )
         lost = f"{slowed['lost_s']:.0f} s lost (95 %: {slowed['lost_low_s']:.0f} to {slowed['lost_high_s']:.0f})"
-        texts.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from "
-                     f"{_format_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
+        when = f"from {_format_clock(slowed['since'])} to {until}"
+        texts.append(f"slowed: job {slowed['job_id']}, {format_slower(slowed['factor'])} {when}, {lost}")
     texts += [f"help: {remedy['text']}" for remedy in one["remedies"]]
     texts += [
         f"done: {remove_controls(note['text'])} ({remove_controls(note['author'])}, {_format_clock(note['at'])})"

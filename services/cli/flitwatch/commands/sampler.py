@@ -39,7 +39,7 @@ def sampler() -> None:
     "--control",
     type=click.Path(path_type=Path),
     default=None,
-    help=f"Listen for contexts here (usually {DEFAULT_CONTROL}).",
+    help=f"Socket to listen on for contexts (usually {DEFAULT_CONTROL}).",
 )
 @log_options
 @click.option("--state", type=click.Path(path_type=Path), help="File that stores the sequence number.")

@@ -57,7 +57,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
     "parts",
     multiple=True,
     type=click.Choice([*PARTS, *EXTRA]),
-    help=f"Only this part, repeatable; {', '.join(EXTRA)} are made on request only.  [default: {', '.join(PARTS)}]",
+    help=f"Run only this part (repeatable); {', '.join(EXTRA)} run only on request.  [default: {', '.join(PARTS)}]",
 )
 @click.option(
     "--kept",

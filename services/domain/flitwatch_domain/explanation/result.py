@@ -96,7 +96,7 @@ class ScoreParts(TypedDict):
 
 
 class CandidateJob(TypedDict):
-    """A job alongside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of what changed."""
+    """A job alongside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of the change."""
 
     job_pk: int
     job_id: str

@@ -42,14 +42,13 @@ export function ConnectPage() {
       </div>
       <section className="card connect-summary" aria-label="Machines">
         <p>
-          Each source shows the commands to run and what has arrived through it. This page looks again every five
-          seconds.
-          {site.fabric === null && " MACHINE stands for the name of your machine: no topology of your own is here yet."}
+          Each source shows its commands and the records that have arrived from it. The page refreshes every five seconds.
+          {site.fabric === null && " Replace MACHINE with the name of your machine. Its topology has not been imported yet."}
         </p>
         {(simulated > 0 || unknown > 0) && (
           <p className="muted">
             {simulated > 0 && `${count(simulated)} records of the simulated machine in ${minutes} minutes. `}
-            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes did not come from a known source.`}
+            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes are from an unknown source.`}
           </p>
         )}
         {topics
@@ -81,7 +80,7 @@ export function ConnectPage() {
         ))}
       </div>
       <p className="card-note muted">
-        How each source was tried is in <a href="/docs/sources/">the documentation</a>. Every refused record is listed
+        For how each source was tested, see <a href="/docs/sources/">the documentation</a>. All refused records are listed
         in <Link to="/health">Ingest health</Link>.
       </p>
     </div>

@@ -123,7 +123,7 @@ it("lists slow jobs with what they lose and who is named, and no forecast of the
   expect(items.map(({ detail }) => detail.replace(/^.*; /, ""))).toEqual([
     "job 1 fills the links that it waits for",
     "it slows itself",
-    "cannot tell who caused it",
+    "cannot tell which job caused it",
   ]);
   const forecasts = [2, 9].map((job) => ({
     job_id: `${job}`,

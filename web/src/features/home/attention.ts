@@ -206,7 +206,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   return [
     ...(incident?.victims ?? []).flatMap((one) => item(one, `job ${cause} fills the links that it waits for`)),
     ...(incident?.others ?? []).flatMap((one) =>
-      item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell who caused it"),
+      item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell which job caused it"),
     ),
   ];
 }

@@ -243,7 +243,7 @@ export async function incidents({ url, fixture, check, api }) {
     assert.equal(await card.getByLabel("Note").inputValue(), "");
     await page.context().addCookies([{ name: "anonymous", value: "viewer", url }]);
     await page.reload();
-    await card.getByText("Needs a login with role user").waitFor();
+    await card.getByText("Requires a login with role user").waitFor();
     assert.ok(await card.getByLabel("Note").isDisabled());
   });
 
