@@ -122,9 +122,9 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "no amount": (lambda: with_amount(""), "amount is not a number"),
     "an amount too large for sums": (lambda: with_amount("1e300"), "cannot be as large or as small"),
     "an amount with underscores": (lambda: with_amount("1_0"), "amount is not a number"),
-    "a run twice": (lambda: texts(runs=[*tables()[0], tables()[0][5]]), "run 'r5' stands here twice"),
-    "a run twice but for blanks": (lambda: texts(runs=[*tables()[0], [" r5 ", *tables()[0][5][1:]]]), "run 'r5' stands here twice"),
-    "a run and user twice": (lambda: texts(exposure=[*tables()[1], tables()[1][5]]), "stand here twice"),
+    "a run twice": (lambda: texts(runs=[*tables()[0], tables()[0][5]]), "run 'r5' is listed twice"),
+    "a run twice but for blanks": (lambda: texts(runs=[*tables()[0], [" r5 ", *tables()[0][5][1:]]]), "run 'r5' is listed twice"),
+    "a run and user twice": (lambda: texts(exposure=[*tables()[1], tables()[1][5]]), "are listed twice"),
     "exposure of an unknown run": (lambda: texts(exposure=[*tables()[1], ["r404", "u1", 3]]), "run 'r404' is not in"),
     "a run without a name": (lambda: with_cell(3, "run", ""), "run is empty"),
     "a user without a name": (lambda: texts(exposure=[*tables()[1], ["r1", "", 3]]), "user is empty"),
@@ -199,7 +199,7 @@ def test_what_is_no_file_gets_one_clear_line(capfd, tmp_path: Path, place: str) 
         given.mkdir()
     if place == "a pipe":
         os.mkfifo(given)
-    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is no regular file"}[place]
+    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
     write(tmp_path, *texts())
     with pytest.raises(SystemExit) as leave:
         main(["blame", "--runs", str(given), "--exposure", str(tmp_path / "exposure.csv"), "--json"])

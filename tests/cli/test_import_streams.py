@@ -214,7 +214,7 @@ def test_files_that_are_given_together_are_read_in_the_order_of_time(embedded_db
     [
         ("machine.interconnect", "no header of store_csv"),
         ("router.HEADER.1795216800", "has no rows itself"),
-        ("pipe", "is no regular file"),
+        ("pipe", "is not a regular file"),
     ],
 )
 def test_a_file_of_which_nothing_can_be_a_row_is_refused(tmp_path: Path, name: str, said: str) -> None:

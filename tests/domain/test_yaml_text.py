@@ -19,9 +19,9 @@ def test_plain_data_comes_out() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: b: c", r"^t:1: is no YAML: mapping values are not allowed here"),
+        ("a: b: c", r"^t:1: is not YAML: mapping values are not allowed here"),
         ("a: 1\nb: [", r"^t:3?2?: is no YAML"),
-        ("a: \x00", r"^t: is no YAML: .*special characters"),
+        ("a: \x00", r"^t: is not YAML: .*special characters"),
         ("a: !!python/object:os.system x", r"^t:1: is no YAML"),
         ("[" * 20_000, "nested too deeply"),
         # PyYAML raises ValueError, KeyError and AttributeError here.
@@ -34,7 +34,7 @@ def test_plain_data_comes_out() -> None:
         ("a: !!bool perhaps", "not of its type"),
         ("a: !!timestamp now", "not of its type"),
         ("a: 0x_", "not of its type"),
-        ("rules: [1]\nreceivers: []\nrules: [2]\n", r"^t:3: is no YAML: the key 'rules' is in line 1 already"),
+        ("rules: [1]\nreceivers: []\nrules: [2]\n", r"^t:3: is not YAML: the key 'rules' is in line 1 already"),
         ("rules:\n- name: x\n  above: 1\n  above: 1000\n", r"^t:4: .*'above' is in line 3"),
         ("{1: a, 0x1: b}", r"^t:1: .*'0x1' is in line 1"),
         ("a: &a {x: 1}\nb: {<<: *a, y: 1,\n y: 2}\n", r"^t:3: .*'y' is in line 2"),

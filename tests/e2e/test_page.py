@@ -68,7 +68,8 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
 
 @pytest.mark.system("browser")
 def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str]) -> None:
-    """What was found of a planted job, as it is stored: the list, the page, its notes and its file; and a second incident that turned out to be the same."""
+    """What was found of a planted job, as it is stored: the list, the page, its notes and its file; and a second incident that turned out to be the
+    same."""
     seed = 1
     draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
     world = World(embedded_db, seed)

@@ -71,7 +71,7 @@ def test_a_leaf_spine_by_gnmi_over_tls(embedded_db: str, tmp_path: Path) -> None
             assert "1 counters that the catalogue does not know: out-pkts-of-tomorrow" in found["said"]
         # Who is not trusted is not asked.
         said = collect(*words[:4], words[-1], folder=tmp_path, status=1)["said"]
-        assert "Is this the address of the switch's gNMI, and its certificate in --ca-file?" in said
+        assert "Check the address of the switch's gNMI server, and its certificate in --ca-file." in said
     finally:
         for target in targets.values():
             target.close()

@@ -1,4 +1,5 @@
-"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and kept."""
+"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and
+kept."""
 
 from __future__ import annotations
 
@@ -466,7 +467,7 @@ def test_one_look_names_what_the_table_does_not_know_and_ends_as_an_import_does(
     assert (report["published"], report["rejected"], report["refused_total"]) == (2, 12, 12)
     assert report["refused"][0] == {
         "what": "new_00",
-        "reason": "no row of the table has this metric: give it one with --map",
+        "reason": "the table has no row for this metric. Add one with --map",
     }
     # A row maps it, and no catalogue has it: kept as it came.
     assert report["unknown_counters"] == ["hni_of_tomorrow"] and "know them: hni_of_tomorrow" in done.stderr

@@ -195,7 +195,7 @@ def test_topology_alone_from_leaves_that_nobody_counts(embedded_db: str, tmp_pat
         (["http://127.0.0.1"], "is not the address of a switch's Redis"),
         (["{broken}"], "is no JSON"),
         (["{empty}"], "has no COUNTERS_PORT_NAME_MAP"),
-        (["redis://127.0.0.1:1"], "Is this the address of SONiC's Redis?"),
+        (["redis://127.0.0.1:1"], "Check the address of SONiC's Redis."),
     ],
 )
 def test_what_cannot_be_read_is_one_line(embedded_db: str, tmp_path: Path, words: list[str], said: str) -> None:

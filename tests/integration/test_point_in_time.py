@@ -129,7 +129,7 @@ def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> No
     site.server.stop()
     with pytest.raises(NotFound, match=r"the oldest backup in .* is of .*, after"):
         backups.restore_backup(site.server, site.backups, before)
-    with pytest.raises(Unavailable, match=r"the log that is kept ends before .*; the database is what it was"):
+    with pytest.raises(Unavailable, match=r"the copied log ends before .*; the database is unchanged"):
         backups.restore_backup(site.server, site.backups, time.time() + 3600)
     assert held(site.server) == [1, 2]
     (base,) = list_bases(site.backups)
@@ -244,7 +244,7 @@ def test_folders_that_are_no_place_for_backups(tmp_path: Path) -> None:
     (tmp_path / "full" / "thesis.tex").touch()
     for folder, word in (
         (tmp_path / "pg" / "kept", "own folder"),
-        (tmp_path / "full", "thesis.tex, which is no backup"),
+        (tmp_path / "full", "thesis.tex, which is not a backup"),
     ):
         with pytest.raises(BadInput, match=word):
             kept_log.keep_log(tmp_path / "pg", folder)

@@ -261,7 +261,7 @@ def test_more_bytes_than_can_be_counted_are_refused(tmp_path) -> None:
 
 
 def test_traffic_within_switches_alone_has_no_gap() -> None:
-    """Nothing crosses a link between switches: no routes are better, and there is nothing to compare with."""
+    """Nothing crosses a link between switches: no routes are better, and no comparison is possible with."""
     one = np.array([0]), np.array([1]), np.array([5.0])
     found = optimise_routes(build_xgft(2, [4, 4], [1, 4]), one, time_limit_s=0.1)
     assert (found.z, found.z_ar, found.worst_links) == (0, 0, 0)

@@ -188,10 +188,10 @@ def test_a_reader_and_the_doctor_are_told_too_and_no_password_is_printed(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("enable.auto.commit=true", "line 7: enable.auto.commit is not a site's to set"),
-        ("group.id=mine", "line 7: group.id is not a site's to set"),
+        ("enable.auto.commit=true", "line 7: enable.auto.commit cannot be set"),
+        ("group.id=mine", "line 7: group.id cannot be set"),
         ("sasl.username=other", "line 7: sasl.username is set twice"),
-        ("what is this", "line 7 is no property"),
+        ("what is this", "line 7 is not a property"),
         ("ssl.no.such.thing=1", "No such configuration property"),
     ],
 )

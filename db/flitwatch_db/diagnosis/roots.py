@@ -26,7 +26,7 @@ Row = dict[str, Any]
 DEFAULT_WINDOW_S = 60
 #: Jobs whose shares are looked for, and that are listed at a root.
 MOST_JOBS, MOST_FEEDERS = 500, 8
-NO_JOBS = "No job is known in this window."
+NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
 TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
 NO_PLACE = "Its nodes on a fabric with counters are unknown."
@@ -156,7 +156,7 @@ def _add_feeding_jobs(
         if n not in inner and rows:
             end = (root["dst"] if root["dst"] >= routers else root["src"]) - routers
             jobs[n] = [{**_pick_job_fields(row), "share": None} for row in rows if end in row["endpoint"]]
-            reasons[n] = None if jobs[n] else "No job is known to hold this node."
+            reasons[n] = None if jobs[n] else "No known job uses this node."
     if inner and rows:
         routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
         for n, (users, reason) in zip(inner, _rank_jobs(routes, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip

@@ -43,7 +43,8 @@ _DRIVERS = """
     FROM estimate_state t JOIN estimate e USING (estimate_id) WHERE t.kind = 'deviation'
 """
 _RUNNING = """
-    SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT d.node) AS here,
+    SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT
+    d.node) AS here,
            extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
     FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
     WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts IS NOT NULL AND q.group_id IS NOT NULL GROUP BY j.job_pk, d.fabric_id, q.group_id
@@ -72,28 +73,34 @@ _RUNS = """
     WHERE j.job_pk IS NULL OR j.end_ts IS NOT NULL AND j.state = 'COMPLETED'
 """
 _NODES = """
-    SELECT e.node, e.fabric_id, q.group_id, f.simulated, f.technology FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING (fabric_id)
+    SELECT e.node, e.fabric_id, q.group_id, f.simulated, f.technology FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING
+    (fabric_id)
     WHERE e.node IS NOT NULL AND q.group_id IS NOT NULL AND e.role = 'compute' ORDER BY f.created_at
 """
 # The times of runs beside a blamed user's jobs, and of those without them: what the estimate itself compared.
 _BLAMED = """
     SELECT n.name AS "user", e.exe AS application, e.nodes, e.estimate_id, n.place, (n.entry ->> 'q')::float8 AS q, n.exposure,
            e.result -> 'runs' AS runs, e.simulated,
-           (SELECT array_agg(DISTINCT q.fabric_id || '/' || q.group_id) FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
-            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated AND q.group_id IS NOT NULL) AS groups,
+           (SELECT array_agg(DISTINCT q.fabric_id || '/' || q.group_id) FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id,
+           router)
+            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated AND q.group_id IS NOT NULL) AS
+            groups,
            (SELECT array_agg(j.job_id ORDER BY j.start_ts DESC) FROM job j
             WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated) AS jobs
     FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
     WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.entry ->> 'verdict' = %(named)s
 """
 _MODES = """
-    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated, (detail -> 'parameters' ->> 'groups')::int AS groups
-    FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
+    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated, (detail -> 'parameters' ->>
+    'groups')::int AS groups
+    FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days =>
+    %(days)s)
     ORDER BY application, coalesce((detail -> 'parameters' ->> 'groups')::int, 0) >= %(several)s DESC, recommendation_id DESC
 """
 _WORKERS = """
     SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers w
-           JOIN worker_queue q ON q.worker_id = w.id AND q.queue = %(queue)s WHERE w.last_heartbeat > now() - make_interval(secs => %(silent)s)) AS workers,
+           JOIN worker_queue q ON q.worker_id = w.id AND q.queue = %(queue)s WHERE w.last_heartbeat > now() - make_interval(secs => %(silent)s)) AS
+           workers,
            (SELECT value #>> '{}' FROM setting WHERE key = 'pseudonym_key') AS pseudonym_key
 """
 
@@ -145,9 +152,11 @@ class Basis:
     residents : {(fabric, group): [Resident]}    who holds nodes there now
     intensity : {application: Row}               the newest share of what network cards can send that it sent
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
-    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
+    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives
+    it
     blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made: environment or None, reason,
+    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that an authorised user made:
+    environment or None, reason,
                                                  in how many groups the counted job stood or None; of those over several groups where there is one
     memo : dict                                  what answers worked out from it; goes with it
     """

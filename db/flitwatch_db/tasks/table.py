@@ -294,4 +294,4 @@ def check_numbers(value: Any, where: str = "") -> None:
         elif isinstance(item, float) and not math.isfinite(item):
             raise BadInput("the number is not finite", where=place[:200], advice="JSON has no NaN and no infinity.")
         elif isinstance(item, int | float) and not -BEYOND <= item < BEYOND:
-            raise BadInput("the number is beyond 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")
+            raise BadInput("the number exceeds 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")

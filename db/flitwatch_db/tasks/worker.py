@@ -214,7 +214,7 @@ class Worker:
                     taker.worker_id = await app.job_manager.register_worker()
                     pause_s = 0.0
             except (psycopg.Error, OSError, FlitwatchError, _connector_errors()) as problem:
-                log.warning("which queues this worker serves is not written down yet: %s", problem)
+                log.warning("this worker's queues are not recorded yet: %s", problem)
                 pause_s = RECONNECT_S
             await asyncio.sleep(pause_s)
 
@@ -325,7 +325,7 @@ class Worker:
             try:
                 await self._recover_stalled(app)
             except (psycopg.Error, FlitwatchError, _connector_errors()) as problem:
-                log.warning("dead workers are not looked for: %s", problem)
+                log.warning("not searching for dead workers: %s", problem)
             await asyncio.sleep(self.stalled_after_s / 4)
 
     async def _recover_stalled(self, app: Any) -> None:

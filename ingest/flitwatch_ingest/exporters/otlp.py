@@ -107,7 +107,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
+    # Of a field that is listed twice one would win; and int() takes 1_000 and digits of other scripts.
     value = dict(pairs)
     odd = [
         name
@@ -123,7 +123,7 @@ def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> N
     kind = metric.WhichOneof("data")
     points = getattr(metric, kind).data_points if kind else ()
     if kind not in ("sum", "gauge"):
-        found.others[metric.name, f"is a {kind or 'metric without data'}, which counts nothing here"] += len(points)
+        found.others[metric.name, f"is a {kind or 'metric without data'}, which is not supported"] += len(points)
         return
     if (
         kind == "sum"

@@ -71,12 +71,10 @@ def drain_log(
                 if done == targets and not writer.replaying:
                     return writer.measures
                 if deadline is not None and time.monotonic() > deadline:
-                    raise Unavailable("the log was not written in time")
+                    raise Unavailable("the records were not written in time")
                 time.sleep(_LOOK_S)
         except Conflict:
-            raise Unavailable(
-                "another writer took the topics over while they were imported", advice="Import again."
-            ) from None
+            raise Unavailable("another writer took over the topics during the import", advice="Import again.") from None
         finally:
             writer.close()
 

@@ -102,9 +102,11 @@ class CalendarBlame(BlameEstimator):
         marks_s: ArrayLike = (),
         application: ArrayLike | None = None,
     ) -> CalendarBlame:
-        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or firmware changed).
+        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or
+        firmware changed).
 
-        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over all of them.
+        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over
+        all of them.
         """
         self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, application=application)
         self._score_users()
@@ -218,7 +220,8 @@ class CalendarBlame(BlameEstimator):
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
     def _carrier_counts(self) -> Floats:
-        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions removed."""
+        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions
+        removed."""
         columns, axes = self._problem.regressors, self._problem.axes
         repeated = repeated_runs(columns, self._problem.clusters)
         return np.minimum(carrier_counts(columns) / repeated, len(columns) / repeated - axes.shape[1])
@@ -310,7 +313,7 @@ class CalendarBlame(BlameEstimator):
                     self.verdict_[other] = CANNOT_TELL
                     self.reasons_[other] = []
                 if self.verdict_[other] == CANNOT_TELL:
-                    self.reasons_[other].append(f"comes together with user {{{user}}}: cannot tell which of the two")
+                    self.reasons_[other].append(f"appears together with user {{{user}}}: cannot tell which of the two")
         hopeful = self.testable_ & (np.array(self.verdict_) != NAMED)
         z = np.where(hopeful, self._least_score, np.nan)
         self.runs_needed_ = runs_needed(z, len(self._times), int(self.testable_.sum()))
@@ -333,14 +336,14 @@ class CalendarBlame(BlameEstimator):
             yield f"{self._unit}s in another order give as much in {p:.1%} of cases"
         alone = controls.depends_on_one_period(problem, user, self._exposed[:, user], self._period, spread)
         if alone is not None:
-            yield f"rests on one {self._unit}, that of {self._period_date(alone)}"
+            yield f"is based on one {self._unit}, that of {self._period_date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start, spread):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
         yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):
             self.stand_ins_[user] = others
-            yield f"comes together with user {_format_users(others.tolist())}: cannot tell which of them"
+            yield f"appears together with user {_format_users(others.tolist())}: cannot tell which of them"
 
     def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
         finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT)
@@ -372,7 +375,8 @@ class CalendarBlame(BlameEstimator):
 
 
 def runs_needed(z: Floats, runs: int, tests: int) -> Floats:
-    """Runs with which scores of `runs` runs would be found among `tests` users in four of five sets, (users,); NaN: no sign of an effect, or runs enough."""
+    """Runs with which scores of `runs` runs would be found among `tests` users in four of five sets, (users,); NaN: no sign of an effect, or runs
+    enough."""
     target_z = norm.isf(FOUND_Q / max(tests, 1)) + norm.isf(1 - POWER)
     needed = runs * (target_z / np.where(z > 0.5, z, np.nan)) ** 2
     return np.where(needed > runs, np.ceil(needed), np.nan)

@@ -59,7 +59,7 @@ def chain_sentences(alert: Row) -> list[str]:
 
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
+    """Deliver one group's notices; Unavailable where the receiver does not accept them, Unreachable where it does not answer."""
     with translate_errors(f"receiver {receiver.name}"):
         {"alertmanager": _send_alertmanager, "webhook": _send_webhook, "slack": _send_slack, "mail": _send_mail}[
             receiver.kind
@@ -195,9 +195,9 @@ def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str)
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:
-    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not take it."""
+    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not accept it."""
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
-    part = MailPart("This is a test: alerts of Flitwatch arrive here. Nothing is wrong.", [], page)
+    part = MailPart("This is a test. Alerts from Flitwatch will arrive at this address. Nothing is wrong.", [], page)
     with translate_errors(f"receiver {receiver.name}"):
         _post_mail(receiver, compose("[Flitwatch] Test mail", receiver.sender, receiver.to, key, [part]))
 

@@ -50,7 +50,7 @@ class Names:
         # With an empty key anybody could compute everybody's pseudonym.
         if self.key == b"":
             raise Unavailable(
-                "the site's key of pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
+                "the site's key for pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
             )
 
     @property

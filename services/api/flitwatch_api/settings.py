@@ -238,7 +238,7 @@ class Settings(BaseSettings):
         for part in value:
             if not _ORIGIN.fullmatch(part):
                 raise ValueError(
-                    f"{part[:80]!r} is no origin; write https:// and a host without a path, such as https://ondemand.example.edu"
+                    f"{part[:80]!r} is not an origin; write https:// and a host without a path, such as https://ondemand.example.edu"
                 )
         return value
 

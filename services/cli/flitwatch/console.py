@@ -120,7 +120,7 @@ class OutPath(click.Path):
             self.fail(f"{folder}: {failure.strerror or failure}", param, ctx)
         if not self._folder and path.exists() and not path.is_file():
             # The finished file takes the name's place: of a device or a pipe nothing would be left.
-            self.fail(f"{path} is no regular file.", param, ctx)
+            self.fail(f"{path} is not a regular file.", param, ctx)
         if not os.access(folder, os.W_OK):
             self.fail(f"{folder} is not writable.", param, ctx)
         return path

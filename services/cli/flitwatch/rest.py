@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 #: What the user of a terminal does; the API's own advice is for browsers too.
 ADVICE = {
-    401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` makes one.",
+    401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` creates one.",
     403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
     429: "Wait a little and ask again; `flitwatch top --every SECONDS` asks less often.",
 }

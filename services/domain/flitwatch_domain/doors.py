@@ -116,14 +116,16 @@ DOORS = (
     Door(
         "slingshot",
         "Slingshot",
-        "Ports of Rosetta switches from the fabric manager's telemetry, and Cassini network cards from LDMS's samplers slingshot_metrics and cxi_sampler.",
+        "Ports of Rosetta switches from the fabric manager's telemetry, and Cassini network cards from LDMS's samplers "
+        "slingshot_metrics and cxi_sampler.",
         (
             "flitwatch import fabric fabric_template.json --name {fabric}",
             "flitwatch collect slingshot --kafka kafka://KAFKA:9092",
             "flitwatch collect ldms-csv store_csv/slingshot_metrics --log kafka://{host}:9092",
         ),
         (
-            "permission to read the topics cray-fabric-* of the fabric manager's Kafka, or HPCM's slingshot_CrayFabric*; RFC 3635's counters, which the fabric manager posts where a site switches them on",
+            "permission to read the topics cray-fabric-* of the fabric manager's Kafka, or HPCM's slingshot_CrayFabric*; RFC "
+            "3635's counters, which the fabric manager posts where a site switches them on",
             "ldmsd with slingshot_metrics or cxi_sampler on the compute nodes",
             _LOG,
             _FABRIC,

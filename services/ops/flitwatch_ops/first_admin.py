@@ -35,5 +35,5 @@ def ensure_admin(url: str) -> Path | None:
     except OSError:
         print(f"flitwatch: first start: account admin, password {password} (shown once)", file=sys.stderr)
         return None
-    print(f"flitwatch: first start: account admin, its password is in {path}", file=sys.stderr)
+    print(f"flitwatch: first start: the password of the account admin is in {path}", file=sys.stderr)
     return path

@@ -1,7 +1,9 @@
 """Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, regardless of what happens in between.
 
-In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which nothing reads
-yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is in `flitwatch-N/` with the
+In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which
+nothing reads
+yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is
+in `flitwatch-N/` with the
 journal that says what is what, each written aside, synced and renamed.
 """
 
@@ -42,7 +44,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they are."""
+    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they
+    are."""
 
     tables: Path
     policy: Path | None
@@ -75,7 +78,7 @@ class OpensmFolder:
     Raises
     ------
     BadInput
-        It is not a folder, a link, or what it holds is no regular file.
+        It is not a folder, a link, or what it holds is not a regular file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +134,7 @@ class OpensmFolder:
         for line in there_now:
             words = line.split()
             key = words[0] if words else ""
-            # Of a setting that stands twice OpenSM takes the last.
+            # Of a setting that is listed twice OpenSM takes the last.
             if key in settings and (words[1:] != [settings[key]] or key in there):
                 removed.append(line)
                 continue
@@ -312,7 +315,8 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no file."""
+    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
+    file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -320,7 +324,7 @@ def _regular_file_status(path: Path) -> os.stat_result | None:
     if stat.S_ISDIR(status.st_mode) and path.name not in (CONFIGURATION, LOADED, LANES):
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise BadInput("is a link" if stat.S_ISLNK(status.st_mode) else "is no regular file", where=str(path))
+        raise BadInput("is a link" if stat.S_ISLNK(status.st_mode) else "is not a regular file", where=str(path))
     return status
 
 

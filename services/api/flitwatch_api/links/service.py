@@ -31,7 +31,7 @@ MOST_PATHS = 2_000
 #: A link that carried less than this part of the mean of those counted is nobody's bottleneck, whatever its stalls per flit.
 LEAST_TRAFFIC = 0.01
 NO_TIME = "The sample has no time, so the jobs that ran are unknown."
-NO_JOBS = "No job is known in this window."
+NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs have no counters in this window."
 TOO_LITTLE = "The traffic of the jobs' nodes does not match the traffic of this link."
 

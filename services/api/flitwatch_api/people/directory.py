@@ -46,7 +46,7 @@ CONNECT_S, ANSWER_S, LOGIN_S = 3, 5, 20.0
 AT_ONCE = 8
 #: Groups of one person that are read.
 MOST_GROUPS = 5000
-#: What a server says of a password that it does not take: wrong, locked, over, of nobody, or of an entry that cannot log in.
+#: What a server says of a password that it does not accept: wrong, locked, over, of nobody, or of an entry that cannot log in.
 _REFUSED = frozenset(
     {
         results.RESULT_INVALID_CREDENTIALS,
@@ -275,7 +275,7 @@ class Directory:
             try:
                 ssl.create_default_context(cafile=str(path))
             except (OSError, ssl.SSLError):
-                raise _settings_error(f"FLITWATCH_LDAP_CA holds no certificates that can be read: {path}") from None
+                raise _settings_error(f"FLITWATCH_LDAP_CA contains no certificates that can be read: {path}") from None
         return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
 
     def _tls_of(self, server: _Server) -> Any:
@@ -347,7 +347,7 @@ def _check_dn(setting: str, text: str) -> str:
             raise ValueError(text)
     except (exceptions.LDAPExceptionError, ValueError):
         raise _settings_error(
-            f"FLITWATCH_{setting} is no name of an entry such as ou=people,dc=example,dc=edu"
+            f"FLITWATCH_{setting} is not the name of an entry such as ou=people,dc=example,dc=edu"
         ) from None
     return text
 
@@ -362,7 +362,7 @@ def _check_filter(setting: str, text: str, known: set[str], needed: set[str]) ->
         fits = False
     if not fits:
         raise _settings_error(
-            f"FLITWATCH_{setting} is no filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}"
+            f"FLITWATCH_{setting} is not a filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}"
         )
 
 

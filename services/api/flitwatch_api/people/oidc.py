@@ -128,7 +128,7 @@ class Provider:
         if not self._client_id:
             raise _settings_error("FLITWATCH_OIDC_CLIENT_ID is not set")
         if not _is_safe(self.issuer):
-            raise _settings_error("FLITWATCH_OIDC_ISSUER is no https address")
+            raise _settings_error("FLITWATCH_OIDC_ISSUER is not an https address")
         if "openid" not in self._scopes.split():
             raise _settings_error("FLITWATCH_OIDC_SCOPES lacks openid")
         self._secret = _read_secret(settings)

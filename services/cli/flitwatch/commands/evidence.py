@@ -28,7 +28,7 @@ def evidence(file: Path, as_json: bool) -> None:
         page = file.read_bytes().decode()
         recorded_hash = stored_hash(page)
     except UnicodeDecodeError:
-        raise BadInput("it is no evidence page: it is not UTF-8", where=str(file)) from None
+        raise BadInput("it is not an evidence page: it is not UTF-8", where=str(file)) from None
     except BadInput as wrong:
         raise BadInput(wrong.reason, where=str(file), advice=wrong.advice) from None
     unchanged = content_hash(page) == recorded_hash

@@ -236,7 +236,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     """The tables, if this is a recommendation that may be staged at all."""
     from flitwatch_domain.errors import Conflict
 
-    why, advice = "", "`flitwatch loop run --fabric` makes one."
+    why, advice = "", "`flitwatch loop run --fabric` creates one."
     if asked.simulated:
         why = "was made from a simulation"
     elif not asked.authorised:

@@ -82,9 +82,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
         node = short.get(host, host)
         named[guid] = AdapterName(node, adapter, role_of(node))
         if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
-            text = (
-                f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned to one of them'
-            )
+            text = f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned'
             warnings.add("two adapters of one name", device.line, text)
     return named
 

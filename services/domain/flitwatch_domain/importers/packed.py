@@ -81,7 +81,9 @@ def open_text(path: str | Path) -> Iterator[io.TextIOWrapper]:
             yield text
         except UnicodeDecodeError as bad:
             raise BadInput(
-                f"is no text: {bad.reason} at byte {bad.start}", where=str(path), advice="Is this the right file?"
+                f"is not text: {bad.reason} at byte {bad.start}",
+                where=str(path),
+                advice="Check that this is the right file.",
             ) from bad
 
 
@@ -104,7 +106,7 @@ def _open_regular(path: str | Path) -> BinaryIO:
     os.close(handle)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise BadInput("is no regular file", where=str(path), advice="Write what it gives to a file first.")
+    raise BadInput("is not a regular file", where=str(path), advice="Write what it gives to a file first.")
 
 
 class _Zstd:

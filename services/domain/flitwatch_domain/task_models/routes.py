@@ -69,7 +69,7 @@ class Check(Arguments):
     pattern: MessagePattern = "stencil3d"
     bytes: int = Field(default=100_000, ge=1, le=10**9)
     routing: PacketRouting = "adaptive0"
-    seeds: int = Field(default=5, ge=3, le=20, description="An interval needs three.")
+    seeds: int = Field(default=5, ge=3, le=20, description="At least three for an interval.")
     seed: int = Field(default=1, ge=0, le=2**31)
     packet_bytes: PacketBytes = 2048
 
@@ -87,7 +87,7 @@ class Advice(Arguments):
     )
     intervals: dict[NicMode, Annotated[list[Interval], Field(max_length=MOST_INTERVALS)]] | None = Field(
         default=None,
-        description="In the place of observations: when `job` ran with which mode; the database has the counters.",
+        description="Instead of observations: the times at which `job` used each mode. Counters are read from the database.",
     )
     check: Check | None = None
     simulated: bool = False

@@ -89,8 +89,10 @@ class TrafficClass(Arguments):
 
     name: ClassName
     minimum: float = Field(ge=0, le=1, description="Guaranteed share of a link; the minima add up to at most 1.")
-    maximum: float = Field(default=1.0, gt=0, le=1, description="Share that it never exceeds.")
-    priority: int = Field(default=0, ge=0, le=999, description="The highest goes first once all have their minimum.")
+    maximum: float = Field(default=1.0, gt=0, le=1, description="Largest share.")
+    priority: int = Field(
+        default=0, ge=0, le=999, description="The highest priority is served first once all classes have their minimum."
+    )
 
 
 class Packet(Arguments):
@@ -99,7 +101,7 @@ class Packet(Arguments):
     topology: PacketTopology
     routing: PacketRouting
     traffic: PacketTraffic | None = None
-    bytes: Bytes | None = Field(default=None, description="What each node sends.")
+    bytes: Bytes | None = Field(default=None, description="Bytes that each node sends.")
     packet_bytes: PacketBytes = 2048
     ranks: Ranks | None = None
     placement: Placement = "contiguous"
@@ -113,8 +115,7 @@ class Packet(Arguments):
         default=None,
         ge=1,
         le=MOST_THREADS,
-        description="Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an "
-        "answer that differs a little.",
+        description="Number of threads. The result does not depend on it, but differs slightly from that of an undivided run (default).",
     )
     engine: Literal["eager", "oracle-oldest", "oracle-round-robin"] = "eager"
     congestion_control: CongestionControl = Field(
@@ -123,7 +124,7 @@ class Packet(Arguments):
     )
 
     traffic_classes: list[TrafficClass] = Field(
-        default=[], max_length=16, description="With buffers of their own on every link."
+        default=[], max_length=16, description="Traffic classes with their own buffers on every link."
     )
     job_class: ClassName | None = Field(default=None, description="Traffic class of what `traffic` sends.")
     background_class: ClassName | None = Field(default=None, description="Traffic class of the background.")

@@ -62,7 +62,7 @@ def fabric(
 
 
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone.
+    """Save a fabric in one transaction and return its id; one that already exists, and the same, is left alone.
 
     Counters of a switch that is in two fabrics are booked to neither, so a person is reported.
     """

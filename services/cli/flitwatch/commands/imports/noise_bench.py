@@ -75,7 +75,7 @@ def check_measurement(record: Any) -> Measurement:
     for key in ("perturbed_s", "quiet_s"):
         times = record.get(key)
         if not isinstance(times, list) or not all(_is_number(seconds) and seconds >= 0 for seconds in times):
-            raise ValueError(f"{key} is no list of seconds")
+            raise ValueError(f"{key} is not a list of seconds")
     return cast("Measurement", record)
 
 
