@@ -146,7 +146,7 @@ def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[i
         yield (
             f"runs {runs[first]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the "
             f"same time and the same users; "
-            "if they are one run, leave one out, for a run that is listed twice counts double"
+            "if they are the same run, leave one out, because it counts twice"
         )
 
 

@@ -281,7 +281,7 @@ def _list_warnings(
     warnings = []
     if len(advised) and stats.binomtest(int(advised.sum()), len(advised), share).pvalue < UNBALANCED_P:
         warnings.append(
-            f"{int(advised.sum())} of {len(advised)} jobs were advised, but the draw expected {share:.0%} the draw was not random"
+            f"{int(advised.sum())} of {len(advised)} jobs were advised, but {share:.0%} were drawn: the draw was not followed"
         )
     warnings += [
         f"the halves differ in {row['what']}: the draw was not random" for row in balance if row["p"] < UNBALANCED_P

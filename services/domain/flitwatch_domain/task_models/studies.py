@@ -175,7 +175,7 @@ class WangPatterns(SeededStudy):
 
 
 class Wang(WangPatterns):
-    runs: int = Field(default=5, ge=1, le=1000, description="Seed of the placement.")
+    runs: int = Field(default=5, ge=1, le=1000, description="Random draws per placement.")
 
 
 class WangBursts(Arguments):
