@@ -38,7 +38,8 @@ export default function HelpDialog({ onClose }: { onClose: () => void }) {
           </section>
         ))}
         <p className="muted">
-          On the time axis, drag to select a window, and Shift-drag to select the window to compare with. Double-click a router to zoom in, and press Esc to go back.
+          On the time axis, drag to select a window, and Shift-drag to select the window to compare with. Double-click a
+          router to zoom in, and press Esc to go back.
         </p>
       </div>
     </Dialog>

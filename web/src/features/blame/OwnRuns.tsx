@@ -34,8 +34,8 @@ export function OwnRuns() {
       <p className="muted">
         The first file has a line for each run: its name, its start and its time in seconds. You can add its number of
         nodes, and other numbers that may slow it. The second has a line for each run and user: who was beside it, and
-        how much. Everyone on this site can read the verdicts. Only you and operators see the names of users and runs. The
-        files are deleted when the verdicts are there.
+        how much. Everyone on this site can read the verdicts. Only you and operators see the names of users and runs.
+        The files are deleted when the verdicts are there.
       </p>
       <form className="form own-runs-form" onSubmit={submit}>
         {FILES.map(({ key, label, columns }) => (
@@ -99,7 +99,8 @@ export function OwnRuns() {
       {start.error && <Failure error={start.error} line />}
       {cancel.error && <Failure error={cancel.error} line />}
       <p className="muted">
-        A verdict shows whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs, the verdict is “cannot tell”.
+        A verdict shows whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs, the
+        verdict is “cannot tell”.
       </p>
     </section>
   );

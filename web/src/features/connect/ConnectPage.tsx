@@ -42,8 +42,10 @@ export function ConnectPage() {
       </div>
       <section className="card connect-summary" aria-label="Machines">
         <p>
-          Each source shows its commands and the records that have arrived from it. The page refreshes every five seconds.
-          {site.fabric === null && " Replace MACHINE with the name of your machine. Its topology has not been imported yet."}
+          Each source shows its commands and the records that have arrived from it. The page refreshes every five
+          seconds.
+          {site.fabric === null &&
+            " Replace MACHINE with the name of your machine. Its topology has not been imported yet."}
         </p>
         {(simulated > 0 || unknown > 0) && (
           <p className="muted">
@@ -80,8 +82,8 @@ export function ConnectPage() {
         ))}
       </div>
       <p className="card-note muted">
-        For how each source was tested, see <a href="/docs/sources/">the documentation</a>. All refused records are listed
-        in <Link to="/health">Ingest health</Link>.
+        For how each source was tested, see <a href="/docs/sources/">the documentation</a>. All refused records are
+        listed in <Link to="/health">Ingest health</Link>.
       </p>
     </div>
   );

@@ -13,7 +13,8 @@ export function Lacking({ what, all }: { what: string; all: Lack[] }) {
   if (!all.length) {
     return (
       <Empty title={`No results for ${what} yet`}>
-        There are no runs with recorded steps. Import AriesNCL output with <code>flitwatch import ncl DIR</code>, or collect it continuously with <code>flitwatch collect ncl</code>.
+        There are no runs with recorded steps. Import AriesNCL output with <code>flitwatch import ncl DIR</code>, or
+        collect it continuously with <code>flitwatch collect ncl</code>.
       </Empty>
     );
   }

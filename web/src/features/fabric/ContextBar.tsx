@@ -109,7 +109,8 @@ export const ContextBar = memo(function ContextBar({
             {
               value: "on",
               label: "Difference",
-              title: "Compare this window with the previous one. To choose another, Shift-drag on the time axis or enter dates",
+              title:
+                "Compare this window with the previous one. To choose another, Shift-drag on the time axis or enter dates",
             },
           ]}
         />

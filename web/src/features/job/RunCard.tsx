@@ -62,7 +62,8 @@ export function RunCard({ run, running, series, figures, compare, time, onset }:
       <section className="card job-note" aria-label="Steps">
         <h2 className="block-title">No steps are recorded</h2>
         <p className="muted">
-          The application did not write AriesNCL files, so the page compares whole jobs and the stalls on their routers. With steps, it also shows when the job slowed down.
+          The application did not write AriesNCL files, so the page compares whole jobs and the stalls on their routers.
+          With steps, it also shows when the job slowed down.
         </p>
       </section>
     );

@@ -93,13 +93,7 @@ export function NoisePanel() {
                 <Picture series={series} least={least} most={most} kind={kind} axis={axis} />
               ) : (
                 <Empty
-                  title={
-                    i === 0
-                      ? "No measurements yet"
-                      : axis === "bytes"
-                        ? "Not simulated"
-                        : "No simulations yet"
-                  }
+                  title={i === 0 ? "No measurements yet" : axis === "bytes" ? "Not simulated" : "No simulations yet"}
                 >
                   {i === 0 ? (
                     <>

@@ -157,8 +157,8 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           />
         </label>
         <p className="muted">
-          The other jobs keep their nodes and send at the rates that their routers counted.{" "}
-          {plural(runs, "simulation")}.
+          The other jobs keep their nodes and send at the rates that their routers counted. {plural(runs, "simulation")}
+          .
         </p>
         <Unanswered
           line

@@ -20,7 +20,11 @@ export const STUDIES: StudyGroup[] = [
       { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown over the size of fat trees." },
       { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown over the perturbation ratio, two tori." },
       { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown over the size of 2D and 3D tori." },
-      { study: "hoefler-ebb", title: "Effective bisection", asks: "Share of the full bandwidth that random bisections reach." },
+      {
+        study: "hoefler-ebb",
+        title: "Effective bisection",
+        asks: "Share of the full bandwidth that random bisections reach.",
+      },
     ],
   },
   {
@@ -60,7 +64,11 @@ export const STUDIES: StudyGroup[] = [
         title: "Figures 3 to 6",
         asks: "Placement and routing on Theta: times, hops, traffic and saturation of channels.",
       },
-      { study: "wang-fig7", title: "Figure 7", asks: "The slowest rank over message loads, relative to random adaptive." },
+      {
+        study: "wang-fig7",
+        title: "Figure 7",
+        asks: "The slowest rank over message loads, relative to random adaptive.",
+      },
       {
         study: "wang-fig8-10",
         title: "Figures 8 to 10",

@@ -54,7 +54,8 @@ export function Detail({ id }: { id: number }) {
         ]}
         not={
           <>
-            A simulation has one traffic pattern and no other jobs. Load new tables in a maintenance window, and compare the counters before and after.
+            A simulation has one traffic pattern and no other jobs. Load new tables in a maintenance window, and compare
+            the counters before and after.
           </>
         }
       />
