@@ -432,7 +432,7 @@ def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_c
     assert of_mode(got) == {
         "kind": "routing_mode",
         "text": "latency rules",
-        "evidence": "/api/v1/recommendations/7",
+        "evidence": "/api/v1/advice/7",
     }
     made.routing_modes["milc"] = {**made.routing_modes["milc"], "environment": None, "reason": "too few samples"}
     assert ask(made, asked)["routing_mode"] is None and "too few samples" in of_mode(ask(made, asked))["text"]

@@ -127,7 +127,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
     finally:
         door.kill()
     for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
-        assert f'flitwatch_collector_samples_total{{door="remote_write",result="{result}"}} {count}.0' in page
+        assert f'flitwatch_collector_samples_total{{source="remote_write",result="{result}"}} {count}.0' in page
     drain_log(embedded_db, embedded_db)
     letters = named(embedded_db)
     assert {metric for metric, _ in letters} == {
@@ -193,7 +193,7 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
     finally:
         door.kill()
     for reason, count in expected.items():
-        assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
+        assert f'flitwatch_collector_requests_total{{source="remote_write",result="{reason}"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
 

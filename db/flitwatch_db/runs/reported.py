@@ -12,7 +12,7 @@ from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
 from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.runs.store import run_id_of, upsert_run, upsert_steps
-from flitwatch_domain.doors import REPORTED
+from flitwatch_domain.data_sources import REPORTED
 from flitwatch_domain.errors import Conflict, Forbidden, NotFound
 from flitwatch_domain.runs import Run, RunStep
 

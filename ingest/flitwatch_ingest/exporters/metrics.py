@@ -21,11 +21,13 @@ class DoorCollector(Collector):
         self._scraper = scraper
 
     def collect(self) -> Iterable[Metric]:
-        samples = CounterMetricFamily("flitwatch_collector_samples", "Samples by result.", labels=["door", "result"])
+        samples = CounterMetricFamily("flitwatch_collector_samples", "Samples by result.", labels=["source", "result"])
         for labels, count in sorted(self._intake.samples.items()):
             samples.add_metric(labels, count)
         yield samples
-        requests = CounterMetricFamily("flitwatch_collector_requests", "Requests by result.", labels=["door", "result"])
+        requests = CounterMetricFamily(
+            "flitwatch_collector_requests", "Requests by result.", labels=["source", "result"]
+        )
         for labels, count in sorted(self._door.requests.items()) if self._door else ():
             requests.add_metric(labels, count)
         yield requests

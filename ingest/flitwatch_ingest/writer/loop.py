@@ -14,7 +14,7 @@ from flitwatch_db import connect
 from flitwatch_db.core.disk import disk_of
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
-from flitwatch_domain.doors import DIRECT
+from flitwatch_domain.data_sources import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry

@@ -25,8 +25,8 @@ const STEPS: Step[] = [
     marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
   },
   {
-    title: "Who",
-    text: "This job started just before and shares links with the slow one. If the data are insufficient, Flitwatch reports "cannot tell".",
+    title: "The cause",
+    text: "This job started just before and shares links with the slow one. If the data are insufficient, Flitwatch reports that it cannot tell.",
     marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
   },
   {

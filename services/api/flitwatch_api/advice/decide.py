@@ -327,7 +327,7 @@ def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> 
         return None, _make_reason(
             "routing_mode", "unknown: no NIC counters show latency and stalls under each routing mode"
         )
-    evidence = f"/api/v1/recommendations/{chosen['recommendation_id']}"
+    evidence = f"/api/v1/advice/{chosen['recommendation_id']}"
     name, _, mode = (chosen["environment"] or "").partition("=")
     if name != "MPICH_GNI_ROUTING_MODE" or not mode:
         return None, _make_reason("routing_mode", f"unknown: {chosen['reason']}", evidence)

@@ -47,7 +47,7 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
             " or counters of its network cards (task routing.advice)",
         )
     share, number = float(intensity["share"]), intensity.get("recommendation_id")
-    evidence = None if number is None else f"/api/v1/recommendations/{number}"
+    evidence = None if number is None else f"/api/v1/advice/{number}"
     sends = f"its network cards sent {share:.1%} of what they can"
     if share >= INTENSIVE_SHARE:
         return Pattern("spread", f"{sends}: an application that sends much is spread over groups", evidence)

@@ -111,7 +111,7 @@ class DeadLetterList(BaseModel):
     next_cursor: str | None
 
 
-class DoorRefusal(BaseModel):
+class SourceRefusal(BaseModel):
     """Records that a source could not use, by their source and topic."""
 
     records: int = Field(description="Over the last day.")
@@ -120,7 +120,7 @@ class DoorRefusal(BaseModel):
     reason: str = Field(description="Of the newest.")
 
 
-class DoorArrivals(BaseModel):
+class SourceArrivals(BaseModel):
     """A way in, and what came through it."""
 
     key: str
@@ -132,7 +132,7 @@ class DoorArrivals(BaseModel):
     records: int = Field(description="Number since counting began.")
     recent: int = Field(description="Number in the last `recent_s`.")
     last_at: datetime | None = Field(description="Null: nothing yet.")
-    refused: list[DoorRefusal]
+    refused: list[SourceRefusal]
 
 
 class MachineReport(BaseModel):
@@ -149,7 +149,7 @@ class Arrivals(BaseModel):
 
     now: datetime
     recent_s: int
-    doors: list[DoorArrivals]
+    sources: list[SourceArrivals]
     simulated: int = Field(
         description="Records of the cluster twin in the last `recent_s`; they are not counted for any source."
     )

@@ -45,7 +45,7 @@ export function tokenText(token: Token, now: number): string {
 }
 
 /** How an account proves who it is. */
-export function door(account: Account): string {
+export function loginOf(account: Account): string {
   if (account.disabled) return "disabled";
   if (account.role === "service") return "tokens";
   if (account.issuer !== null) return account.issuer;

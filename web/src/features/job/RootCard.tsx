@@ -134,7 +134,7 @@ function Tree({ root, ratioWord }: { root: Root; ratioWord: string }) {
             ))}
           </>
         ) : (
-          <span className="muted">Jobs that send most is unknown. {root.jobs_unknown_because}</span>
+          <span className="muted">The jobs that send most are unknown. {root.jobs_unknown_because}</span>
         )}
       </div>
       {rows.length > 0 && (

@@ -93,7 +93,7 @@ export function TrafficCard({ id }: { id: number }) {
     <PictureCard
       title="Communication matrix"
       name={`recommendation-${id}-traffic`}
-      source={address(`/recommendations/${id}/matrix`, { by })}
+      source={address(`/advice/${id}/matrix`, { by })}
       rows={rows}
       columns={columns}
       id={(r) => `${r.src} ${r.dst}`}
