@@ -119,7 +119,7 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
         "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
     text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
-    assert text.index("is better") < text.index("## What was asked for")
+    assert text.index("is better") < text.index("## Acceptance criteria")
     assert "**2 seeds** of each world" in text and "simulated" in text
 
 

@@ -148,8 +148,9 @@ def run(
 ) -> None:
     """Compute better routes from counters: measured ones (--fabric), or those of a simulated machine (--pattern).
 
-    With --fabric, the command reads a fabric's counters in a window, reconstructs the traffic under the loaded tables (`flitwatch import routes`),
-    optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing (see `flitwatch
+    With --fabric, the command reads a fabric's counters in a window and reconstructs the traffic under the loaded tables (`flitwatch import
+    routes`). It then optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing
+    (see `flitwatch
     loop apply`). If the counters are insufficient, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be
     counted, at switches and adapters (`flitwatch collect infiniband --adapters`).
 

@@ -25,9 +25,8 @@ def topology() -> None:
 @json_option
 def show(spec: str, as_json: bool) -> None:
     """Show sizes and distances of SPEC. SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are the links
-    from endpoint to endpoint, including both terminal links. Other forms are hyperx (extents, then endpoints of each router and cables of each
-    pair), rails (rails, nodes of a group, groups, spines),
-    planes (planes, then the xgft of one, whose endpoints are nodes), dragonfly, cori and slingshot.
+    from endpoint to endpoint, including both terminal links. Other forms are hyperx (extents, endpoints per router, cables per pair), rails (rails,
+    nodes per group, groups, spines), planes (planes, and the xgft of one plane), dragonfly, cori and slingshot.
     If SPEC is not valid, the error lists all forms.
     """
     from flitwatch_simulation import topologies

@@ -216,9 +216,9 @@ def _deviation_headline(rows: Rows) -> str:
     chosen = interval_over_seeds(rows, lambda row: row["chosen_mape"] / row["mape"] - 1)
     beaten = f"The mean curve alone is better in {', '.join(useless)}. " if useless else ""
     return (
-        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are among the first as many, the "
+        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are ranked among the first, and the "
         f"strongest is first in {format_interval(first)} of the sets. "
-        f"Errors are nested; where the counters were chosen they differ by {format_interval(chosen, '+.1%')}."
+        f"Errors are nested; if the counters are chosen, they differ by {format_interval(chosen, '+.1%')}."
     )
 
 
@@ -244,7 +244,7 @@ def _forecast_headline(rows: Rows) -> str:
     )
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}What served is better than every candidate beyond its interval in {len(below)} of "
+        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, beyond its interval, in {len(below)} of "
         f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {format_interval(coverage)}."
     )
 
