@@ -305,8 +305,8 @@ def test_the_engine_tells_and_an_engine_without_a_webhook_does_not(
 @pytest.mark.parametrize(
     ("url", "secret", "why"),
     [
-        (None, base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK holds no"),
-        ("ftp://site.example/x", base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK holds no"),
+        (None, base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK contains no"),
+        ("ftp://site.example/x", base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK contains no"),
         ("https://site.example/x", None, "has no secret"),
         ("https://site.example/x", "c2hvcnQ=", "24 to 64 bytes"),
         ("https://site.example/x", "no Base64: é" * 9, "24 to 64 bytes"),

@@ -236,7 +236,7 @@ def test_the_evidence_over_rest_is_checked_by_the_command_line(private: tuple[Se
     for bad in (b"", b"\xff\xfe", text.encode().replace(b'id="hash"', b'id="x"')):
         out.write_bytes(bad)
         status, said = run("evidence", out)
-        assert status == 1 and "no evidence page" in said
+        assert status == 1 and "not an evidence page" in said
 
 
 def test_counters_of_a_jobs_own_parts(private: tuple[Served, str]) -> None:

@@ -298,7 +298,7 @@ def test_a_provider_that_is_away(embedded_db: str, browser: httpx.Client) -> Non
         back = to_the_way_back(browser, site, "s-1")
         provider.end()
         answer = browser.get(back)
-        refused(answer, 503, "Centre login does not answer", "local accounts can sign in")
+        refused(answer, 503, "Centre login does not answer", "Local accounts can sign in")
         assert int(answer.headers["retry-after"]) > 0
     with serving(settings(embedded_db, provider.issuer)) as site:
         refused(browser.get(f"{site.url}/api/v1/session/oidc"), 503, "Centre login does not answer")

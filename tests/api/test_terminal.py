@@ -400,7 +400,7 @@ def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World
         assert "answers 429" in said and "Wait a little" in said
         assert "a web page" in failed(capfd, "top", "--url", slow.url + "/elsewhere")
     said = failed(capfd, "top", "--url", "http://127.0.0.1:9")
-    assert "does not answer" in said and "Is it started" in said
+    assert "does not answer" in said and "Check that it is running" in said
 
 
 # --- completion -----------------------------------------------------------------------------------------------------------

@@ -97,8 +97,8 @@ def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> N
     [
         (lambda r, e: ([[r[0][0], "", *r[0][2:]], *r[1:]], e), "runs.csv:2: a run has no start"),
         (lambda r, e: ([[r[0][0], "yesterday", *r[0][2:]], *r[1:]], e), "start is not a time"),
-        (lambda r, e: ([[r[0][0], "1735689600000", *r[0][2:]], *r[1:]], e), "start does not lie from 1970 to 9999"),
-        (lambda r, e: ([[r[0][0], "1e30", *r[0][2:]], *r[1:]], e), "start does not lie from 1970 to 9999"),
+        (lambda r, e: ([[r[0][0], "1735689600000", *r[0][2:]], *r[1:]], e), "start is not within 1970 to 9999"),
+        (lambda r, e: ([[r[0][0], "1e30", *r[0][2:]], *r[1:]], e), "start is not within 1970 to 9999"),
         (lambda r, e: ([[*r[0][:2], "nan", *r[0][3:]], *r[1:]], e), "time is not a finite number"),
         (lambda r, e: ([[*r[0][:2], "0", *r[0][3:]], *r[1:]], e), "must be above zero"),
         (lambda r, e: ([[*r[0][:4], "", "milc"], *r[1:]], e), "groups is not a number"),

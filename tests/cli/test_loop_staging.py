@@ -84,7 +84,7 @@ def test_twice_is_refused_and_once_goes_back(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"simulated": True}, "made from a simulation"),
+        ({"simulated": True}, "based on a simulation"),
         ({"authorised": False}, "what-if"),
         (
             {"state": "refused", "reason": "Cannot tell: several matrices explain the counters."},
@@ -116,7 +116,7 @@ def test_other_tables_than_it_was_made_from(
     leaf = int(planted.TREE.endpoints.router[0])
     other[leaf, 9] = 5 + (other[leaf, 9] == 5)
     lft.write_dump(dump, planted.TREE, other)
-    assert "are not those that the recommendation was made from" in refused(capsys, *apply)
+    assert "are not those that the recommendation is based on" in refused(capsys, *apply)
     dump.write_text("Unicast lids [0-9\n")
     assert "opensm-lfts.dump" in refused(capsys, *apply)
     dump.unlink()

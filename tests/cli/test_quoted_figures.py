@@ -61,13 +61,13 @@ QUOTED = [
         "docs/results.md",
         "{found} ({low} to {high}) of the planted counters are ranked among the first",
         "docs/scorecard.md",
-        "**Deviation**: {found} ({low} to {high}) of the planted counters are among the first as many",
+        "**Deviation**: {found} ({low} to {high}) of the planted counters are ranked among the first",
     ),
     (
         "docs/results.md",
         "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
-        "every candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, beyond its interval, in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

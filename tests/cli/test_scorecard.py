@@ -163,7 +163,7 @@ def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> N
     )
     lines = [line.split(" | ")[0] for line in text.split("## Who")[1].splitlines() if OURS in line]
     assert lines == ["| plain", "| pairs", "| everything"]
-    assert "## What next" not in text
+    assert "## Forecasts" not in text
 
 
 def test_blame_is_scored_over_all_users_by_their_effects() -> None:

@@ -101,7 +101,7 @@ def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str,
     ],
 )
 def test_a_state_that_is_none_is_no_advice_and_ends_no_agent(body: bytes, tmp_path: Path) -> None:
-    with answering(200, body) as url, pytest.raises(Unavailable, match=r"not the API that this agent knows.*--api"):
+    with answering(200, body) as url, pytest.raises(Unavailable, match=r"not an API that this agent knows.*--api"):
         Agent(Api(url), tmp_path / "advice").cycle()
     assert not (tmp_path / "advice").exists()
 
@@ -122,7 +122,7 @@ def test_a_state_that_is_none_is_no_advice_and_ends_no_agent(body: bytes, tmp_pa
 )
 def test_an_answer_that_is_none_is_no_advice(items: object) -> None:
     body = json.dumps({"items": items}).encode()
-    with answering(200, body) as url, pytest.raises(Unavailable, match="not the API that this agent knows"):
+    with answering(200, body) as url, pytest.raises(Unavailable, match="not an API that this agent knows"):
         Api(url).ask(Places([], [], {}), [Question("ann", "milc", 1)])
 
 

@@ -398,7 +398,7 @@ def test_an_evidence_page_holds_one_hash_and_no_more() -> None:
     held = f'<code id="hash">{"a" * 64}</code>'
     assert stored_hash(f"<p>{held}</p>") == "a" * 64
     for page in ("<p></p>", f"<p>{held}{held}</p>", f'<code id="hash">{"a" * 63}</code>'):
-        with pytest.raises(BadInput, match="no evidence page"):
+        with pytest.raises(BadInput, match="not an evidence page"):
             stored_hash(page)
 
 

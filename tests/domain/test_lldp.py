@@ -168,7 +168,7 @@ def test_a_stale_neighbour_is_named_and_no_cable() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "holds no LLDP neighbours"),
         ('{"leaf1": {}}', "holds no LLDP neighbours"),
         ('{"lldp": {}}', "no switch has a neighbour"),

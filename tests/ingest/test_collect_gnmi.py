@@ -121,9 +121,9 @@ def test_what_does_not_answer_is_one_line(embedded_db: str, tmp_path: Path) -> N
         assert "unknown user. Check --user and --password-file." in said and "wrong-password" not in said
         secret.write_text("right-password\n")
         said = collect(*words, f"127.0.0.1:{port}", *shown, folder=tmp_path, status=1)["said"]
-        assert "answers what is no JSON" in said
+        assert "returns invalid JSON" in said
         assert "without TLS" in collect(*words, "leaf1.example.org:6030", *shown, folder=tmp_path, status=1)["said"]
-        assert "Say HOST:PORT" in collect(*words, "leaf1", folder=tmp_path, status=1)["said"]
+        assert "Write HOST:PORT" in collect(*words, "leaf1", folder=tmp_path, status=1)["said"]
         assert "127.0.0.1:1:" in collect(*words, "127.0.0.1:1", folder=tmp_path, status=1)["said"]
     finally:
         server.stop(None)

@@ -135,7 +135,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
         "node_infiniband_port_packets_received_total",
     }
     assert len(kept(embedded_db).letters) == 3
-    assert any("no label says whose port it is" in reason for _, reason in letters)
+    assert any("no label identifies the port" in reason for _, reason in letters)
 
 
 def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Path) -> None:
@@ -252,11 +252,11 @@ def test_bodies_share_a_bounded_memory() -> None:
         body.add(MOST_BYTES)
     with pytest.raises(Refused, match="has more than"):
         bodies[0].add(1)
-    with pytest.raises(Refused, match="send the request again"):
+    with pytest.raises(Refused, match="Send the request again"):
         HeldBody(shares, "a").add(MOST_BYTES)
     # Of what is left another sender gets its share.
     bodies[4].add(MOST_BYTES)
-    with pytest.raises(Refused, match="send the request again"):
+    with pytest.raises(Refused, match="Send the request again"):
         HeldBody(shares, "b").add(MOST_BYTES)
     shares.give_back("a", bodies[0].bytes)
     HeldBody(shares, "b").add(MOST_BYTES)

@@ -191,9 +191,9 @@ def test_topology_alone_from_leaves_that_nobody_counts(embedded_db: str, tmp_pat
     [
         (["/nowhere/leaf1.json"], "leaf1.json"),
         (["redis://10.0.0.1:6379", "--password-file", "{secret}"], "without TLS"),
-        (["redis://:secret@127.0.0.1"], "others can see a password"),
+        (["redis://:secret@127.0.0.1"], "other users can see a password"),
         (["http://127.0.0.1"], "is not the address of a switch's Redis"),
-        (["{broken}"], "is no JSON"),
+        (["{broken}"], "is not JSON"),
         (["{empty}"], "has no COUNTERS_PORT_NAME_MAP"),
         (["redis://127.0.0.1:1"], "Check the address of SONiC's Redis."),
     ],

@@ -168,7 +168,7 @@ def test_a_bad_topology_is_a_dead_letter_and_changes_nothing(
     words = [*asking(server, embedded_db, secret), "--fabric", "ufm"]
     collect(*words, folder=tmp_path)
     server.broken["links"] = json.dumps(documents_of(CABLES)["links"])[:300].encode()
-    assert "is no JSON" in str(collect(*words, folder=tmp_path, status=1)["said"])
+    assert "is not JSON" in str(collect(*words, folder=tmp_path, status=1)["said"])
     with connect(embedded_db) as conn:
         row = conn.execute("SELECT count(*) FROM endpoint JOIN fabric USING (fabric_id) WHERE name = 'ufm'").fetchone()
     assert row == (3,)

@@ -233,7 +233,7 @@ def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path:
                 assert backups.take_backup(server, keep=1)["restorable"]["from"]
                 # A folder that can no longer be written to is said, not passed over.
                 shutil.rmtree(Path(place) / "kept" / "wal")
-                with pytest.raises(Conflict, match="could not be kept"):
+                with pytest.raises(Conflict, match="could not be copied"):
                     backups.take_backup(server, keep=1)
         finally:
             server.destroy()

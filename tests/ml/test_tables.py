@@ -97,7 +97,7 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
         ("run,step,time,A\n ,0,1,2\n", r"s\.csv:2: run is empty"),
         ("run,step,time,\nx,0,1,2\n", r"s\.csv:1: a counter's name is empty"),
         ("run,step,time,A\nx,0,1,2\nx,900000,1,2\n", "steps range from 0 to 900000, but there are only 2 rows"),
-        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "is no text"),
+        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "is not text"),
     ],
 )
 def test_what_does_not_fit_is_named_by_file_and_line(tmp_path: Path, text, words) -> None:

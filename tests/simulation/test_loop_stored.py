@@ -77,7 +77,7 @@ def test_where_it_cannot_tell_levels_by_pair_are_an_answer(embedded_db: str) -> 
     assert row.state == "recommended" and row.reason.startswith("Cannot tell: ")
     assert kept.lfts == row.parts["lfts"] and (kept.sls, kept.vls, kept.lmc) == (4, 2, 0)
     before, summary = "".join(line + "\n" for line in stored.lft.format_dump(TREE, PORTS)).encode(), made.summary()
-    assert kept.lfts == before and summary["entries_changed"] is None, "the tables stay as they are"
+    assert kept.lfts == before and summary["entries_changed"] is None, "the tables do not change"
 
 
 def test_levels_that_are_there_already_are_no_answer(embedded_db: str) -> None:

@@ -148,7 +148,7 @@ def test_who_has_the_certificate_and_the_login_reads_what_they_wrote(broker: Sec
         ({"sasl_username": "nobody"}, "Authentication failed", "Check the user and the password"),
         ({"ssl_ca_location": "other-ca.pem"}, "certificate", "Check ssl.ca.location"),
         ({"sasl_mechanism": "PLAIN"}, "PLAIN", "Check"),
-        ({"security_protocol": "PLAINTEXT"}, "does not answer", "that its listener speaks the security.protocol"),
+        ({"security_protocol": "PLAINTEXT"}, "does not answer", "that its listener uses the security.protocol"),
     ],
 )
 def test_who_is_refused_is_told_why_and_what_to_correct(

@@ -128,7 +128,7 @@ NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLIT
 FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here, and an option of a command overrides
 both.
 # The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
-# Every line below is commented out; what is there is the default, or nothing where there is none.
+# Every line below is commented out; it shows the default, or nothing if there is none.
 """
 
 

@@ -246,7 +246,7 @@ def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArra
         leaf, endpoint = none[0].tolist()
         raise BadInput(
             f"the fabric is disconnected: {fabric.routers.name[leaf]} has no way to endpoint {endpoint} ({fabric.endpoints.node[endpoint]})",
-            advice="Mend its cables, or give the fabric without it",
+            advice="Repair its cables, or use the fabric without it",
         )
     return result
 

@@ -204,11 +204,11 @@ class OpensmFolder:
                 _write_whole(path, content, 0o644)
                 if path.read_bytes() != content:
                     path.unlink()
-                    raise BadInput("does not hold what was written", where=str(path))
+                    raise BadInput("has other contents than written", where=str(path))
             _write_whole(before, after, _file_mode(before), like=before)
             if self._configuration_digest() != journal["after"]:
                 self._restore_configuration(number, journal)
-                raise BadInput("does not hold what was written: the old one was restored", where=str(before))
+                raise BadInput("has other contents than written: the old one was restored", where=str(before))
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
@@ -252,7 +252,7 @@ class OpensmFolder:
             else:
                 old_bytes = backup.read_bytes() if backup.exists() else b""
                 if _sha256_hex(old_bytes) != journal["before"]:
-                    raise BadInput("is damaged: it is not what was kept", where=str(backup))
+                    raise BadInput("is damaged: it differs from the stored one", where=str(backup))
                 _write_whole(at, old_bytes, _file_mode(at), like=at)
         for at in (self._tables_path(number), self._policy_path(number)):
             with suppress(FileNotFoundError):

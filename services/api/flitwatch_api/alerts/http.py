@@ -222,7 +222,7 @@ async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
 
 @http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
 async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
-    """Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+    """Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
         raise _no_contact(name)
     async with platform.reading() as conn:

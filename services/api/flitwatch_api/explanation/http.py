@@ -39,7 +39,7 @@ async def explanation(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
-    """Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
+    """Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> Explanation:
         return explain_by_id(conn, job_id, cluster or None, at)

@@ -55,8 +55,8 @@ async def _count_request(request: Request) -> None:
 
 @http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_count_request)])
 async def readyz(platform: ThePlatform) -> Response:
-    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can
-    be read."""
+    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be
+    read."""
     await platform.readiness.check()
     return json_response({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
 

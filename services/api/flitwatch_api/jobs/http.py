@@ -73,7 +73,7 @@ async def job(
     job_id: JobId,
     cluster: Cluster = None,
 ) -> Response:
-    """One job, its place on the fabric and its neighbours."""
+    """One job, its nodes on the fabric and its neighbours."""
     return json_response(await service.load_job_detail(conn, names, platform.job_links, job_id, cluster or None))
 
 

@@ -88,7 +88,7 @@ class Link(BaseModel):
 
 
 class JobDetail(JobHead):
-    """A job, its place on the fabric, and who ran alongside it."""
+    """A job, its nodes on the fabric, and the jobs alongside it."""
 
     restart: int
     exit_code: str | None

@@ -224,7 +224,7 @@ def _token_owner(request: Request) -> str | None:
 
 @http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=require_access("viewer", "read"))
 async def tokens(request: Request, platform: ThePlatform) -> Response:
-    """The caller's tokens; an admin's answer has everybody's."""
+    """The caller's tokens. Admins get the tokens of all accounts."""
     whose = _token_owner(request)
     return json_response(
         {"items": await platform.in_thread("gate", lambda conn: people.list_tokens(conn, whose))}, "no-store"

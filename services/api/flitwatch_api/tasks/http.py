@@ -173,7 +173,7 @@ async def _drop_file(platform: Platform, number: int) -> None:
 
 @http.delete("/files/{file_id}", status_code=204, openapi_extra=require_access("user", "tasks"))
 async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> Response:
-    """Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+    """Delete an uploaded file that waits for a task. Below scope `operate`, only the caller's own tasks."""
     author = None if "operate" in request.state.caller.scopes else made_by(request)
     await platform.in_thread("writer", lambda conn: files.delete_file(conn, file_id, author))
     return Response(status_code=204)
@@ -187,7 +187,7 @@ async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> R
     openapi_extra=require_access("user", "tasks"),
 )
 async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Response:
-    """Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
+    """Ask a task to stop at its next step. Below scope `operate`, only the caller's own tasks."""
     async with platform.reading() as conn:
         row, names = await _find_task(conn, task_id, request), await names_of(request, conn)
     if not is_own(row, request) and "operate" not in request.state.caller.scopes:

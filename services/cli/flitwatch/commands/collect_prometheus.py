@@ -105,7 +105,7 @@ def prometheus(
                 if scraper:
                     scraper.look()
             except Unavailable as away:
-                print_message(f"what was read is lost, and is counted with the next reading: {away.message}")
+                print_message(f"the samples are lost, and are counted with the next read: {away.message}")
             told = say_unknown(intake, told)
             return False
 

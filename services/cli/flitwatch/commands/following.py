@@ -259,7 +259,7 @@ def refused_of(intake: Intake) -> RefusedMetrics:
         print_message(f"not taken: {_join_names(metric_names)}: {reason}")
     if intake.unknown:
         print_message(
-            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(list(intake.unknown))}"
+            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(list(intake.unknown))}"
         )
     listed = list(intake.refused.items())[:_MOST_LISTED]
     return {
@@ -275,7 +275,7 @@ def say_unknown(intake: Intake, told: int) -> int:
     names = list(intake.unknown)
     if len(names) > told:
         print_message(
-            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(names[told:])}"
+            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(names[told:])}"
         )
     return len(names)
 

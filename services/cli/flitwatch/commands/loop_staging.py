@@ -238,19 +238,19 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
 
     why, advice = "", "`flitwatch loop run --fabric` creates one."
     if asked.simulated:
-        why = "was made from a simulation"
+        why = "is based on a simulation"
     elif not asked.authorised:
         why = "is a what-if of its author, not made for the site"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
         # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
         advice = (
-            f"Mend what it names, or choose another window, with traffic that tells more: `flitwatch loop run --fabric {asked.fabric} --window ...`."
+            f"Correct the cause, or choose another window with more informative traffic: `flitwatch loop run --fabric {asked.fabric} --window ...`."
             if asked.reason.startswith("Cannot tell")
             else "The loaded tables stay: there is nothing to stage."
         )
     elif asked.lfts is None or asked.loaded_digest is None:
-        why = "has no tables that were made from measured counters"
+        why = "has no tables from measured counters"
     if why:
         raise Conflict(f"recommendation {number} {why}", advice=advice)
     if asked.staged_at is not None and asked.rolled_back_at is None:
@@ -270,7 +270,7 @@ def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoute
     loaded = lft.read_dump(opensm.loaded, fabric)
     if loaded.unknown.any() or lft.digest_ports(loaded.ports) != asked.loaded_digest:
         raise Conflict(
-            f"the tables in {opensm.loaded} are not those that the recommendation was made from: the fabric or its routes changed since",
+            f"the tables in {opensm.loaded} are not those that the recommendation is based on: the fabric or its routes have changed",
             advice="Collect the topology, import the dump with `flitwatch import routes`, and run the loop again.",
         )
     return loaded

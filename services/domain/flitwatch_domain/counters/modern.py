@@ -1,4 +1,5 @@
-"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name them."""
+"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name
+them."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ INFINIBAND: tuple[CounterKind, ...] = (
     _port_counter("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
     _port_counter("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits", bits=32),
     _port_counter("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1, bits=16),
-    _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
+    _port_counter("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped because of missing buffers."),
 )  # fmt: skip
 
 _OPA_ONLY = (

@@ -152,7 +152,7 @@ class _Checked(io.RawIOBase):
             block = self._source.read(len(view))
         except _DAMAGE as damage:
             raise BadInput(
-                f"is damaged or cut short: {damage}", where=self._where, advice="Unpack what is left of it by hand."
+                f"is damaged or cut short: {damage}", where=self._where, advice="Unpack the rest by hand."
             ) from damage
         except UnicodeDecodeError as bad:
             raise BadInput(f"is not the UTF-16 that it begins as: {bad.reason}", where=self._where) from bad

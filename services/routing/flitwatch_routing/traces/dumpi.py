@@ -124,7 +124,7 @@ class _Rank:
             raise BadInput(
                 f"{call} cannot be replayed",
                 where=self._line_reference(),
-                advice="Its text does not tell which messages it meant.",
+                advice="Its text does not identify the messages.",
             )
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at

@@ -1,4 +1,5 @@
-"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is simulated."""
+"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is
+simulated."""
 
 from __future__ import annotations
 
@@ -97,7 +98,8 @@ class StoredReconstruction(TypedDict):
 
 
 class BusyLoads(TypedDict):
-    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes allow; None is unknown."""
+    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes
+    allow; None is unknown."""
 
     measured: float
     before: float | None
@@ -261,7 +263,8 @@ def run_stored_turn(
 ) -> StoredTurn:
     """Reconstruct the window's traffic, lay tables for it and predict their loads.
 
-    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that InfiniBand does
+    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that
+    InfiniBand does
     not have, Cancelled where it is asked for.
     """
     started, stop = time.monotonic(), cancelled or (lambda: False)
@@ -305,7 +308,7 @@ def run_stored_turn(
         else:
             reason = f"several matrices explain the counters: what they leave open is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
         if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
-            reason += f". With {asked.sls} service levels by pair the counters by level of a later window may tell; the tables stay as they are"
+            reason += f". With {asked.sls} service levels by pair later counters by level may be sufficient; the tables do not change"
             return ended("measure", reason, found=reconstruction)
         return ended("cannot tell", reason, found=reconstruction)
     say = stage(1, "optimising routes")
@@ -351,7 +354,8 @@ def _for_lids(ports: Ints, lmc: int) -> Ints:
 
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
-    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would make every
+    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
+    make every
     pair possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
@@ -407,7 +411,8 @@ def _reconstruct_levels(
     stop: Callable[[], bool],
     floor: float,
 ) -> Reconstruction:
-    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive on it."""
+    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive
+    on it."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     links, width = fabric.links, port_width(fabric)
     sends, receives = np.zeros((2, len(levels), ends), bool)
@@ -428,7 +433,8 @@ def _reconstruct_levels(
 def _relative_doubt(found: Reconstruction) -> float | None:
     """Return the relative distance that the matrix may have from the true one; None where it is unknown.
 
-    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong, so the
+    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong,
+    so the
     intervals, which need no such thing, must leave little open too.
     """
     if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():

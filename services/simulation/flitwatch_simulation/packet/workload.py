@@ -156,7 +156,7 @@ def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np
             advice=f"Patterns: {', '.join(['uniform[:GIB_PER_S]', *sorted(patterns.PATTERNS)])}.",
         )
     if parameters.ranks is not None:
-        raise BadRequest(f"{path} says how many ranks there are", advice="Leave --ranks out.")
+        raise BadRequest(f"{path} defines the number of ranks", advice="Leave --ranks out.")
     if path.is_file() and is_traffic_csv(path):
         return _of_csv(path, parameters, machine)
     if path.is_file() and is_matrix(path):

@@ -32,10 +32,10 @@ export function OwnRuns() {
         <span className="subtitle">from two CSV files, of any machine</span>
       </div>
       <p className="muted">
-        The first file has a line for each run: its name, its start and its time in seconds. You can add its number of
-        nodes, and other numbers that may slow it. The second has a line for each run and user: who was beside it, and
-        how much. Everyone on this site can read the verdicts. Only you and operators see the names of users and runs.
-        The files are deleted when the verdicts are there.
+        The first file has one line per run, with its name, start and time in seconds. You can add its number of nodes,
+        and other numbers that may slow it. The second file has one line per run and user alongside it, with the amount.
+        Everyone on this site can read the verdicts. Only you and operators see the names of users and runs. The files
+        are deleted when the verdicts are ready.
       </p>
       <form className="form own-runs-form" onSubmit={submit}>
         {FILES.map(({ key, label, columns }) => (

@@ -89,7 +89,17 @@ export function ConnectPage() {
   );
 }
 
-function SourceCard({ source, site, at, minutes }: { source: SourceArrivals; site: Site; at: number; minutes: number }) {
+function SourceCard({
+  source,
+  site,
+  at,
+  minutes,
+}: {
+  source: SourceArrivals;
+  site: Site;
+  at: number;
+  minutes: number;
+}) {
   return (
     <section className="card connect-source" id={source.key} aria-label={source.title}>
       <div className="card-head">
@@ -129,8 +139,8 @@ function Arrived({ source, at, minutes }: { source: SourceArrivals; at: number; 
         <span>Nothing yet</span>
       ) : (
         <span>
-          <strong>{plural(source.recent, "record")}</strong> in the last {minutes} minutes · {count(source.records)} in all
-          · the last {duration(Math.max(0, (at - last) / 1000))} ago
+          <strong>{plural(source.recent, "record")}</strong> in the last {minutes} minutes · {count(source.records)} in
+          all · the last {duration(Math.max(0, (at - last) / 1000))} ago
         </span>
       )}
       {source.refused.map((one) => (

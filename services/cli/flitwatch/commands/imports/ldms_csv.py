@@ -70,7 +70,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         )
     if report["unplaced"]:
         print_notice(
-            f"{report['unplaced']} of {counters} records of counters have no place in a fabric and are kept as they came: "
+            f"{report['unplaced']} of {counters} records of counters belong to no known fabric and are stored unchanged: "
             + "; ".join(report["unplaced_reasons"][:3])
         )
     for schema, columns in report["unknown_columns"].items():

@@ -33,7 +33,7 @@ def routes(
 
     text = note.strip() if note else None
     if dump is None and not text:
-        raise BadRequest("nothing says what changed", advice="Give a dump of the tables, or --note TEXT.")
+        raise BadRequest("there is no description of the change", advice="Give a dump of the tables, or --note TEXT.")
     if text and (len(text) > 200 or not text.isprintable()):
         raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
     moment = _resolve_time(at, dump)
