@@ -110,7 +110,10 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
         ("rules: {name: a}", "rules"),
         ("external_url: 2026-99-99", "not of its type"),
         ("rules: !!bool perhaps", "not of its type"),
-        ("receivers: [{name: h, kind: webhook, url: 'http://h', match: {severity: '/[/'}}]", "not a regular expression"),
+        (
+            "receivers: [{name: h, kind: webhook, url: 'http://h', match: {severity: '/[/'}}]",
+            "not a regular expression",
+        ),
         ("receivers: [{name: h, kind: webhook, url: 'http://'}]", "host"),
         ("receivers: [{name: m, kind: mail, to: [a], server: 'host:port'}]", "'host:port' is not a mail server"),
         ("receivers: [{name: m, kind: mail, to: [a], server: 'host:70000'}]", "not a mail server"),

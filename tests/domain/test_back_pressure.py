@@ -87,7 +87,9 @@ def test_stalls_that_lead_to_uncounted_links_say_where(tree: Fabric) -> None:
     found = find_roots(PortWindow(tree, use, stalls))
     assert found.roots == () and "leaf2" in str(found.cannot_tell) and "not counted" in str(found.cannot_tell)
     nothing = np.full(len(tree.links), np.nan)
-    assert "No link has both traffic and stalls counted" in str(find_roots(PortWindow(tree, nothing, nothing)).cannot_tell)
+    assert "No link has both traffic and stalls counted" in str(
+        find_roots(PortWindow(tree, nothing, nothing)).cannot_tell
+    )
 
 
 def test_routes_narrow_the_walk(tree: Fabric) -> None:

@@ -97,8 +97,10 @@ def test_a_cause_has_a_fifth_of_the_whole_and_is_not_slowed_itself() -> None:
 
 def test_what_is_said_names_jobs_by_number() -> None:
     at = 1_790_000_000.0
-    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 slows 2 jobs since 14:13:20 UTC"
-    assert make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
+    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 has been slowing 2 jobs since 14:13:20 UTC"
+    assert (
+        make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 have been slowing job 1 since 14:13:20 UTC"
+    )
     assert (
         make_title(["7"], ["1"], 0, at, None, False)
         == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"

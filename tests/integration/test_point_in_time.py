@@ -120,7 +120,7 @@ def test_a_lost_disk_comes_back_as_far_as_the_log_was_kept(site: Site) -> None:
 
 def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> None:
     (before,) = site.add(1)
-    with pytest.raises(NotFound, match="holds no backup"):
+    with pytest.raises(NotFound, match="contains no backup"):
         backups.restore_backup(site.server, site.backups, None)
     backups.take_backup(site.server, keep=1)
     site.add(2)
@@ -166,7 +166,7 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
         (second.name, True),
     ]
     ran = CliRunner().invoke(db, ["verify", "--json"])
-    assert ran.exit_code == 1 and "take a new one" in ran.stderr
+    assert ran.exit_code == 1 and "make a new one" in ran.stderr
 
 
 def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

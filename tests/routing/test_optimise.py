@@ -320,8 +320,8 @@ def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
         ("src,dst,bytes\n0,1,-4\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,1,nan\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,x,4\n", r"t\.csv:2: 'x' is not an endpoint's number"),
-        ("src,dst,bytes\n", "holds no traffic: no rows"),
-        ("src,dst,bytes\n0,1,0\n3,3,5\n", "holds no traffic: .* nothing to route"),
+        ("src,dst,bytes\n", "contains no traffic: no rows"),
+        ("src,dst,bytes\n0,1,0\n3,3,5\n", "contains no traffic: .* nothing to route"),
     ],
 )
 def test_traffic_that_does_not_fit_is_named_by_file_and_line(tmp_path, text: str, words: str) -> None:

@@ -149,7 +149,7 @@ def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="blanks"):
         OpensmFolder(blank).plan(1, CHANGE)
     (folder / "opensm-lfts.dump").unlink()
-    with pytest.raises(BadInput, match="what is loaded is not known"):
+    with pytest.raises(BadInput, match="the loaded tables are unknown"):
         OpensmFolder(folder).loaded  # noqa: B018
     elsewhere = tmp_path / "elsewhere.conf"
     elsewhere.write_bytes(OLD)
@@ -244,7 +244,7 @@ def test_service_levels_and_lids_come_and_go_with_the_tables(folder: Path) -> No
 def test_service_levels_of_the_site_are_not_replaced(folder: Path) -> None:
     (folder / "opensm.conf").write_bytes(b"qos FALSE\nqos TRUE\nqos_policy_file /etc/opensm/qos-policy.conf\n")
     opensm = OpensmFolder(folder)
-    with pytest.raises(BadInput, match="service levels of the site's own"):
+    with pytest.raises(BadInput, match="the site's own service levels"):
         opensm.plan(7, WITH_LEVELS)
     opensm.apply(7, CHANGE)
     assert "qos_policy_file /etc/opensm/qos-policy.conf" in (folder / "opensm.conf").read_text(), "tables alone leave them"  # fmt: skip

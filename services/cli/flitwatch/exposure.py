@@ -83,12 +83,11 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     if not names:
         raise BadRequest(
             f"{host} is reached from beyond this machine, and any host name would be answered, which a foreign page can use (DNS rebinding)",
-            advice=f"Name the hosts under which people reach it: --allow-host NAME or {HOSTS_VARIABLE}; or say "
-            f"--insecure-network ({INSECURE_VARIABLE}=1).",
+            advice=f"Name its host names: --allow-host NAME or {HOSTS_VARIABLE}; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     if role not in READING:
         raise BadRequest(
             f"{host} is reached from beyond this machine, and callers who do not log in would be {role}",
-            advice=f"Say --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or say --insecure-network ({INSECURE_VARIABLE}=1).",
+            advice=f"Use --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     return Exposure(names, role)

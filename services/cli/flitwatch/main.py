@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not (absent.name or "").startswith("flitwatch"):
             raise
         exit_with_error(
-            "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
+            "this needs the server's package: pip install flitwatch. A collector does not need it with --log URL"
         )
     except OSError as refused:
         exit_with_error(f"{refused.filename or 'the system'}: {refused.strerror or refused}")

@@ -167,7 +167,7 @@ def _show_default(default: object) -> object:
 
 
 def _collect_variables() -> dict[str, tuple[list[str], str]]:
-    """Each variable, who reads it and what it means; without those that only the API reads."""
+    """Each variable, who reads it and meaning; without those that only the API reads."""
     read: dict[str, tuple[list[str], str]] = {name: ([where], meaning) for name, (where, meaning) in OTHERS.items()}
     for words, command in walk_commands():
         for option in command.params:

@@ -24,7 +24,7 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 ADVICE = {
     401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` creates one.",
     403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
-    429: "Wait a little and ask again; `flitwatch top --every SECONDS` asks less often.",
+    429: "Wait and try again. `flitwatch top --every SECONDS` asks less often.",
 }
 
 
@@ -49,7 +49,9 @@ class Place:
         text = self.token_file.read_text(encoding="utf-8").strip()
         if not text or not text.isascii() or len(text.split()) > 1:
             raise BadInput(
-                "it holds no API token", where=str(self.token_file), advice="Put the token on a line of its own: fwt_…."
+                "it contains no API token",
+                where=str(self.token_file),
+                advice="Put the token on a separate line: fwt_….",
             )
         return text
 
@@ -79,7 +81,7 @@ def application_options(required: bool, without_nodes: str = "the size with the 
         function = click.option(
             "--nodes",
             type=click.IntRange(1),
-            help=f"The application on this many nodes; without it, {without_nodes}.",
+            help=f"The application's number of nodes (default: {without_nodes}).",
         )(function)
         return click.option(
             "--application",
@@ -129,7 +131,7 @@ def require_place(api_url: str | None, token_file: Path | None, profile: str | N
     state = read_running_state(home_folder())
     if state is None or "url" not in state:
         advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.locate_config()}, or start one here: flitwatch up."
-        raise BadInput("there is no platform to ask", advice=advice)
+        raise BadInput("no platform is running", advice=advice)
     return Place(_check_address(str(state["url"])), token_file)
 
 

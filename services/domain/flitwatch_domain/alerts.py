@@ -210,7 +210,7 @@ class Sample:
     labels : tuple of (name, value), sorted
     value : float
     probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
-    evidence : dict              what it rests on: numbers and places of the page
+    evidence : dict              based on: numbers and places of the page
     words : mapping              what a summary may say of it alongside its labels
     """
 

@@ -218,7 +218,7 @@ def _recovery_settings(folder: Path, before: Path | None, to_s: float | None) ->
 def _base_for(folder: Path, to_s: float | None) -> Base:
     base_list = list_bases(folder)
     if not base_list:
-        raise NotFound(f"{folder} holds no backup", advice="Name the folder that flitwatch db backup wrote.")
+        raise NotFound(f"{folder} contains no backup", advice="Name the folder that flitwatch db backup wrote.")
     fitting = [base for base in base_list if to_s is None or base.finished_s <= to_s]
     if not fitting:
         raise NotFound(

@@ -202,7 +202,7 @@ def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
         raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
     if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
-        raise BadInput("traffic holds bytes that are negative or no finite number")
+        raise BadInput("traffic contains negative or infinite bytes")
     return src, dst, size
 
 

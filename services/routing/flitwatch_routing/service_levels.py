@@ -55,7 +55,7 @@ def levels_of(fabric: Fabric, levels: int, vls: int, seed: int) -> Levels:
     if not (2 <= levels <= MOST_LEVELS and 1 <= vls <= min(levels, 15)):
         raise BadRequest(
             f"{levels} service levels on {vls} lanes",
-            advice="Take 2 to 16 service levels, and 1 to 15 lanes, no more than levels.",
+            advice="Use 2 to 16 service levels, and 1 to 15 lanes, at most as many as levels.",
         )
     classes = np.arange(len(fabric.endpoints), dtype=np.int64) % levels
     return Levels(np.random.default_rng(seed).permutation(classes), levels, vls)

@@ -108,7 +108,7 @@ class OpensmFolder:
         at = self.path / name
         if not at.exists():
             raise BadInput(
-                "is missing, so what is loaded is not known",
+                "is missing, so the loaded tables are unknown",
                 where=str(at),
                 advice=f"Let OpenSM write it: `dump_files_dir {self.path}` and log flag 0x40, or copy it here.",
             )
@@ -152,7 +152,7 @@ class OpensmFolder:
         )
         if last.get("qos", "FALSE").upper() in ("TRUE", "YES", "1") and not ours:
             raise BadInput(
-                "has service levels of the site's own (`qos TRUE`), which those of the recommendation would replace",
+                "uses the site's own service levels (`qos TRUE`), which the recommendation would replace",
                 where=str(self.path / CONFIGURATION),
                 advice="Run the loop without --sl.",
             )
@@ -228,7 +228,7 @@ class OpensmFolder:
             if self._configuration_digest() not in (journal["before"], journal["after"]):
                 raise Conflict(
                     f"{self.path / CONFIGURATION} was changed since recommendation {number} was staged",
-                    advice=f"Compare it with {self._backup_folder(number) / _BEFORE} and restore by hand what you want.",
+                    advice=f"Compare it with {self._backup_folder(number) / _BEFORE} and restore your changes by hand.",
                 )
             self._restore_configuration(number, journal)
             return True
@@ -339,7 +339,7 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError:
         raise BadInput("is no text", where=str(path)) from None
     if re.search(r"[^\S\n\t ]|\x00", text):
-        raise BadInput("is no configuration: it has characters that OpenSM does not read", where=str(path))
+        raise BadInput("is not a configuration: it contains characters that OpenSM does not read", where=str(path))
     return text.splitlines()
 
 

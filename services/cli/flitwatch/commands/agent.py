@@ -179,6 +179,6 @@ def _read_token(file: Path) -> str:
     token = file.read_bytes().strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         exit_with_error(
-            f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2
+            f"{file} contains no token: a token is one ASCII word, fwt_... (flitwatch tokens create)", code=2
         )
     return token.decode("ascii")

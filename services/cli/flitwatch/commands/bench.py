@@ -7,7 +7,7 @@ import importlib
 import click
 
 BENCHMARKS = {
-    "api": ("bench_api", "Time the API's answers about a whole machine, while a feed is written."),
+    "api": ("bench_api", "Measure the API's response times for a whole machine during ingest."),
     "advice": ("bench_advice", "Ask for advice to schedulers at a fixed rate."),
     "ingest": ("bench_ingest", "Carry a machine's counters through log, writer and database, and count them."),
     "import": ("bench_import", "Import a long text of sacct, and count its jobs."),

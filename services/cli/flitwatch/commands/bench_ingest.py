@@ -104,7 +104,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     problems = [name for name in ("lost", "duplicated", "wrong", "gaps", "dead_letters") if result[name]]
     if problems:
         exit_with_error(
-            "the tables differ from what was sent: " + ", ".join(f"{result[name]} {name}" for name in problems)
+            "the tables differ from the data sent: " + ", ".join(f"{result[name]} {name}" for name in problems)
         )
 
 
@@ -219,7 +219,7 @@ def _await_topics(port: int, count: int) -> None:
         except httpx.HTTPError:
             pass
         time.sleep(0.2)
-    exit_with_error("the writer did not begin to read")
+    exit_with_error("the writer did not start to read")
 
 
 def _summarise_run(order: Order, figures: _Figures) -> _Summary:

@@ -76,15 +76,17 @@ def prometheus(
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not listen and not urls:
-        raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
+        raise BadRequest("there is nothing to collect from", advice="Use --listen ADDRESS:PORT, --scrape URL, or both.")
     if common.once and listen:
-        raise BadRequest("--once ends after one look, so no client could send anything", advice="Leave out --listen.")
+        raise BadRequest(
+            "--once exits after one read, so clients could not send anything", advice="Leave out --listen."
+        )
     host, port = _parse_address(listen) if listen else ("", 0)
     token = token_of(token_file) if token_file else ""
     if listen and host not in _LOCAL and not token and not insecure_network:
         raise BadRequest(
-            f"{host} is reached from beyond this machine, and no token is asked for",
-            advice="Say --token-file FILE, or --insecure-network where this is meant.",
+            f"{host} is open to other machines without a token",
+            advice="Use --token-file FILE, or --insecure-network if you want this.",
         )
     table = MetricTable(maps)
     with ExitStack() as stack:
@@ -130,7 +132,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
     number = numerals.parse_whole(port, least=1, most=(1 << 16) - 1)
     if not host or number is None:
         raise BadRequest(
-            f"{listen!r} is not an address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095."
+            f"{listen!r} is not an address to listen on", advice="Write ADDRESS:PORT, such as 127.0.0.1:9095."
         )
     return host.strip("[]"), number
 

@@ -60,9 +60,9 @@ def slingshot(
     from flitwatch_stream.backends import open_log
 
     if bool(url) == bool(places):
-        raise BadRequest("say one place to read from", advice="Say --kafka kafka://HOST:9092, or files or folders.")
+        raise BadRequest("give one source to read from", advice="Use --kafka kafka://HOST:9092, or files or folders.")
     if topics and not url:
-        raise BadRequest("--topic is of --kafka", advice="Leave it out, or say --kafka kafka://HOST:9092.")
+        raise BadRequest("--topic requires --kafka", advice="Leave it out, or add --kafka kafka://HOST:9092.")
     table = MetricTable(maps, "slingshot")
     with ExitStack() as stack:
         about = url or str(places[0].absolute())

@@ -87,7 +87,7 @@ def ufm(
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not url and not pages:
-        raise BadRequest("there is nothing to collect from", advice="Say --url https://HOST, --telemetry URL, or both.")
+        raise BadRequest("there is nothing to collect from", advice="Use --url https://HOST, --telemetry URL, or both.")
     credentials = credentials_of(credentials_file) if credentials_file else Credentials()
     server = Ufm(url, credentials, ca_file) if url else None
     with ExitStack() as stack:
@@ -154,9 +154,7 @@ def ufm(
             except Conflict as problem:
                 print_message(problem.message)
             except Unavailable as away:
-                print_message(
-                    f"the log does not answer; what UFM counts on comes with the next reading: {away.message}"
-                )
+                print_message(f"the log does not answer; later counts are in the next read: {away.message}")
             told = say_unknown(intake, told)
             return discovered
 

@@ -54,9 +54,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
         checks += site.check_database(db_url)
     else:
         checks.append(
-            site.Check(
-                "database", "skipped", "no URL given", "--db URL checks a database; without, `make up` brings its own"
-            )
+            site.Check("database", "skipped", "no URL given", "--db URL checks a database; `make up` has its own")
         )
     if log_url:
         with stderr_console().status(f"listening for {listen_s:.0f} s"):
@@ -111,7 +109,7 @@ def _say_size(text: str, as_json: bool) -> None:
     ]
     if not estimate["one_writer"]["fits"]:
         lines.append(
-            f"More rows than one writer's connection carried ({estimate['one_writer']['rows_per_s']:,} a second): send the "
+            f"More rows than one writer's connection can carry ({estimate['one_writer']['rows_per_s']:,} a second): send the "
             f"devices in several topics, and start a writer for each."
         )
     for line in lines:

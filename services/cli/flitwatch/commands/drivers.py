@@ -11,7 +11,7 @@ from flitwatch.rest import api_options, application_options, open_client, requir
 
 
 @click.command()
-@application_options(required=True, without_nodes="every size")
+@application_options(required=True, without_nodes="all")
 @click.option(
     "--inputs",
     type=click.Choice(["rates", "deltas"]),

@@ -38,5 +38,5 @@ def evidence(file: Path, as_json: bool) -> None:
             sys.exit(1)
         return
     if not unchanged:
-        exit_with_error(f"{file} was changed after it was written: its content does not have the hash that it holds")
+        exit_with_error(f"{file} was modified: its content does not match its hash")
     click.echo(f"{file}: unchanged, sha256 {recorded_hash}")

@@ -114,7 +114,7 @@ def forecast(
     if steps is not None and (m is None or k is None):
         exit_with_error("a backtest of --steps needs --m and --k: this many past steps, this many to forecast", code=2)
     if importance and scenario is None:
-        exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
+        exit_with_error("--importance needs --scenario: a table of steps has no start times of runs", code=2)
     from flitwatch_ml.forecast import StepSeries, has_pytorch
     from flitwatch_ml.forecast.backtest import ALONE
 

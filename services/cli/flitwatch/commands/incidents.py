@@ -75,7 +75,7 @@ def incidents(
     for head in heads:
         click.echo(format_head(head))
     if not heads:
-        click.echo("No incident is stored for this.")
+        click.echo("There are no stored incidents for this.")
 
 
 def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:

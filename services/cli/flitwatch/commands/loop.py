@@ -173,7 +173,7 @@ def run(
         limits = optimise_s, max(reconstruct_s, 1.0)
         level_options = {name for name in ("sls", "vls") if _is_given(context, name)}
         if level_options == {"vls"}:
-            raise click.UsageError("--vl says the lanes of --sl: give that too.")
+            raise click.UsageError("--vl sets the lanes of --sl. Give --sl too.")
         levels = (sls, vls if "vls" in level_options else min(sls, vls)) if level_options else (0, 0)
         lane_settings = lmc, *levels, 0 if groups is None else splits
         _run_measured_loop(

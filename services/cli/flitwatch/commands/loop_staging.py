@@ -61,7 +61,7 @@ def apply(
     from flitwatch_routing.staging import OpensmFolder
 
     if dry_run and yes:
-        raise click.UsageError("--dry-run changes nothing: leave out --yes, or --dry-run.")
+        raise click.UsageError("--dry-run changes nothing. Leave out --yes or --dry-run.")
     with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         tables = _require_tables(number, staged_routes)
@@ -131,7 +131,7 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
     with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         if staged_routes.staged_in is None:
-            raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to take back.")
+            raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to roll back.")
         if staged_routes.rolled_back_at is not None:
             raise Conflict(f"recommendation {number} was rolled back at {staged_routes.rolled_back_at.isoformat()}")
         opensm = OpensmFolder(Path(staged_routes.staged_in))
@@ -240,14 +240,14 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     if asked.simulated:
         why = "is based on a simulation"
     elif not asked.authorised:
-        why = "is a what-if of its author, not made for the site"
+        why = "is only a what-if of its author"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
         # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
         advice = (
             f"Correct the cause, or choose another window with more informative traffic: `flitwatch loop run --fabric {asked.fabric} --window ...`."
             if asked.reason.startswith("Cannot tell")
-            else "The loaded tables stay: there is nothing to stage."
+            else "The loaded tables are kept, so there is nothing to stage."
         )
     elif asked.lfts is None or asked.loaded_digest is None:
         why = "has no tables from measured counters"
@@ -256,7 +256,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     if asked.staged_at is not None and asked.rolled_back_at is None:
         raise Conflict(
             f"recommendation {number} is staged in {asked.staged_in} since {asked.staged_at.isoformat()}",
-            advice=f"Take it back first: `flitwatch loop rollback {number}`.",
+            advice=f"Roll it back first: `flitwatch loop rollback {number}`.",
         )
     assert asked.lfts is not None
     return asked.lfts

@@ -37,4 +37,4 @@ def open_(
     page = f"{at.url}/jobs/{quote(full_id, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")
     print_result({"page": page}, True) if as_json else click.echo(page)
     if browser and not webbrowser.open(page):
-        exit_with_error("no browser was found here: open the address above where there is one, or set BROWSER")
+        exit_with_error("no browser was found: open the address above elsewhere, or set BROWSER")

@@ -135,7 +135,7 @@ def optimise(
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
     if engine == "milp" and (len(demands) > 1 or lmc or fewest_worst or loaded is not None):
-        raise click.UsageError("--engine milp takes one --traffic, without --lmc, --fewest-worst and --loaded")
+        raise click.UsageError("--engine milp accepts one --traffic, without --lmc, --fewest-worst and --loaded")
     if formulation is not None and engine != "milp":
         raise click.UsageError("--formulation is for --engine milp")
     loaded_dump = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
@@ -207,11 +207,11 @@ def optimise(
 def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
     """Explain what the figures alone do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
-        return "the bounds took all the time and nothing was searched: give it more"
+        return "the bounds used all the time, and nothing was searched: raise the time limit"
     if not found.z:
         return "no traffic crosses from switch to switch: all routes are as good"
     if found.detours:
-        return f"{found.detours} pairs of leaf and endpoint have no way up and then down: theirs goes up again, and may deadlock (`flitwatch routes check`)"
+        return f"{found.detours} pairs of leaf and endpoint have no path up and then down. Their paths go up again and can deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
         return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or compute new tables"
     return ""

@@ -56,7 +56,7 @@ def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool,
         click.echo(line)
 
 
-CAVEAT = "Jobs that are left alone also gain where advised jobs keep out of their way: the effect of advising all may be larger."
+CAVEAT = "Jobs without advice also gain if advised jobs avoid them. The effect of advising all jobs may be larger."
 
 
 def _format_report(made: TrialReport) -> list[str]:

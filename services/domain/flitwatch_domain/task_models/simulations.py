@@ -135,8 +135,8 @@ class Packet(Arguments):
         generated = self.traffic is not None and self.traffic.partition(":")[0] == "uniform"
         if self.congestion_control != "none" and (beside or generated):
             raise ValueError(
-                f"congestion_control {self.congestion_control} goes with messages on the eager engine alone;"
-                " leave out nic_protocol, background, engine and uniform traffic"
+                f"congestion_control {self.congestion_control} requires messages and the eager engine; leave out nic_protocol, "
+                f"background, engine and uniform traffic"
             )
         return self
 
@@ -146,7 +146,7 @@ class Packet(Arguments):
             self.engine != "eager" or self.congestion_control != "none" or self.traffic_classes
         ):
             raise ValueError(
-                "threads go with the eager engine, without congestion control and traffic classes; leave out threads"
+                "threads require the eager engine, without congestion control and traffic classes; leave out threads"
             )
         return self
 

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 #: report(stages done, stages, what runs now)
 Report = Callable[[int, int, str], None]
 STAGES = 3
-#: A fabric whose busiest link carries less than this of its speed is idle: what it counts may be management packets alone, and no routes would be faster.
+#: A fabric whose busiest link carries less than this of its speed is idle: counted events may be management packets alone, and no routes would be faster.
 IDLE = 1e-4
 #: Counters of service levels that differ from their link's by more than this of the busiest link are another time's, or not all of them.
 LEVELS_MISS = 0.01
@@ -302,11 +302,11 @@ def run_stored_turn(
     if doubt is None or doubt > UNSURE:
         if doubt is None:
             why = reconstruction.unknown.get("estimated_error") or reconstruction.unknown.get(
-                "intervals", "the counters leave it open"
+                "intervals", "the counters do not determine it"
             )
             reason = f"how far the reconstructed traffic is from the true is not known: {why}"
         else:
-            reason = f"several matrices explain the counters: what they leave open is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
+            reason = f"several matrices explain the counters: the undetermined share is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
         if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
             reason += f". With {asked.sls} service levels by pair later counters by level may be sufficient; the tables do not change"
             return ended("measure", reason, found=reconstruction)
@@ -395,7 +395,7 @@ def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
             + ("; adapters are counted by `flitwatch collect infiniband --adapters`" if hosts else "")
         )
     if any(fabric.attributes.get("lmc") or ()):
-        return "adapters have several LIDs (LMC above 0), and which of them traffic took was not counted"
+        return "adapters have several LIDs (LMC above 0), and the LID of traffic was not counted"
     if not carried[fabric.router_links()].any():
         return "no traffic crossed from switch to switch"
     result = check_routes(fabric, loaded)

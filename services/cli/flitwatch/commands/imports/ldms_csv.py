@@ -65,8 +65,8 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         } | dict(through.rejected())
     if late:
         print_notice(
-            f"{late} records are older than the last samples kept of their instance, or repeat older ones, and were not added. Import old"
-            " files before newer ones: files named together are read in the order of time."
+            f"{late} records are older than the stored samples of their instance, or repeat older ones, and were not added. "
+            f"Import old files before newer ones. Files in one command are read in the order of time."
         )
     if report["unplaced"]:
         print_notice(
