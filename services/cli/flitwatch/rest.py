@@ -74,7 +74,7 @@ def api_options(function: F) -> F:
     return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")(function)
 
 
-def application_options(required: bool, without_nodes: str = "the size with the newest estimate") -> Callable[[F], F]:
+def application_options(required: bool, without_nodes: str = "that of the newest estimate") -> Callable[[F], F]:
     """Add `--application` and `--nodes`: whose stored estimate is asked for, and what is taken without a number of nodes."""
 
     def added(function: F) -> F:
