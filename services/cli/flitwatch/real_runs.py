@@ -45,7 +45,7 @@ Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std(
 
 {counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; wanted: at most 10 %) have a name at q ≤ {calibration["q"]}.
 
-A shuffle loses what one run has of the run before it. With run times rotated in time, which keeps it, {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
+Shuffling removes the dependence of consecutive runs. Rotating run times in time keeps it: {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
 
 | user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | why |
 |---|---|---|---|---|---|

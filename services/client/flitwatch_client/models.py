@@ -484,13 +484,6 @@ class DetourSizes(TypedDict):
     detour_us: NotRequired[float]
 
 
-class DoorRefusal(TypedDict):
-    records: int
-    at: str
-    where: str
-    reason: str
-
-
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -2022,6 +2015,13 @@ class SlowedTotal(TypedDict):
     incidents: list[int]
 
 
+class SourceRefusal(TypedDict):
+    records: int
+    at: str
+    where: str
+    reason: str
+
+
 Span = TypedDict(
     'Span',
     {
@@ -2711,19 +2711,6 @@ class Deviation(TypedDict):
     caveat: str
 
 
-class DoorArrivals(TypedDict):
-    key: str
-    title: str
-    about: str
-    commands: list[str]
-    needs: list[str]
-    scope: str | None
-    records: int
-    recent: int
-    last_at: str | None
-    refused: list[DoorRefusal]
-
-
 DryRun = TypedDict(
     'DryRun',
     {
@@ -3201,6 +3188,19 @@ class SimulatedList(TypedDict):
     items: list[SimulatedPoint]
 
 
+class SourceArrivals(TypedDict):
+    key: str
+    title: str
+    about: str
+    commands: list[str]
+    needs: list[str]
+    scope: str | None
+    records: int
+    recent: int
+    last_at: str | None
+    refused: list[SourceRefusal]
+
+
 class StartAdvice(TypedDict):
     name: Literal['routing.advice']
     args: AdviceInput
@@ -3261,7 +3261,7 @@ class AdviceBatchAnswer(TypedDict):
 class Arrivals(TypedDict):
     now: str
     recent_s: int
-    doors: list[DoorArrivals]
+    sources: list[SourceArrivals]
     simulated: int
     unknown: int
     machines: list[MachineReport]

@@ -17,6 +17,10 @@ class Operations:
     def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
         raise NotImplementedError
 
+    def stored_advice(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
+        """GET /api/v1/advice: List the advice of the loop and of routing modes, newest first, and the caller's own what-ifs."""
+        return self._call("GET", "/api/v1/advice", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
+
     def advice(self, body: Any) -> models.AdviceOutput:
         """POST /api/v1/advice: Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
         return self._call("POST", "/api/v1/advice", {}, body)
@@ -28,6 +32,22 @@ class Operations:
     def advice_state(self) -> models.AdviceState:
         """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
         return self._call("GET", "/api/v1/advice/state", {})
+
+    def one_advice(self, recommendation_id: int) -> models.RecommendationDetail:
+        """GET /api/v1/advice/{recommendation_id}: One recommendation with its evidence."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}", {})
+
+    def advice_lfts(self, recommendation_id: int) -> Any:
+        """GET /api/v1/advice/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/lfts", {})
+
+    def advice_links(self, recommendation_id: int) -> models.BeforeAfterLinks:
+        """GET /api/v1/advice/{recommendation_id}/links: Links between switches before and after, for the plots."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/links", {})
+
+    def advice_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
+        """GET /api/v1/advice/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
     def alerts(self, *, phase: str | None = None, rule: str | None = None, from_: str | float | None = None, to: str | float | None = None, limit: int | None = None, cursor: str | None = None) -> models.AlertList:
         """GET /api/v1/alerts: Alerts, the newest first."""
@@ -46,7 +66,7 @@ class Operations:
         return self._call("PUT", f"/api/v1/alerts/contacts/{self._part(name)}", {}, body)
 
     def test_alert_contact(self, name: str) -> Any:
-        """POST /api/v1/alerts/contacts/{name}/test: Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+        """POST /api/v1/alerts/contacts/{name}/test: Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
         return self._call("POST", f"/api/v1/alerts/contacts/{self._part(name)}/test", {})
 
     def alert_rules(self) -> models.RuleList:
@@ -234,7 +254,7 @@ class Operations:
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
 
     def dead_letter_raw(self, number: int) -> Any:
-        """GET /api/v1/ingest/dead-letters/{number}/raw: The bytes of a record as they came; to be saved, never shown."""
+        """GET /api/v1/ingest/dead-letters/{number}/raw: The raw bytes of a record, as a download."""
         return self._call("GET", f"/api/v1/ingest/dead-letters/{self._part(number)}/raw", {})
 
     def status(self) -> models.Status:
@@ -246,7 +266,7 @@ class Operations:
         return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
 
     def job(self, job_id: str, *, cluster: str | None = None) -> models.JobDetail:
-        """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
+        """GET /api/v1/jobs/{job_id}: One job, its nodes on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
     def case(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> Any:
@@ -262,7 +282,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.Explanation:
-        """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
+        """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
     def network_noise(self, job_id: str, *, cluster: str | None = None) -> models.JobNetworkNoise:
@@ -289,26 +309,6 @@ class Operations:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, to be alongside the measured ones."""
         return self._call("GET", "/api/v1/noise/simulated", {"tasks": tasks})
 
-    def recommendations(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
-        """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
-        return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
-
-    def recommendation(self, recommendation_id: int) -> models.RecommendationDetail:
-        """GET /api/v1/recommendations/{recommendation_id}: One recommendation with its evidence."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}", {})
-
-    def recommendation_lfts(self, recommendation_id: int) -> Any:
-        """GET /api/v1/recommendations/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/lfts", {})
-
-    def recommendation_links(self, recommendation_id: int) -> models.BeforeAfterLinks:
-        """GET /api/v1/recommendations/{recommendation_id}/links: Links between switches before and after, for the plots."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/links", {})
-
-    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
-        """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
-
     def remotes(self) -> models.RemoteList:
         """GET /api/v1/remotes: Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
         return self._call("GET", "/api/v1/remotes", {})
@@ -334,7 +334,7 @@ class Operations:
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
 
     def report_steps(self, run_id: int, body: Any) -> models.RunReport:
-        """POST /api/v1/runs/{run_id}/steps: Add steps to a run that goes on; a step that comes again replaces itself."""
+        """POST /api/v1/runs/{run_id}/steps: Add steps to a running run. A repeated step replaces the earlier one."""
         return self._call("POST", f"/api/v1/runs/{self._part(run_id)}/steps", {}, body)
 
     def search(self, *, q: str) -> models.Hits:
@@ -370,7 +370,7 @@ class Operations:
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:
-        """DELETE /api/v1/tasks/files/{file_id}: Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+        """DELETE /api/v1/tasks/files/{file_id}: Delete an uploaded file that waits for a task. Below scope `operate`, only the caller's own tasks."""
         return self._call("DELETE", f"/api/v1/tasks/files/{self._part(file_id)}", {})
 
     def task(self, task_id: int) -> models.Task:
@@ -378,11 +378,11 @@ class Operations:
         return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})
 
     def cancel(self, task_id: int) -> Any:
-        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
+        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop at its next step. Below scope `operate`, only the caller's own tasks."""
         return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
 
     def tokens(self) -> models.TokenList:
-        """GET /api/v1/tokens: The caller's tokens; an admin's answer has everybody's."""
+        """GET /api/v1/tokens: The caller's tokens. Admins get the tokens of all accounts."""
         return self._call("GET", "/api/v1/tokens", {})
 
     def add_token(self, body: Any) -> Any:
@@ -414,5 +414,5 @@ class Operations:
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Ready:
-        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
+        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be read."""
         return self._call("GET", "/readyz", {})

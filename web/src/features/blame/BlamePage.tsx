@@ -150,8 +150,8 @@ export function BlamePage() {
         {chosen?.source === "files" && <span className="tag">from files</span>}
         <span className="subtitle">
           {chosen
-            ? `who ran alongside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
-            : "who ran alongside slow runs"}
+            ? `users alongside slow runs of ${applicationText(chosen)} · ${plural(chosen.runs, "run")}`
+            : "users alongside slow runs"}
         </span>
         <span className="spacer" />
         <Segmented
