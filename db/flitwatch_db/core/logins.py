@@ -106,7 +106,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
     folder : Path
         Holds `SERVICE/pgpass` afterwards, of mode 0600 each, and `owner/pgpass`, which knows them all.
     own : bool
-        Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everybody knows is no lock.
+        Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everyone knows is no lock.
     viewer : (str, str), optional
         Name and password of a further login that reads what `flitwatch_reader` does: for Grafana and the like.
 

@@ -43,7 +43,7 @@ def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | No
     Parameters
     ----------
     owner : str or None
-        The user whose jobs the caller may report; None: everybody's.
+        The user whose jobs the caller may report; None: everyone's.
 
     Raises
     ------

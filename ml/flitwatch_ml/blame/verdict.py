@@ -77,7 +77,7 @@ class CalendarBlame(BlameEstimator):
     Attributes (users,)
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
-    p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who have a rate of at
+    p_value_, q_value_      one-sided; the larger of two chances, given everyone selected and given those of them alone who have a rate of at
         most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes no one surer; NaN for users that are not testable
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
@@ -233,7 +233,7 @@ class CalendarBlame(BlameEstimator):
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        """The larger of two chances: given everybody selected, and given those of them alone who are beyond chance themselves."""
+        """The larger of two chances: given everyone selected, and given those of them alone who are beyond chance themselves."""
         confirmed_users = confirm_users(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
         score_sets = [conditional_scores(self._problem, self.selected_)]
         if len(confirmed_users) < len(self.selected_):

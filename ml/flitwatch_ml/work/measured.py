@@ -57,7 +57,7 @@ def judge_runs(
     Raises
     ------
     NotEnoughData
-        Too few runs: nothing can be determined of anybody.
+        Too few runs: nothing can be determined of anyone.
     """
     # What a job covers of a run the files do not say: who has an amount was there.
     presence = (data.exposure > 0).astype(float)

@@ -234,7 +234,7 @@ class Settings(BaseSettings):
     @field_validator("api_frame_ancestors")
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # They are written into a header: what is no origin could end the policy, or open it to everybody.
+        # They are written into a header: what is no origin could end the policy, or open it to everyone.
         for part in value:
             if not _ORIGIN.fullmatch(part):
                 raise ValueError(
@@ -260,7 +260,7 @@ class Settings(BaseSettings):
     @field_validator("api_trusted_proxies")
     @classmethod
     def _check_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # The server takes what is no network for a name, and `*` for everybody.
+        # The server takes what is no network for a name, and `*` for everyone.
         try:
             return tuple(str(ip_network(part)) for part in value)
         except ValueError as wrong:

@@ -16,7 +16,7 @@ enum class Code : std::uint8_t {
   kTooLarge,     // an integer beyond 64 bits
   kNotFinite,    // NaN or infinity where a number is needed
   kNull,         // no value where one is needed
-  kRepeatedKey,  // a metric that is listed twice
+  kRepeatedKey,  // a metric that stands twice
   kNoTime,       // no timestamp
   kTimeRange,    // a timestamp outside 1970 to 2106
   kBranch,       // an Avro union branch or block count that does not exist

@@ -42,7 +42,7 @@ Plan::Plan(std::vector<Field> fields) : fields_(std::move(fields)) {
     literals_ += fields_[i].name + "\":";
     literal_begin_.push_back(static_cast<std::uint32_t>(literals_.size()));
     if (!by_name_.emplace(fields_[i].name, static_cast<std::int32_t>(i)).second)
-      throw std::invalid_argument("metric " + fields_[i].name + " is listed twice");
+      throw std::invalid_argument("metric " + fields_[i].name + " stands twice");
   }
 }
 

@@ -135,7 +135,7 @@ def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everybody within two ranks.
+    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
 
     A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next,
     and a

@@ -35,7 +35,7 @@ export function changeStep(factor: number): number {
   return step;
 }
 
-/** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anybody feels. */
+/** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anyone feels. */
 const LEAST_CHANGED = HEAT_CUTS[0] as number;
 
 /** This window's ratio over another's; NaN where either is unknown. */

@@ -1,4 +1,4 @@
-/** A button for what not everybody may do: it says who may before the click, in the same words everywhere. */
+/** A button for what not everyone may do: it says who may before the click, in the same words everywhere. */
 import { useQuery } from "@tanstack/react-query";
 import type { ButtonHTMLAttributes } from "react";
 import { sessionQuery } from "../api/session";

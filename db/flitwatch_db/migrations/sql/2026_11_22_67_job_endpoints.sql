@@ -6,7 +6,7 @@ INSERT INTO job_node (job_pk, node, fabric_id, endpoint, router)
     FROM job_node n JOIN endpoint e ON e.fabric_id = n.fabric_id AND e.node = n.node AND e.endpoint <> n.endpoint
     ON CONFLICT DO NOTHING;
 
--- Fabrics whose endpoints sit in the same nodes; each pair is listed twice, once from each side.
+-- Fabrics whose endpoints sit in the same nodes; each pair stands twice, once from each side.
 CREATE TABLE fabric_plane (
     fabric_id int NOT NULL REFERENCES fabric ON DELETE CASCADE,
     other_id  int NOT NULL REFERENCES fabric ON DELETE CASCADE,

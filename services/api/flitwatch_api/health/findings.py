@@ -35,7 +35,7 @@ def _ratio_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFami
 
 
 class Findings(Collector):
-    """The findings that were read last; those of jobs apart, because not everybody may see them."""
+    """The findings that were read last; those of jobs apart, because not everyone may see them."""
 
     def __init__(self) -> None:
         self._held: list[Metric] = []

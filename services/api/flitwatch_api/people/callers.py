@@ -183,7 +183,7 @@ class Callers:
         return asking.result()
 
     def forget(self) -> None:
-        """Look everybody up again: a user's rights have changed."""
+        """Look everyone up again: a user's rights have changed."""
         self._known.clear()
 
     def count(self, caller: Caller | None, address: str) -> None:

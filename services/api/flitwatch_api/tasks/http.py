@@ -69,7 +69,7 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[
 
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
-    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everybody sees to who does not operate the site.
+    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everyone sees to who does not operate the site.
 
     Raises
     ------

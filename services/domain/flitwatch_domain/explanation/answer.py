@@ -1,4 +1,4 @@
-"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everybody prints."""
+"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everyone prints."""
 
 from __future__ import annotations
 

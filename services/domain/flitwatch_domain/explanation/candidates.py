@@ -16,7 +16,7 @@ from flitwatch_domain.neighbourhood import nodes_near
 
 Floats = NDArray[np.float64]
 
-#: Scheduler, steps and counters are of clocks that differ by so much without anybody noticing; accounting counts whole seconds.
+#: Scheduler, steps and counters are of clocks that differ by so much without anyone noticing; accounting counts whole seconds.
 SLACK_S = 5.0
 #: A job that started so long before the slow stretch has had its time to begin sending; the weight falls with this time constant before it.
 LAG_S = 30.0

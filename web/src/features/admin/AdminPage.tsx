@@ -1,4 +1,4 @@
-/** People: accounts, tokens and the audit log for admins; everybody's own tokens. */
+/** People: accounts, tokens and the audit log for admins; everyone's own tokens. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { sessionQuery } from "../../api/session";

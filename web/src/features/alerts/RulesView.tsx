@@ -1,4 +1,4 @@
-/** Rules as data: read, changed, and tried over the past before they notify anybody. */
+/** Rules as data: read, changed, and tried over the past before they notify anyone. */
 import { useSearch, useNavigate } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";

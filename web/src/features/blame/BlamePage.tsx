@@ -333,7 +333,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
   );
 }
 
-/** Whether the method names anybody where nobody can be to blame. */
+/** Whether the method names anyone where nobody can be to blame. */
 const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
   shuffles
     ? `With shuffled run times, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; the limit is a tenth.`
