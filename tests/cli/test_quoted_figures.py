@@ -41,7 +41,7 @@ QUOTED = [
         "docs/results.md",
         "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. "
+        "the highest average precision in {won} of {worlds} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
         ".. It names no user in everything.",
     ),
     (
@@ -67,7 +67,7 @@ QUOTED = [
         "docs/results.md",
         "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
-        "every candidate, beyond its interval, in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, beyond its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

@@ -70,7 +70,7 @@ def to_markdown(answer: Row) -> str:
     lines = [
         "# Does advice pay?",
         "",
-        f"Made by `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
+        f"Generated with `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
         "",
         f"{format_headline(answer)}.",
         "",

@@ -16,10 +16,8 @@ from flitwatch_twin.campaign import WORLDS
 
 HEAD = """# Scorecard
 
-Every estimator on the cluster twin, with the paper's methods (Bhatele 2020) and ours, in scenarios from easy to hard. **All data is simulated**; The
-true effects are counterfactual (the same seed without a user). They are in separate files, and only the scoring process reads them. Made by
-`{command}`
-with **{seeds} {word}** of each world{fewer}; the command's default is 10.
+Every estimator on the cluster twin, with the paper's methods (Bhatele 2020) and ours, in scenarios from easy to hard. **All data is simulated**. The
+true effects are counterfactual (the same seed without a user). They are in separate files, and only the scoring process reads them. Generated with `{command}`, with **{seeds} {word}** of each scenario{fewer}; the command's default is 10.
 
 """
 FORECASTERS = (

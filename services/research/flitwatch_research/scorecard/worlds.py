@@ -194,9 +194,9 @@ def _blame_headline(rows: Rows) -> str:
     )
     silent = [world for world, some in by_world(rows) if not blame_line(group_methods(some)[OURS])["found"]]
     return (
-        f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
+        f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} scenarios, "
         f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
-        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}. "
+        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every scenario'}. "
         f"Recall by effect: {recall}."
         f"{' It names no user in ' + ', '.join(silent) + '.' if silent else ''}"
     )
@@ -245,7 +245,7 @@ def _forecast_headline(rows: Rows) -> str:
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
         f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, beyond its interval, in {len(below)} of "
-        f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {format_interval(coverage)}."
+        f"{len(list(by_world(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
     )
 
 
