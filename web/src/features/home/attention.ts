@@ -174,7 +174,8 @@ function behind(ingest: IngestStatus | null): Item[] {
         late.length === 1
           ? `${worst.topic} is ${by}`
           : `${count(late.length)} topics are behind, ${worst.topic} is ${by}`,
-      detail: waiting === null ? "the number of waiting records is unknown" : plural(waiting, "record waits", "records wait"),
+      detail:
+        waiting === null ? "the number of waiting records is unknown" : plural(waiting, "record waits", "records wait"),
       stake: "all pages",
       at: parseTime(worst.last_at),
       href: "/health",
