@@ -297,7 +297,9 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
         cards.append(json.loads(capfd.readouterr().out))
         text = (tmp_path / "scorecard.md").read_text()
         assert (
-            f"Generated with `{cards[-1]['command']}`" in text and "some sets were not made" in text and "Not made yet" in text
+            f"Generated with `{cards[-1]['command']}`" in text
+            and "some sets were not made" in text
+            and "Not made yet" in text
         )
     assert [one["command"] for one in cards] == [
         "flitwatch scorecard",
