@@ -88,7 +88,7 @@ def test_twice_is_refused_and_once_goes_back(
         ({"authorised": False}, "what-if"),
         (
             {"state": "refused", "reason": "Cannot tell: several matrices explain the counters."},
-            "was refused. Cannot tell: several matrices explain the counters. Mend what it names, or choose another window",
+            "was refused. Cannot tell: several matrices explain the counters. Correct the cause, or choose another window",
         ),
         (
             {"state": "refused", "reason": "New tables would not help: both carry 1 GiB."},

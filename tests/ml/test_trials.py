@@ -88,7 +88,7 @@ def test_a_report_before_the_slowest_have_ended_says_so() -> None:
 def test_what_cannot_be_compared_says_why() -> None:
     participants, outcomes = drawn_trial(7, 0.0)
     apart = [replace(p, application="a" if p.advised else "b") for p in participants]
-    assert "nothing to compare" in report_trial(apart, outcomes, 0.5)["run_time"]["reasons"][0]
+    assert "no comparison is possible" in report_trial(apart, outcomes, 0.5)["run_time"]["reasons"][0]
 
 
 def test_harm_is_called_harm() -> None:
