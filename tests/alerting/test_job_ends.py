@@ -281,7 +281,7 @@ def test_what_nobody_takes_for_a_day_is_given_up_and_said(
             "UPDATE job_end_notice n SET delivered_at = NULL FROM job j WHERE j.job_pk = n.job_pk AND job_id = '20'"
         )
         sender.forget_old(conn)
-        assert conn.execute("SELECT count(*) FROM job_end_notice").fetchone() == (2,) and "given up" not in caplog.text
+        assert conn.execute("SELECT count(*) FROM job_end_notice").fetchone() == (2,) and "giving up" not in caplog.text
         conn.execute(old, [KEPT_HOURS + 1])
         with caplog.at_level(logging.ERROR):
             sender.forget_old(conn)

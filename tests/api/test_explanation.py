@@ -257,7 +257,7 @@ def test_counters_of_a_jobs_own_parts(private: tuple[Served, str]) -> None:
     for value, below, above in zip(held["blue"]["values"], flits, stalls, strict=True):
         assert value == (pytest.approx(above / below, rel=1e-5) if below else None)
     assert (
-        "before it begins"
+        "before it starts"
         in served.refused("/jobs/100/counters", 400, cluster="c1", **{"from": T0, "to": T0 - 1})["detail"]
     )
 

@@ -138,7 +138,7 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
         *told(START_S, IfHCOutOctets={"Value": "1"}),
         {"Timestamp": "yesterday", "PhysicalContext": "IfHCOutOctets", **sensor},
         *told(START_S, IfHCOutOctets=sensor | {"Location": "x" * 3000}),
-        "no object",
+        "not an object",
     ]
     lines = [
         event(0),

@@ -225,7 +225,7 @@ def test_passwords_are_asked_and_shown_to_nobody(embedded_db: str, tmp_path: Pat
         said = str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
         assert "refuses the password" in said and "wrong-password" not in said
         secret.chmod(0o644)
-        assert "others than its owner" in str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
+        assert "users other than its owner" in str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
     finally:
         server.close()
 

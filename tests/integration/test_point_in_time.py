@@ -226,7 +226,7 @@ def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path:
         try:
             with server:
                 kept_log.keep_log(server.folder, Path(place) / "kept")
-                with pytest.raises(Conflict, match="before its log was kept") as said:
+                with pytest.raises(Conflict, match="before its log was copied") as said:
                     backups.take_backup(server, keep=1)
                 assert "--restart" in str(said.value)
                 backups.start_keeping(server)
@@ -243,7 +243,7 @@ def test_folders_that_are_no_place_for_backups(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     for folder, word in (
-        (tmp_path / "pg" / "kept", "own folder"),
+        (tmp_path / "pg" / "kept", "database's folder"),
         (tmp_path / "full", "thesis.tex, which is not a backup"),
     ):
         with pytest.raises(BadInput, match=word):

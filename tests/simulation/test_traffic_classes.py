@@ -57,7 +57,7 @@ def test_classes_that_do_not_fit_are_named(classes: list[str], names: list[str |
     ("change", "message"),
     [
         ({"nic_protocol": True}, "without the NIC protocol"),
-        ({"engine": "oracle-oldest"}, "with the eager engine"),
+        ({"engine": "oracle-oldest"}, "the eager engine"),
         ({"job_class": None}, "job 0 has no traffic class"),
         ({"background_class": "bulk"}, "background-class needs --background"),
         ({"background": "uniform:1"}, "job 1 has no traffic class"),
