@@ -92,7 +92,7 @@ def test_twice_is_refused_and_once_goes_back(
         ),
         (
             {"state": "refused", "reason": "New tables would not help: both carry 1 GiB."},
-            "was refused. New tables would not help: both carry 1 GiB. The loaded tables stay",
+            "was refused. New tables would not help: both carry 1 GiB. The loaded tables are kept",
         ),
         ({"parts": {}}, "no tables"),
     ],

@@ -324,7 +324,7 @@ def test_a_record_that_was_torn_or_changed(tmp_path: Path) -> None:
     turned = json.loads(lines[0])
     turned["advised"] = not turned["advised"]
     path.write_text("\n".join([first, json.dumps(turned)]))
-    with pytest.raises(BadInput, match=r"line 2 .* job 1 is not in the half"):
+    with pytest.raises(BadInput, match=r"line 2 .* job 1 is in the wrong half"):
         read_record(path)
     for text in ("", "{}", "[1]", '{"trial": 1, "salt": "x", "share": 7, "begun_s": 1}'):
         path.write_text(text)

@@ -32,7 +32,7 @@ def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) 
     ports = ftree_tables(fabric)
     dumped(file, fabric, ports, bare=True)
     assert (lft.read_ports(file, numbered(fabric)) == ports).all()
-    with pytest.raises(BadInput, match=r"r\.lfts: the endpoint of an entry is unknown an entry is for"):
+    with pytest.raises(BadInput, match=r"r\.lfts: the endpoint of an entry is unknown"):
         lft.read_ports(file, fabric)
     partly = numbered(fabric)
     partly.attributes["lids"][3] = 0
