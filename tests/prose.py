@@ -1,8 +1,8 @@
 """`make lint`: guides, contracts, decisions, help texts and messages against the rules of docs/prose.toml.
 
 Help texts are checked where they are printed, in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are the strings
-of the Python sources that hold a blank, without queries. Public docstrings and the strings and texts of the page are read too. Guides have no
-sentence above 30 words.
+of the Python sources that hold a blank, without queries. Public docstrings and the strings and texts of the page are read too. No page of Markdown has
+a sentence above 30 words outside of tables, code and shapes of data.
 
 `python tests/prose.py figures` prints how each guide reads: words a paragraph, the longest sentence, and headings in a thousand words.
 `python tests/prose.py count` prints how often each rule is broken.
@@ -15,6 +15,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,11 +46,16 @@ def prose(text: str) -> str:
     return QUOTED.sub(lambda code: "`" * len(code[0]), text)
 
 
+def any_of(rules: list[dict[str, str]]) -> re.Pattern[str]:
+    """One expression for all rules: most lines break none."""
+    return re.compile("|".join(f"(?:{rule['pattern']})" for rule in rules), re.IGNORECASE)
+
+
 def findings(text: str, rules: list[dict[str, str]]) -> list[str]:
     """Line, wording and what to write instead."""
-    found = []
+    found, broken = [], any_of(rules)
     for number, line in enumerate(prose(text).splitlines(), 1):
-        if not line.strip():
+        if not line.strip() or not broken.search(line):
             continue
         for rule in rules:
             found += [
@@ -59,20 +65,20 @@ def findings(text: str, rules: list[dict[str, str]]) -> list[str]:
     return found
 
 
-def messages(source: str) -> str:
+def messages(source: str, tree: ast.Module | None = None) -> str:
     """Strings of a Python source that people may read, each in its line."""
-    tree = ast.parse(source)
-    bodies = (node.body[0] for node in ast.walk(tree) if isinstance(node, DOCUMENTED) and node.body)
-    docstrings = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
+    documentation: set[int] = set()
     lines = [""] * len(source.splitlines())
-    for node in ast.walk(tree):
-        value = node.value if isinstance(node, ast.Constant) and id(node) not in docstrings else None
+    for node in ast.walk(tree or ast.parse(source)):
+        if isinstance(node, DOCUMENTED) and node.body and isinstance(first := node.body[0], ast.Expr):
+            documentation.add(id(first.value))
+        value = node.value if isinstance(node, ast.Constant) and id(node) not in documentation else None
         if isinstance(value, str) and " " in value and not NO_MESSAGE.search(value):
             lines[node.lineno - 1] += " ".join(value.splitlines()) + " "
     return "\n".join(lines)
 
 
-def docstrings(source: str) -> str:
+def docstrings(source: str, tree: ast.Module | None = None) -> str:
     """Docstrings of a Python source's public names, each in its line."""
     lines = [""] * len(source.splitlines())
 
@@ -86,7 +92,7 @@ def docstrings(source: str) -> str:
             if isinstance(child, DOCUMENTED) and not getattr(child, "name", "").startswith("_"):
                 read(child)
 
-    read(ast.parse(source))
+    read(tree or ast.parse(source))
     return "\n".join(lines)
 
 
@@ -143,14 +149,19 @@ def paragraphs(text: str) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", "\n".join(kept)) if part.strip()]
 
 
+def count_words(sentence: str) -> int:
+    """Words of a sentence, without figures and signs. Shapes of data, {field, field[]}, are no sentences."""
+    return 0 if "{" in sentence else sum(bool(re.search("[A-Za-z`]", word)) for word in sentence.split())
+
+
 def figures(text: str) -> Figures:
     """The figures of a page."""
     found = paragraphs(text)
     sentences = [one for part in found for one in re.split(r"(?<=[.!?:])\s+", part)]
-    longest = max(sentences, key=lambda one: len(one.split()))
-    words = [len(part.split()) for part in found]
+    longest = max(sentences, key=count_words, default="")
+    words = [len(part.split()) for part in found] or [1]
     headings = len(re.findall(r"^#+ ", FENCED.sub("", text), re.MULTILINE))
-    return Figures(sum(words) / len(words), len(longest.split()), longest[:60], 1000 * headings / sum(words))
+    return Figures(sum(words) / len(words), count_words(longest), longest[:60], 1000 * headings / sum(words))
 
 
 def files(chosen: dict[str, Any]) -> list[Path]:
@@ -162,7 +173,8 @@ def text(path: Path) -> str:
     """What people read of a file."""
     source = path.read_text()
     if path.suffix == ".py":
-        pairs = zip(messages(source).split("\n"), docstrings(source).split("\n"), strict=True)
+        tree = ast.parse(source)
+        pairs = zip(messages(source, tree).split("\n"), docstrings(source, tree).split("\n"), strict=True)
         return "\n".join(f"{message} {documented}" for message, documented in pairs)
     if path.suffix == ".json":
         texts = re.compile(r'\s*"(description|summary)": ')
@@ -170,9 +182,9 @@ def text(path: Path) -> str:
     return labels(source) if path.suffix in {".ts", ".tsx"} else source
 
 
-def long_sentences(names: list[str]) -> list[str]:
-    """Guides whose longest sentence is above the limit."""
-    pages = {name: figures((ROOT / name).read_text()) for name in names}
+def long_sentences(paths: Iterable[Path]) -> list[str]:
+    """Pages of Markdown whose longest sentence is above the limit."""
+    pages = {path.relative_to(ROOT): figures(path.read_text()) for path in paths if path.suffix == ".md"}
     return [
         f"{name}:1: {page.sentence!r}: {page.longest} words, at most {LONGEST_SENTENCE}"
         for name, page in pages.items()
@@ -192,13 +204,13 @@ def main() -> int:
     texts = {path: text(path) for path in files(chosen)}
     if sys.argv[1:] == ["count"]:
         counts = Counter({rule["instead"]: len(findings("\n".join(texts.values()), [rule])) for rule in chosen["rule"]})
-        counts[f"at most {LONGEST_SENTENCE} words a sentence"] = len(long_sentences(chosen["guides"]))
+        counts[f"at most {LONGEST_SENTENCE} words a sentence"] = len(long_sentences(texts))
         print(*(f"{count:5} {rule}" for rule, count in counts.most_common()), sep="\n")
         return 0
     found = [
         f"{path.relative_to(ROOT)}:{line}" for path, read in texts.items() for line in findings(read, chosen["rule"])
     ]
-    found += long_sentences(chosen["guides"])
+    found += long_sentences(texts)
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -166,4 +166,4 @@ def open_registry(where: str | None) -> Registry:
         return HttpRegistry(where)
     if parts.scheme in ("", "file"):
         return FileRegistry(Path(parts.path if parts.scheme else where))
-    raise BadRequest(f"{where!r} is no schema registry", advice="Give an http(s) URL or the path of a JSON file.")
+    raise BadRequest(f"{where!r} is not a schema registry", advice="Give an http(s) URL or the path of a JSON file.")

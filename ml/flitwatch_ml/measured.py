@@ -1,4 +1,5 @@
-"""Measured runs from two CSV files: when each ran, how long it took and how it lay; jobs that ran alongside and how much. Errors name file and line."""
+"""Measured runs from two CSV files: when each ran, how long it took and how it lay; jobs that ran alongside and how much. Errors name file and
+line."""
 
 from __future__ import annotations
 
@@ -67,21 +68,22 @@ class MeasuredRuns:
 def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = None) -> MeasuredRuns:
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
-    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are circumstances of
+    A start is ISO 8601 (UTC where no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are
+    circumstances of
     a run; columns of text are left out.
     `called`: how errors call the two files; without it, by their paths.
 
     Raises
     ------
     BadInput
-        With file and line, where a value is missing, no number, negative, or stands twice.
+        With file and line, where a value is missing, no number, negative, or is listed twice.
     """
     of_runs, of_exposure = called or (str(runs), str(exposure))
     rows: dict[str, tuple[str, dict[str, str]]] = {}
     for line, row in _read_table(runs, of_runs, NEEDED):
         where = f"{of_runs}:{line}"
         if _check_name(row["run"], where, "run") in rows:
-            raise BadInput(f"run {row['run'][:40]!r} stands here twice", where=where)
+            raise BadInput(f"run {row['run'][:40]!r} is listed twice", where=where)
         rows[row["run"]] = where, row
     if not rows:
         raise BadInput("holds no runs", where=of_runs)
@@ -159,7 +161,7 @@ def _list_notes(
     if constant:
         yield f"columns that are the same in every run explain nothing: {', '.join(constant[:10])}"
     if alone:
-        yield f"{alone} runs have no row of exposure; these runs are taken to have had no other user alongside"
+        yield f"{alone} runs have no row of exposure; these runs are treated as having no other users alongside"
 
 
 def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tuple[list[str], Floats, set[int]]:
@@ -171,7 +173,7 @@ def _read_exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -
             raise BadInput(f"run {row['run'][:40]!r} is not in {runs}", where=where)
         key = run, _check_name(row["user"], where, "user")
         if key in amount_of:
-            raise BadInput(f"run {row['run'][:40]!r} and this user stand here twice", where=where)
+            raise BadInput(f"run {row['run'][:40]!r} and this user are listed twice", where=where)
         amount_of[key] = _parse_amount(row["amount"], where, "amount")
     if not amount_of:
         raise BadInput("holds no users", where=called)
@@ -219,7 +221,7 @@ def _parse_start_s(text: str, where: str) -> float:
             raise BadInput(f"start is not a time: {text[:40]!r}", where=where, advice=advice) from None
         second = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if not 0 <= second <= LATEST_S:
-        raise BadInput(f"start does not lie from 1970 to 9999: {text[:40]!r}", where=where, advice=advice)
+        raise BadInput(f"start is not within 1970 to 9999: {text[:40]!r}", where=where, advice=advice)
     return second
 
 

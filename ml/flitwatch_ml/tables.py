@@ -102,7 +102,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
     for line, (run, text), _ in _read_rows(times, ("run", "time")):
         where = f"{times}:{line}"
         if _check_name(run, where, "run") in time_of:
-            raise BadInput(f"run {run!r} stands here twice", where=where)
+            raise BadInput(f"run {run!r} is listed twice", where=where)
         time_of[run] = _parse_time_s(text, where, "run")
     if not time_of:
         raise BadInput("holds no runs", where=str(times))
@@ -115,7 +115,7 @@ def read_presence(presence: Path, times: Path) -> PresenceTable:
             raise BadInput(f"run {run!r} has no time in {times}", where=where)
         key = runs[run], users.setdefault(_check_name(user, where, "user"), len(users))
         if key in overlap_of:
-            raise BadInput(f"run {run!r} and user {user!r} stand here twice", where=where)
+            raise BadInput(f"run {run!r} and user {user!r} are listed twice", where=where)
         overlap_of[key] = _parse_amount(text, where, "overlap")
     if not users:
         raise BadInput("holds no users", where=str(presence))
@@ -139,13 +139,14 @@ def _notes_of_runs(runs: list[str], overlap: Floats, time_s: Floats, told: set[i
     """Runs that no one was alongside, and those with the same time alongside the same users: perhaps one run, which would count double."""
     alone = [run for index, run in enumerate(runs) if index not in told]
     if alone:
-        yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are taken to have had no other user alongside"
+        yield f"runs without a row of presence: {len(alone)} (first: {alone[0]!r}); these runs are treated as having no other users alongside"
     labels = _row_labels(np.column_stack([time_s, overlap]))
     if copies := _find_copies(labels):
         first, other = copies[0]
         yield (
-            f"runs {runs[first]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the same time and the same users; "
-            "if they are one run, leave one out, for a run that is there twice counts double"
+            f"runs {runs[first]!r} and {runs[other]!r}{f', and {len(copies) - 1} more,' if len(copies) > 1 else ''} have the "
+            f"same time and the same users; "
+            "if they are the same run, leave one out, because it counts twice"
         )
 
 
@@ -157,7 +158,8 @@ def _find_copies(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class StepTable:
-    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step or a reading;  notes: what a reader should know
+    """runs, counters: names;  time_s: (runs, steps);  counts: (runs, steps, counters); NaN where a run lacks a step or a reading;  notes: what a
+    reader should know
 
     Runs stand by their times, regardless of the order of the rows; steps begin with the file's first.
     """
@@ -180,7 +182,7 @@ def read_steps(path: Path) -> StepTable:
             counters = _counter_names(header, f"{path}:1")
         key = runs.setdefault(_check_name(values[0], where, "run"), len(runs)), _parse_step(values[1], where)
         if key in rows:
-            raise BadInput(f"run {values[0]!r}, step {key[1]} stands here twice", where=where)
+            raise BadInput(f"run {values[0]!r}, step {key[1]} is listed twice", where=where)
         counts = [_parse_reading(text, where, name) for name, text in zip(counters, values[3:], strict=True)]
         rows[key] = [_parse_time_s(values[2], where, "step"), *counts]
     if not rows:
@@ -199,7 +201,7 @@ def _parse_reading(text: str, where: str, name: str) -> float:
 
 def _counter_names(header: list[str], where: str) -> list[str]:
     if len(set(header)) != len(header):
-        raise BadInput("a counter's name stands twice in the header", where=where)
+        raise BadInput("a counter's name is in the header twice", where=where)
     return [_check_name(name, where, "a counter's name") for name in header[3:]]
 
 
@@ -209,9 +211,9 @@ def _build_table(path: Path, runs: int, rows: dict[tuple[int, int], list[float]]
     first, steps = min(numbers), max(numbers) - min(numbers) + 1
     if runs * steps > SPARSEST * len(rows) + 10_000:
         raise BadInput(
-            f"steps reach from {first} to {max(numbers)}, but there are only {len(rows)} rows of {runs} runs",
+            f"steps range from {first} to {max(numbers)}, but there are only {len(rows)} rows of {runs} runs",
             where=str(path),
-            advice="Number the steps of each run from 0 on, one after the other",
+            advice="Number the steps of each run consecutively from 0",
         )
     table = np.full((runs, steps, width), np.nan)
     for (run, step), values in rows.items():
@@ -223,10 +225,10 @@ def _notes_of_steps(runs: list[str], time_s: Floats) -> Iterator[str]:
     missing = np.argwhere(np.isnan(time_s))
     if len(missing):
         run, step = missing[0]
-        yield f"{len(missing)} of {time_s.size} steps are missing (first: run {runs[run]!r}, step number {step + 1}); what needs them is left out"
+        yield f"{len(missing)} of {time_s.size} steps are missing (first: run {runs[run]!r}, step number {step + 1}); windows that need them are left out"
     if copies := _find_copies(distinct_runs(time_s)):
         first, other = copies[0]
         yield (
-            f"{len(copies)} of {len(runs)} runs have the same times as another (first: {runs[other]!r} as {runs[first]!r}): taken for copies, which count "
-            "as one run and are held out together"
+            f"{len(copies)} of {len(runs)} runs have the same times as another (first: {runs[other]!r} as {runs[first]!r}): "
+            f"these are treated as copies, which count as one run and are held out together"
         )

@@ -102,7 +102,8 @@ def report_trial(participants: Sequence[Participant], outcomes: Sequence[Outcome
     -------
     TrialReport
         participants, advised, control : counts;  finished : of each half
-        run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, less one; turnaround runs
+        run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, less
+        one; turnaround runs
         from the draw to the job's end
         wait_s : {advised, control, difference, interval[2]}, from the draw to the start
         node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
@@ -183,7 +184,7 @@ def _estimate_effect(
     if verdict == "cannot tell":
         needed = 4 * (spread * (stats.norm.ppf(0.5 + LEVEL / 2) + stats.norm.ppf(POWER)) / np.log1p(WORTH_KNOWING)) ** 2
         reasons.append(
-            f"the interval holds no difference; about {int(np.ceil(needed))} completed jobs would show one of {WORTH_KNOWING:.0%}"
+            f"the interval includes no difference; about {int(np.ceil(needed))} completed jobs would show one of {WORTH_KNOWING:.0%}"
         )
     return {
         "effect": float(np.expm1(mean)),
@@ -200,9 +201,9 @@ def _refusal_reason(halves: tuple[int, int], parts: Sequence[tuple[float, float,
     if min(halves) < LEAST_JOBS:
         return f"{halves[0]} advised and {halves[1]} other jobs completed; {LEAST_JOBS} of each are needed"
     if not parts:
-        return "no application of one size has jobs of both halves: there is nothing to compare"
+        return "no application of one size has jobs of both halves: no comparison is possible"
     if not any(variance for _, _, variance, _ in parts):
-        return "all jobs of a half took the same time to the last digit: these are no measured times"
+        return "all jobs of a half took exactly the same time, so these are not measured times"
     return ""
 
 
@@ -280,17 +281,19 @@ def _list_warnings(
     warnings = []
     if len(advised) and stats.binomtest(int(advised.sum()), len(advised), share).pvalue < UNBALANCED_P:
         warnings.append(
-            f"{int(advised.sum())} of {len(advised)} jobs were advised where {share:.0%} were to be: something chose"
+            f"{int(advised.sum())} of {len(advised)} jobs were advised, but {share:.0%} were drawn: the draw was not followed"
         )
-    warnings += [f"the halves differ in {row['what']}: something chose" for row in balance if row["p"] < UNBALANCED_P]
+    warnings += [
+        f"the halves differ in {row['what']}: the draw was not random" for row in balance if row["p"] < UNBALANCED_P
+    ]
     counts = [(int((ended & half).sum()), int((~ended & half).sum())) for half in (advised, ~advised)]
     if all(sum(half) for half in counts) and stats.fisher_exact(counts).pvalue < APART_P:
         warnings.append(
-            "the halves differ in how many jobs have ended: the slowest are missing, report again when all have"
+            "the halves differ in how many jobs have ended: the slowest are missing; report again when all have ended"
         )
     halves = [(int((done & half).sum()), int((ended & ~done & half).sum())) for half in (advised, ~advised)]
     if all(sum(half) for half in halves) and stats.fisher_exact(halves).pvalue < APART_P:
         warnings.append(
-            "the halves differ in how many of their ended jobs completed: times of completed jobs alone do not tell"
+            "the halves differ in how many of their ended jobs completed: times of completed jobs alone are not comparable"
         )
     return warnings

@@ -44,7 +44,7 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
         assert len(fired) == 1 and CULPRIT_S < fired[0][0] <= CULPRIT_S + 120, told
         ((_, (number,)),) = fired
         made = alerts.load_alert(conn, number)
-        assert made["phase"] == "firing" and made["summary"].startswith("Job 2 slows job 1 since "), made
+        assert made["phase"] == "firing" and made["summary"].startswith("Job 2 has been slowing job 1 since "), made
         assert made["evidence"]["causes"] == ["2"] and made["evidence"]["explanation"]["named"] == "2"
         (head,) = shown.list_heads(conn, shown.IncidentFilter(), 2)
         assert made["evidence"]["page"] == f"/incidents/{head['incident_id']}" and made["summary"] == head["title"]

@@ -281,7 +281,7 @@ def test_what_nobody_takes_for_a_day_is_given_up_and_said(
             "UPDATE job_end_notice n SET delivered_at = NULL FROM job j WHERE j.job_pk = n.job_pk AND job_id = '20'"
         )
         sender.forget_old(conn)
-        assert conn.execute("SELECT count(*) FROM job_end_notice").fetchone() == (2,) and "given up" not in caplog.text
+        assert conn.execute("SELECT count(*) FROM job_end_notice").fetchone() == (2,) and "giving up" not in caplog.text
         conn.execute(old, [KEPT_HOURS + 1])
         with caplog.at_level(logging.ERROR):
             sender.forget_old(conn)
@@ -305,8 +305,8 @@ def test_the_engine_tells_and_an_engine_without_a_webhook_does_not(
 @pytest.mark.parametrize(
     ("url", "secret", "why"),
     [
-        (None, base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK holds no"),
-        ("ftp://site.example/x", base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK holds no"),
+        (None, base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK contains no"),
+        ("ftp://site.example/x", base64.b64encode(SECRET).decode(), "FLITWATCH_JOB_WEBHOOK contains no"),
         ("https://site.example/x", None, "has no secret"),
         ("https://site.example/x", "c2hvcnQ=", "24 to 64 bytes"),
         ("https://site.example/x", "no Base64: é" * 9, "24 to 64 bytes"),

@@ -432,7 +432,7 @@ def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_c
     assert of_mode(got) == {
         "kind": "routing_mode",
         "text": "latency rules",
-        "evidence": "/api/v1/recommendations/7",
+        "evidence": "/api/v1/advice/7",
     }
     made.routing_modes["milc"] = {**made.routing_modes["milc"], "environment": None, "reason": "too few samples"}
     assert ask(made, asked)["routing_mode"] is None and "too few samples" in of_mode(ask(made, asked))["text"]
@@ -464,7 +464,7 @@ def test_without_a_place_or_with_unlike_places_the_mode_is_unknown_and_each_cand
     made = wide()
     made.groups[1, 1] = made.groups[1, 0]
     got = ask(made, replace(ASKED, candidates=[on(a=64), on(a=32, b=32)]))
-    assert got["action"] == "start" and got["routing_mode"] is None and "depends on which" in of_mode(got)["text"]
+    assert got["action"] == "start" and got["routing_mode"] is None and "has its own" in of_mode(got)["text"]
     assert [one["routing_mode"] for one in got["candidates"]] == [None, "ADAPTIVE_3"]
     # Group 1 is busy: the candidate within group 0 is preferred, and there the mode is unknown.
     got = ask(wide(), replace(ASKED, candidates=[on(a=64), on(a=32, b=32)]))

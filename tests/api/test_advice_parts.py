@@ -161,7 +161,7 @@ def test_a_pattern_is_measured_on_the_applications_own_runs_else_by_what_it_send
     )
     assert choose_pattern("milc", runs(100, 100), {"share": 0.9}).placement is None
     assert choose_pattern("milc", [], {"share": 0.2}).placement == "spread"
-    assert choose_pattern("milc", [], {"share": 0.01, "recommendation_id": 3}).evidence == "/api/v1/recommendations/3"
+    assert choose_pattern("milc", [], {"share": 0.01, "recommendation_id": 3}).evidence == "/api/v1/advice/3"
     assert choose_pattern("milc", [], {"share": 0.01}).placement == "together"
     assert choose_pattern("milc", [], None).placement is None
 

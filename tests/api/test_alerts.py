@@ -102,7 +102,7 @@ def test_a_rule_names_only_labels_that_its_signal_has(served: tuple[Served, str]
     wrong = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "where": {"grup": "3"}})
     assert wrong.status_code == 422 and "grup; the labels of blamed_user are user, exe" in wrong.json()["detail"]
     taken = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "labels": {"user": "ann"}})
-    assert taken.status_code == 422 and "has already" in taken.json()["detail"]
+    assert taken.status_code == 422 and "already has" in taken.json()["detail"]
     made = api.http.put("/api/v1/alerts/rules/odd", json={**RULE, "where": {"exe": "milc"}, "labels": {"team": "net"}})
     assert made.status_code == 200 and made.json()["rule"]["labels"] == {"team": "net"}
 
@@ -236,7 +236,7 @@ def test_silences_begin_and_end(served: tuple[Served, str]) -> None:
         assert api.http.post("/api/v1/alerts/silences", json=body).status_code in (400, 422)
     body = {"matchers": {"rule": "/(?=a).*/"}, "ends": ends, "comment": "why"}
     refused = api.http.post("/api/v1/alerts/silences", json=body)
-    assert refused.status_code == 422 and "write what the whole value may be" in refused.text
+    assert refused.status_code == 422 and "match the whole value" in refused.text
     past = {"starts": "2020-01-01T00:00:00Z", "ends": "2020-01-02T00:00:00Z"}
     for wrong, said in (
         ({"matchers": {"nosuchlabel": ""}}, "silence everything"),

@@ -1,4 +1,4 @@
-"""What has arrived by door: nothing yet, the right counts after real imports and a real remote write, refusals with their reason."""
+"""What has arrived by source: nothing yet, the right counts after real imports and a real remote write, refusals with their reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flitwatch.main import cli
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.ingest.arrivals import add_arrivals
-from flitwatch_domain.doors import DIRECT, DOORS, TWIN, door_of, kind_of
+from flitwatch_domain.data_sources import DATA_SOURCES, DIRECT, TWIN, data_source_of, kind_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,21 +27,21 @@ def site(embedded_db: str) -> Iterator[tuple[Served, str]]:
         yield served, embedded_db
 
 
-def by_door(served: Served) -> dict[str, dict]:
-    return {door["key"]: door for door in served.get("/ingest/arrivals")["doors"]}
+def by_source(served: Served) -> dict[str, dict]:
+    return {source["key"]: source for source in served.get("/ingest/arrivals")["sources"]}
 
 
 @pytest.mark.integration
-def test_every_door_says_what_came_through_it(site: tuple[Served, str], tmp_path: Path) -> None:
+def test_every_source_says_what_came_through_it(site: tuple[Served, str], tmp_path: Path) -> None:
     served, url = site
-    before = by_door(served)
-    assert list(before) == [door.key for door in DOORS]
+    before = by_source(served)
+    assert list(before) == [source.key for source in DATA_SOURCES]
     assert all(
         (one["records"], one["recent"], one["last_at"], one["refused"]) == (0, 0, None, []) for one in before.values()
     )
 
     bring_in(url, tmp_path)
-    after = by_door(served)
+    after = by_source(served)
     assert after["prometheus"]["records"] == after["prometheus"]["recent"] == 2
     assert after["prometheus"]["last_at"] is not None
     assert any("made_up" in one["where"] or "made_up" in one["reason"] for one in after["prometheus"]["refused"])
@@ -51,29 +51,29 @@ def test_every_door_says_what_came_through_it(site: tuple[Served, str], tmp_path
     assert {key for key in untouched if after[key]["last_at"] or after[key]["refused"]} == set()
 
 
-def test_the_twin_fills_no_door(site: tuple[Served, str]) -> None:
+def test_the_twin_fills_no_source(site: tuple[Served, str]) -> None:
     served, url = site
     with connect(url, role="writer") as conn:
         for _ in range(2):
             add_arrivals(conn, {(TWIN, "ldms.aries"): 5, (DIRECT, "ldms.aries"): 3, (DIRECT, "flitwatch.jobs.v1"): 1})
     answer = served.get("/ingest/arrivals")
     assert (answer["simulated"], answer["unknown"]) == (10, 2)
-    assert {door["key"]: door["recent"] for door in answer["doors"] if door["recent"]} == {"ldms": 6}
+    assert {source["key"]: source["recent"] for source in answer["sources"] if source["recent"]} == {"ldms": 6}
 
 
-def test_a_record_belongs_to_one_door_whatever_its_source_says() -> None:
-    assert door_of(kind_of("otlp#rejected"), "ldms.ib_prometheus") == "otlp"
-    assert door_of(kind_of("nid00001:/tmp/cxi.csv@1"), "ldms.cxi_sampler") == "slingshot"
-    assert door_of(kind_of(""), "ldms.aries_rtr_mmr") == "ldms"
+def test_a_record_belongs_to_one_source() -> None:
+    assert data_source_of(kind_of("otlp#rejected"), "ldms.ib_prometheus") == "otlp"
+    assert data_source_of(kind_of("nid00001:/tmp/cxi.csv@1"), "ldms.cxi_sampler") == "slingshot"
+    assert data_source_of(kind_of(""), "ldms.aries_rtr_mmr") == "ldms"
     # A name that a producer chose opens no row of its own, and the twin's is not to be had by writing it.
     assert kind_of("x" * 10_000) == kind_of(TWIN) == DIRECT
-    assert door_of(kind_of("sacct"), "flitwatch.jobs.v1") == "slurm"
-    assert door_of(DIRECT, "flitwatch.jobs.v1") is None
+    assert data_source_of(kind_of("sacct"), "flitwatch.jobs.v1") == "slurm"
+    assert data_source_of(DIRECT, "flitwatch.jobs.v1") is None
 
 
-def test_every_command_of_a_door_is_one_of_ours_with_options_that_it_has() -> None:
-    own = [line for door in DOORS for line in door.commands if line.startswith("flitwatch ")]
-    assert len(own) > len(DOORS)
+def test_every_command_of_a_source_is_one_of_ours_with_options_that_it_has() -> None:
+    own = [line for source in DATA_SOURCES for line in source.commands if line.startswith("flitwatch ")]
+    assert len(own) > len(DATA_SOURCES)
     for line in own:
         words, command = shlex.split(line.format(site="http://s", host="h", fabric="f"))[1:], cli
         while isinstance(command, click.Group):
@@ -85,14 +85,14 @@ def test_every_command_of_a_door_is_one_of_ours_with_options_that_it_has() -> No
         assert set(given) <= options, line
 
 
-def test_the_page_of_doors_names_every_door() -> None:
+def test_the_page_of_sources_names_every_source() -> None:
     text = (ROOT / "docs" / "sources.md").read_text()
-    for door in DOORS:
+    for source in DATA_SOURCES:
         verbs = {
             m.group()
-            for line in door.commands
+            for line in source.commands
             if (m := re.match(r"flitwatch (?:import|collect|run)\b(?: [a-z][a-z-]+)?", line))
         }
-        assert verbs, door.key
+        assert verbs, source.key
         for verb in verbs:
-            assert verb.removeprefix("flitwatch ").strip() in text, f"{door.key}: {verb}"
+            assert verb.removeprefix("flitwatch ").strip() in text, f"{source.key}: {verb}"

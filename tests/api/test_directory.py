@@ -338,7 +338,7 @@ def test_a_directory_that_is_away_leaves_local_accounts(
         if how == "closed":
             more["ldap_url"] = (f"ldaps://localhost:{_closed_port()}",)
         elif how == "reader":
-            (tmp_path / "reader").write_text("another password\n")
+            (tmp_path / "reader").write_text("new password\n")
             more["ldap_bind_password_file"] = tmp_path / "reader"
         else:
             say = b"HTTP/1.1 400 Bad Request\r\n\r\n" if how == "garbage" else b""

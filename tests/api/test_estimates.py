@@ -151,7 +151,7 @@ def test_an_estimate_of_an_older_version_gives_no_answer_in_words(estimated) -> 
     api, _ = estimated
     (row,) = api.get("/estimates/drivers")["sets"]
     assert api.get("/estimates/deviation")["sets"] == [row]
-    assert row["groups"] == [] and row["answer"] == ["cannot tell: made by an older version: run the estimate again"]
+    assert row["groups"] == [] and row["answer"] == ["cannot tell: made with an older version; run the estimate again"]
     assert set(row["place"]) == {None}
 
 

@@ -84,7 +84,7 @@ def test_a_long_job_is_slow_where_no_fabric_knows_its_nodes(private: tuple[Serve
             )
     long, usual = (served.get(f"/jobs/{job}/explanation", cluster="c7") for job in ("704", "705"))
     assert long["verdict"] == "cannot tell" and long["slowdown"]["factor"] == pytest.approx(450 / 100.5)
-    assert "its place on a fabric with counters over time is not known" in long["reasons"]
+    assert "its nodes on a fabric with counters are unknown" in long["reasons"]
     assert {one["part"]: one["text"] for one in long["chain"]}[
         "since"
     ] == "It records no steps, and its counters show no onset."
@@ -229,7 +229,7 @@ def test_counters_of_a_jobs_own_parts(private: tuple[Served, str]) -> None:
     for value, below, above in zip(held["blue"]["values"], flits, stalls, strict=True):
         assert value == (pytest.approx(above / below, rel=1e-5) if below else None)
     assert (
-        "before it begins"
+        "before it starts"
         in served.refused("/jobs/100/counters", 400, cluster="c1", **{"from": T0, "to": T0 - 1})["detail"]
     )
 

@@ -72,7 +72,7 @@ def test_without_a_key_no_pseudonym_is_shown(embedded_db: str, key: str | None) 
             conn.execute("UPDATE setting SET value = %s::jsonb WHERE key = 'pseudonym_key'", [key])
     with serving(Settings(db=embedded_db, web=None)) as served:
         answer = served.http.get("/api/v1/jobs")
-        assert answer.status_code == 503 and "key of pseudonyms" in answer.json()["detail"]
+        assert answer.status_code == 503 and "key for pseudonyms" in answer.json()["detail"]
         for path in ("/api/v1/jobs/100", "/api/v1/search?q=amg"):
             assert served.http.get(path).status_code == 503 and "user-" not in served.http.get(path).text
 

@@ -145,7 +145,7 @@ def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> Non
         shown = CliRunner().invoke(cli, ["incidents", str(head["incident_id"]), *where])
         assert one["detail"] in shown.output and "slowed: job 1, " in shown.output, shown.output
     empty = CliRunner().invoke(cli, ["incidents", "--state", "open", "--db", url])
-    assert empty.output == "No incident is stored for this.\n"
+    assert empty.output == "There are no stored incidents for this.\n"
     missing = CliRunner().invoke(cli, ["incidents", "999", "--db", url])
     assert missing.exit_code == 1
 

@@ -142,7 +142,7 @@ def test_a_link_says_how_much_it_could_have_sent_while_it_stalled(linked: Linked
 def test_before_the_jobs_nobody_is_given_a_share(linked: Linked) -> None:
     got = linked.served.get("/fabrics/linked/links/hot", at=START, window="60s")
     assert got["items"] and all(not item["jobs"] for item in got["items"])
-    assert {item["cannot_tell"] for item in got["items"]} == {"No job is known in this window."}
+    assert {item["cannot_tell"] for item in got["items"]} == {"No known jobs in this window."}
 
 
 def test_links_of_a_pair_of_groups_a_router_a_class_and_one_link(linked: Linked) -> None:
@@ -177,10 +177,10 @@ def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
     """Random counters without network cards, a tree without jobs, and a sample without time."""
     small = api.get("/fabrics/small/links/hot", at=T0 + 90, window="60s")
     assert small["items"] and {item["cannot_tell"] for item in small["items"]} == {
-        "The network cards of the jobs are not counted in this window."
+        "The network cards of the jobs have no counters in this window."
     }
     tree = api.get("/fabrics/tree/links/hot", at=T0 + 90, window="60s")
-    assert tree["items"] and {item["cannot_tell"] for item in tree["items"]} == {"No job is known in this window."}
+    assert tree["items"] and {item["cannot_tell"] for item in tree["items"]} == {"No known jobs in this window."}
     still = api.get("/fabrics/still/links/hot")
     assert still["items"] and all("no time" in item["cannot_tell"] for item in still["items"])
     assert api.get("/fabrics/small/links/paths", job="101", at=T0 + 90)["cannot_tell"]

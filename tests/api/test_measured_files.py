@@ -230,7 +230,7 @@ ODD: dict[str, tuple[bytes, bytes, str]] = {
     "the files the wrong way round": (EXPOSURE, RUNS, "runs.csv:1: the header lacks start, time_s"),
     "exposure of unknown runs": (RUNS, EXPOSURE + b"r999,u1,3\n", f"exposure.csv:{len(tables()[1]) + 2}: run 'r999' is not in runs.csv"),
     "a negative amount": (RUNS, b"run,user,amount\nr0,alice,-1\n", "exposure.csv:2: amount cannot be negative"),
-    "a user twice": (RUNS, EXPOSURE + b"r0,alice,1\nr0,alice,1\n", "and this user stand here twice"),
+    "a user twice": (RUNS, EXPOSURE + b"r0,alice,1\nr0,alice,1\n", "and this user are listed twice"),
     "a run without a start": (b"run,start,time_s\nr0,,3\n", EXPOSURE, "runs.csv:2: a run has no start"),
     "few runs": (
         text([RUN_COLUMNS, *tables()[0][:12]]),

@@ -122,7 +122,7 @@ def test_quiet_cards_have_none_and_what_was_not_counted_says_why(site: tuple[Ser
     assert "tick of port_xmit_wait" in tree["of_runtime"]["cannot_tell"]
     assert [(one["unit"], one["quiet"]) for one in tree["figures"]] == [("word times / packet", 1.0)]
     missing = served.get("/jobs/4/network-noise")
-    assert missing["verdict"] == "cannot tell" and "holds traffic" in missing["unknown"]["noise_s"]
+    assert missing["verdict"] == "cannot tell" and "counted traffic" in missing["unknown"]["noise_s"]
     assert "there is no job" in served.refused("/jobs/99/network-noise", 404)["detail"]
 
 

@@ -170,12 +170,12 @@ def test_a_state_of_another_browser_is_refused(sites: Sites, browser: httpx.Clie
     sites.provider.tell(people={"s-2": {"preferred_username": "ben"}})
     back = to_the_way_back(browser, sites.plain, "s-2")
     with httpx.Client(timeout=60, headers=PAGE) as victim:
-        refused(victim.get(back), 401, "not begun in this browser")
+        refused(victim.get(back), 401, "not started in this browser")
         victim.get(f"{sites.plain.url}/api/v1/session/oidc")
-        refused(victim.get(back), 401, "not begun in this browser")
+        refused(victim.get(back), 401, "not started in this browser")
     state = parse_qs(urlsplit(back).query)["state"][0]
-    refused(browser.get(back.replace(state, "0" * 64)), 401, "not begun in this browser")
-    refused(browser.get(back.replace(state, "")), 401, "not begun in this browser")
+    refused(browser.get(back.replace(state, "0" * 64)), 401, "not started in this browser")
+    refused(browser.get(back.replace(state, "")), 401, "not started in this browser")
     other = re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Felsewhere.example", back)
     refused(browser.get(other), 403, "another provider")
     assert "ben" not in accounts(sites.url)
@@ -192,13 +192,13 @@ def test_a_code_is_good_once_and_not_for_long(sites: Sites, browser: httpx.Clien
     sites.provider.tell(people={"s-4": {"preferred_username": "dan"}}, codeS=1)
     back = to_the_way_back(browser, sites.plain, "s-4")
     time.sleep(2.1)
-    refused(browser.get(back), 403, "used or over")
+    refused(browser.get(back), 403, "already used or has expired")
     sites.provider.tell(codeS=60)
     back = to_the_way_back(browser, sites.plain, "s-4")
     kept = browser.cookies["flitwatch-login"]
     assert browser.get(back).status_code == 303
     browser.cookies.set("flitwatch-login", kept)
-    refused(browser.get(back), 403, "used or over")
+    refused(browser.get(back), 403, "already used or has expired")
 
 
 def test_who_says_no_at_the_provider_is_told_so(sites: Sites, browser: httpx.Client) -> None:
@@ -298,7 +298,7 @@ def test_a_provider_that_is_away(embedded_db: str, browser: httpx.Client) -> Non
         back = to_the_way_back(browser, site, "s-1")
         provider.end()
         answer = browser.get(back)
-        refused(answer, 503, "Centre login does not answer", "local accounts can sign in")
+        refused(answer, 503, "Centre login does not answer", "Local accounts can sign in")
         assert int(answer.headers["retry-after"]) > 0
     with serving(settings(embedded_db, provider.issuer)) as site:
         refused(browser.get(f"{site.url}/api/v1/session/oidc"), 503, "Centre login does not answer")

@@ -58,7 +58,7 @@ def job(number: int, user: str, name: str) -> Job:
 
 @pytest.fixture(scope="module")
 def site(_embedded_template) -> Iterator[tuple[Served, str]]:  # type: ignore[no-untyped-def]
-    """A site that asks everybody to log in, with an account of each role and a service."""
+    """A site that requires a login to log in, with an account of each role and a service."""
     url = _embedded_template.create()
     with connect(url, role="gate", autocommit=True) as conn:
         for name in ROLES:

@@ -67,7 +67,7 @@ def served(embedded_db: str) -> Iterator[tuple[Served, list[int]]]:
 
 def test_heads_are_listed_filtered_and_paged(served: tuple[Served, list[int]]) -> None:
     api, (routes, mode) = served
-    listed = api.get("/recommendations")["items"]
+    listed = api.get("/advice")["items"]
     assert [row["recommendation_id"] for row in listed] == [mode, routes]
     assert (
         listed[0]["gain"] is None
@@ -83,26 +83,33 @@ def test_heads_are_listed_filtered_and_paged(served: tuple[Served, list[int]]) -
         ({"fabric": "tree"}, [routes]),
         ({"fabric": "x"}, []),
     ):
-        found = api.get("/recommendations", **filters)["items"]
+        found = api.get("/advice", **filters)["items"]
         assert [row["recommendation_id"] for row in found] == expected
-    page = api.get("/recommendations", limit=1)
-    following = api.get("/recommendations", limit=1, cursor=page["next_cursor"])
+    page = api.get("/advice", limit=1)
+    following = api.get("/advice", limit=1, cursor=page["next_cursor"])
     assert following["items"][0]["recommendation_id"] == routes and following["next_cursor"] is None
-    api.refused("/recommendations", 422, kind="coffee")
+    api.refused("/advice", 422, kind="coffee")
 
 
 def test_evidence_and_parts(served: tuple[Served, list[int]]) -> None:
     api, (routes, mode) = served
-    shown = api.get(f"/recommendations/{routes}")
+    shown = api.get(f"/advice/{routes}")
     assert shown["after"]["time_s"] == 0.002 and shown["why"][0]["unit"] == "MB" and shown["task_id"] == 7
-    dump = api.http.get(f"/api/v1/recommendations/{routes}/lfts")
+    dump = api.http.get(f"/api/v1/advice/{routes}/lfts")
     assert dump.text == "Unicast lids\n" and "attachment" in dump.headers["content-disposition"]
-    assert api.get(f"/recommendations/{routes}/matrix", by="group")["difference"] == [[0, 0.5], [0, 0]]
-    only = api.get(f"/recommendations/{routes}/matrix", of="reconstructed")
+    assert api.get(f"/advice/{routes}/matrix", by="group")["difference"] == [[0, 0.5], [0, 0]]
+    only = api.get(f"/advice/{routes}/matrix", of="reconstructed")
     assert only["true"] is None and only["reconstructed"][0][1] == 1.5 and only["by"] == "router"
-    api.refused(f"/recommendations/{routes}/links", 404)
-    api.refused(f"/recommendations/{mode}/lfts", 404)
-    api.refused(f"/recommendations/{mode + 1}", 404)
+    api.refused(f"/advice/{routes}/links", 404)
+    api.refused(f"/advice/{mode}/lfts", 404)
+    api.refused(f"/advice/{mode + 1}", 404)
+
+
+def test_the_old_name_answers_the_same(served: tuple[Served, list[int]]) -> None:
+    api, (routes, _) = served
+    for path in ("", f"/{routes}", f"/{routes}/matrix"):
+        assert api.get(f"/recommendations{path}") == api.get(f"/advice{path}")
+    assert api.http.get(f"/api/v1/recommendations/{routes}/lfts").text == "Unicast lids\n"
 
 
 def test_a_repeated_task_replaces_its_row(embedded_db: str) -> None:
@@ -169,9 +176,7 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
         ("slurm", ["read", "names"], True),
     ],
 )
-@pytest.mark.parametrize(
-    "path", ["/recommendations", "/recommendations/0", "/recommendations/1", "/recommendations/2", "/tasks"]
-)
+@pytest.mark.parametrize("path", ["/advice", "/advice/0", "/advice/1", "/advice/2", "/tasks"])
 def test_texts_name_nobody_below_scope_names(
     advised: tuple[Served, str, list[int], str], name: str, scopes: list[str], sees: bool, path: str
 ) -> None:
@@ -179,7 +184,7 @@ def test_texts_name_nobody_below_scope_names(
     with connect(url, role="gate", autocommit=True) as conn:
         headers = bearer(people.add_token(conn, name, "test", scopes)[1])
     if path[-1].isdigit():
-        path = f"/recommendations/{numbers[int(path[-1])]}"
+        path = f"/advice/{numbers[int(path[-1])]}"
     answer = api.http.get(f"/api/v1{path}", headers=headers)
     assert answer.status_code == 200
     for word in (USER, "secret-plan", "/home"):

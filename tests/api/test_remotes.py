@@ -177,7 +177,7 @@ def test_a_token_that_may_do_more_than_read_is_not_used(world: World, embedded_d
         serving(Settings(db=embedded_db, web=None, api_remotes=f"theta|{there.url}|{path}")) as here,
     ):
         (one,) = here.get("/remotes")["items"]
-        assert "may do more than read: operate" in one["problem"] and one["machines"] == []
+        assert "has more scopes than read: operate" in one["problem"] and one["machines"] == []
         assert "operate" in here.refused("/remotes/theta/fabrics", 503)["detail"]
 
 

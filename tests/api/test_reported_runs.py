@@ -130,7 +130,7 @@ def test_nobody_reaches_the_run_of_another(site) -> None:  # type: ignore[no-unt
         ({"steps": [{"step": 0, "time_s": -1}]}, "steps.0.time_s"),
         ({"steps": [{"step": 0, "time_s": 1e300}]}, "steps.0.time_s"),
         ({"steps": [{"step": 0, "time_s": "NaN"}]}, "steps.0.time_s"),
-        ({"steps": steps(1.0) * 2}, "step 0 comes twice"),
+        ({"steps": steps(1.0) * 2}, "step 0 appears twice"),
         ({"steps": steps(*[1.0] * 10_001)}, "steps"),
         ({"run_key": "imported"}, "run_key"),
     ],

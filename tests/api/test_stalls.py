@@ -198,7 +198,7 @@ def test_sums_over_ports_that_are_gone_or_estimated_are_said() -> None:
     assert note(week, year_ago, last_week, 1) is None
     assert note(week, year_ago, last_week, 5) == "Estimated from one in 5 ten-second samples of this window."
     kept = datetime.fromtimestamp(last_week, UTC).strftime("%-d %b %Y %H:%M UTC")
-    assert f"are kept since {kept};" in (note(month, year_ago, last_week, 1) or "")
+    assert f"are stored since {kept};" in (note(month, year_ago, last_week, 1) or "")
     assert note(month, last_week - 20, last_week, 1) is None, "a young site has lost nothing"
     assert WindowQuery(None, month, T0, T0, Reach(year_ago, T0, {}, oldest_of_ports_s=last_week)).ports_window() == (last_week, T0 // 10 * 10)  # type: ignore[arg-type]  # fmt: skip
 

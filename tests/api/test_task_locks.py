@@ -97,9 +97,9 @@ def test_the_command_line_reads_regular_files_without_waiting(tmp_path: Path) ->
 
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/ptmx"), Path("/dev/zero")):
-        with pytest.raises(BadInput, match="no regular file"):
+        with pytest.raises(BadInput, match="not a regular file"):
             read_bytes(path)
-        with pytest.raises(BadInput, match="no regular file"):
+        with pytest.raises(BadInput, match="not a regular file"):
             topologies.parse_topology(LocalText(f"file:{path}"))
 
 

@@ -370,7 +370,7 @@ def test_a_refusal_says_what_the_user_of_a_terminal_does(world: World, capfd, tm
             "answers 403" in (said := failed(capfd, "top", "--url", closed.url, "--token-file", str(few)))
             and "scope" in said
         )
-        assert "it holds no API token" in failed(capfd, "top", "--url", closed.url, "--token-file", str(empty))
+        assert "it contains no API token" in failed(capfd, "top", "--url", closed.url, "--token-file", str(empty))
         assert printed(capfd, "open", "101", "--url", closed.url, "--token-file", str(token)).endswith("/jobs/101\n")
         assert secret not in failed(capfd, "open", "gone", "--url", closed.url, "--token-file", str(token))
         token.chmod(0o644)
@@ -421,10 +421,10 @@ def test_too_many_requests_and_a_server_that_is_down_or_another_one(world: World
     with serving(Settings(db=world.url, web=site, api_rate_per_s=0.01, api_rate_burst=1)) as slow:
         for _ in range(3):
             said = failed(capfd, "top", "--url", slow.url)
-        assert "answers 429" in said and "Wait a little" in said
+        assert "answers 429" in said and "Wait and try again" in said
         assert "a web page" in failed(capfd, "top", "--url", slow.url + "/elsewhere")
     said = failed(capfd, "top", "--url", "http://127.0.0.1:9")
-    assert "does not answer" in said and "Is it started" in said
+    assert "does not answer" in said and "Check that it is running" in said
 
 
 # --- completion -----------------------------------------------------------------------------------------------------------

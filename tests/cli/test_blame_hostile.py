@@ -68,13 +68,13 @@ def renamed(text: str, old: str, new: str) -> str:
 
 ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] = {
     "UTF-32": (lambda: (texts()[0].encode("utf-32"), texts()[1]), "the header lacks run, start, time_s"),
-    "latin-1": (lambda: (texts()[0], renamed(texts()[1], "u1,", "jürgen,").encode("latin-1")), "exposure.csv: is no text"),
+    "latin-1": (lambda: (texts()[0], renamed(texts()[1], "u1,", "jürgen,").encode("latin-1")), "exposure.csv: is not text"),
     "semicolons": (lambda: texts(sign=";"), "by commas, not by ';'"),
     "tabs": (lambda: texts(sign="\t"), "by commas, not by '\\t'"),
     "bars": (lambda: texts(sign="|"), "by commas, not by '|'"),
     "blanks": (lambda: texts(sign=" "), "the header lacks run, start, time_s"),
     "gzip cut short": (lambda: (gzip.compress(texts()[0].encode())[:400], texts()[1]), "runs.csv: is damaged or cut short"),
-    "gzip in gzip": (lambda: (gzip.compress(gzip.compress(texts()[0].encode())), texts()[1]), "runs.csv: is no text"),
+    "gzip in gzip": (lambda: (gzip.compress(gzip.compress(texts()[0].encode())), texts()[1]), "runs.csv: is not text"),
     "damaged bzip2": (lambda: (b"BZh91AY&SY" + bytes(40), texts()[1]), "runs.csv: is damaged"),
     "zip": (lambda: (b"PK\x03\x04" + bytes(40), texts()[1]), "runs.csv: is a ZIP archive"),
     "empty": (lambda: ("", texts()[1]), "runs.csv:1: the header lacks run, start, time_s"),
@@ -109,8 +109,8 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "a start with underscores": (lambda: with_cell(3, "start", "1_767_571_200"), "start is not a number"),
     "an infinite start": (lambda: with_cell(3, "start", "inf"), "start is not a finite number"),
     "no start": (lambda: with_cell(0, "start", ""), "a run has no start"),
-    "a start before 1970": (lambda: with_cell(3, "start", "1969-07-20T20:17:00Z"), "start does not lie from 1970 to 9999"),
-    "a start beyond the calendar": (lambda: with_cell(3, "start", "9999-12-31T23:59:59-14:00"), "start does not lie from 1970 to 9999"),
+    "a start before 1970": (lambda: with_cell(3, "start", "1969-07-20T20:17:00Z"), "start is not within 1970 to 9999"),
+    "a start beyond the calendar": (lambda: with_cell(3, "start", "9999-12-31T23:59:59-14:00"), "start is not within 1970 to 9999"),
     "a day that there is not": (lambda: with_cell(3, "start", "2026-02-30"), "start is not a time"),
     "an hour that there is not": (lambda: with_cell(3, "start", "2026-02-03T25:00:00Z"), "start is not a time"),
     "a date as people write it": (lambda: with_cell(3, "start", "3.2.2026"), "start is not a time"),
@@ -122,9 +122,9 @@ ONE_LINE: dict[str, tuple[Callable[[], tuple[str | bytes, str | bytes]], str]] =
     "no amount": (lambda: with_amount(""), "amount is not a number"),
     "an amount too large for sums": (lambda: with_amount("1e300"), "cannot be as large or as small"),
     "an amount with underscores": (lambda: with_amount("1_0"), "amount is not a number"),
-    "a run twice": (lambda: texts(runs=[*tables()[0], tables()[0][5]]), "run 'r5' stands here twice"),
-    "a run twice but for blanks": (lambda: texts(runs=[*tables()[0], [" r5 ", *tables()[0][5][1:]]]), "run 'r5' stands here twice"),
-    "a run and user twice": (lambda: texts(exposure=[*tables()[1], tables()[1][5]]), "stand here twice"),
+    "a run twice": (lambda: texts(runs=[*tables()[0], tables()[0][5]]), "run 'r5' is listed twice"),
+    "a run twice but for blanks": (lambda: texts(runs=[*tables()[0], [" r5 ", *tables()[0][5][1:]]]), "run 'r5' is listed twice"),
+    "a run and user twice": (lambda: texts(exposure=[*tables()[1], tables()[1][5]]), "are listed twice"),
     "exposure of an unknown run": (lambda: texts(exposure=[*tables()[1], ["r404", "u1", 3]]), "run 'r404' is not in"),
     "a run without a name": (lambda: with_cell(3, "run", ""), "run is empty"),
     "a user without a name": (lambda: texts(exposure=[*tables()[1], ["r1", "", 3]]), "user is empty"),
@@ -199,7 +199,7 @@ def test_what_is_no_file_gets_one_clear_line(capfd, tmp_path: Path, place: str) 
         given.mkdir()
     if place == "a pipe":
         os.mkfifo(given)
-    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is no regular file"}[place]
+    told = {"a folder": "Is a directory", "nothing": "does not exist", "a pipe": "is not a regular file"}[place]
     write(tmp_path, *texts())
     with pytest.raises(SystemExit) as leave:
         main(["blame", "--runs", str(given), "--exposure", str(tmp_path / "exposure.csv"), "--json"])

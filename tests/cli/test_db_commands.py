@@ -58,7 +58,7 @@ def test_an_archive_that_cannot_be_read_is_said_before_anything_is_erased(
 def test_evidence_takes_no_place_of_a_device(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert "no regular file" in refused(["db", "evidence", "7", "--out", str(pipe), "--db", url], capsys)
+    assert "not a regular file" in refused(["db", "evidence", "7", "--out", str(pipe), "--db", url], capsys)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 

@@ -75,5 +75,5 @@ def test_a_line_of_a_trial_with_a_value_of_another_kind_is_counted_as_torn(
 def test_a_trial_that_began_at_no_time_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trial.jsonl"
     path.write_bytes(b'{"trial":1,"salt":"s","share":0.5,"begun_s":"nan"}\n')
-    with pytest.raises(BadInput, match="is no record of a trial"):
+    with pytest.raises(BadInput, match="is not a record of a trial"):
         read_record(path)

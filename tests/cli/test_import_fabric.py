@@ -67,7 +67,7 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
     file.write_text(IB.replace("[2]", "[3]"))
     code, out, err = flitwatch("import", "fabric", str(file), "--db", embedded_db, "--json")
     assert (code, out) == (1, "")
-    assert "there already" in err.splitlines()[-1]
+    assert "already exists" in err.splitlines()[-1]
     succeed("import", "fabric", str(file), "--db", embedded_db, "--replace")
     with connect(embedded_db, role="reader") as conn:
         assert [row.name for row in fabrics.list_all(conn)] == ["lab"]
@@ -131,7 +131,7 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     assert (result["counted_routers"], result["counted_jobs"]) == (140, ["3609441"])
     job = next(job for job in result["jobs"] if job["job_id"] == "3609441")
     assert (job["routers"], job["groups"]) == (140, [5, 6, 7])
-    assert succeed(*argv) == result, "importing it again replaces it"
+    assert succeed(*argv) == result, "Importing it again replaces it"
     with connect(embedded_db, role="reader") as conn:
         row = fabrics.get_fabric_row(conn, result["fabric"])
         assert row.snapshot
@@ -184,7 +184,7 @@ def test_a_dump_of_tables_is_a_mark_when_routes_change(embedded_db: str, tmp_pat
         (["import", "fabric", NO_TOPOLOGY], "is neither a Cray interconnect file nor ibnetdiscover output"),
         (["import", "fabric", NO_TOPOLOGY, "--format", "cray"], "conftest.py:1: cannot read"),
         (["import", "dragonview", "--links", NO_TOPOLOGY], "Missing option"),
-        (["import", "routes", "--fabric", "lab"], "nothing says what changed"),
+        (["import", "routes", "--fabric", "lab"], "there is no description of the change"),
         (["import", "routes", "--fabric", "lab", "--note", "x", "--at", "14:05"], "is not a time with a zone"),
         (["import", "routes", "--fabric", "lab", "--note", "x\nERROR y"], "is no line of at most 200 characters"),
     ],

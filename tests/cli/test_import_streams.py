@@ -168,7 +168,7 @@ def test_ldms_csv_captures(embedded_db: str, shared: Path, layout: str) -> None:
     # No fabric is there for the Aries sets: that is said, and is another status than 0.
     code, out, err = flitwatch("import", "ldms-csv", *map(str, sorted(folder.iterdir())), "--db", embedded_db, "--json")
     result = json.loads(out)
-    assert code == 4 and "have no place in a fabric" in err
+    assert code == 4 and "belong to no known fabric" in err
     assert result["placed"] == 0 < result["unplaced"] == result["counter_records"] < result["records"]
     assert result["unplaced_reasons"] == ["no fabric is in the database: import one with `flitwatch import fabric`"]
     assert result["records"] + len(result["rejected"]) == lines
@@ -213,8 +213,8 @@ def test_files_that_are_given_together_are_read_in_the_order_of_time(embedded_db
     ("name", "said"),
     [
         ("machine.interconnect", "no header of store_csv"),
-        ("router.HEADER.1795216800", "has no rows itself"),
-        ("pipe", "is no regular file"),
+        ("router.HEADER.1795216800", "contains no rows"),
+        ("pipe", "is not a regular file"),
     ],
 )
 def test_a_file_of_which_nothing_can_be_a_row_is_refused(tmp_path: Path, name: str, said: str) -> None:

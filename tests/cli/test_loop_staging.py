@@ -74,7 +74,7 @@ def test_twice_is_refused_and_once_goes_back(
     assert audited(embedded_db) == [] and sorted(path.name for path in site.iterdir()) == ["opensm-lfts.dump", "opensm.conf"]  # fmt: skip
     assert said(capsys, *apply, "--yes")["staged"]
     staged = (site / "opensm.conf").read_bytes()
-    assert "Take it back first" in refused(capsys, *apply, "--yes")
+    assert "Roll it back first" in refused(capsys, *apply, "--yes")
     assert (site / "opensm.conf").read_bytes() == staged != CONFIGURATION
     assert said(capsys, *rollback)["restored"] and (site / "opensm.conf").read_bytes() == CONFIGURATION
     assert "was rolled back at" in refused(capsys, *rollback)
@@ -84,15 +84,15 @@ def test_twice_is_refused_and_once_goes_back(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"simulated": True}, "made from a simulation"),
+        ({"simulated": True}, "based on a simulation"),
         ({"authorised": False}, "what-if"),
         (
             {"state": "refused", "reason": "Cannot tell: several matrices explain the counters."},
-            "was refused. Cannot tell: several matrices explain the counters. Mend what it names, or choose another window",
+            "was refused. Cannot tell: several matrices explain the counters. Correct the cause, or choose another window",
         ),
         (
             {"state": "refused", "reason": "New tables would not help: both carry 1 GiB."},
-            "was refused. New tables would not help: both carry 1 GiB. The loaded tables stay",
+            "was refused. New tables would not help: both carry 1 GiB. The loaded tables are kept",
         ),
         ({"parts": {}}, "no tables"),
     ],
@@ -116,11 +116,11 @@ def test_other_tables_than_it_was_made_from(
     leaf = int(planted.TREE.endpoints.router[0])
     other[leaf, 9] = 5 + (other[leaf, 9] == 5)
     lft.write_dump(dump, planted.TREE, other)
-    assert "are not those that the recommendation was made from" in refused(capsys, *apply)
+    assert "are not those that the recommendation is based on" in refused(capsys, *apply)
     dump.write_text("Unicast lids [0-9\n")
     assert "opensm-lfts.dump" in refused(capsys, *apply)
     dump.unlink()
-    assert "what is loaded is not known" in refused(capsys, *apply)
+    assert "the loaded tables are unknown" in refused(capsys, *apply)
     assert (site / "opensm.conf").read_bytes() == CONFIGURATION and audited(embedded_db) == []
 
 
@@ -227,5 +227,5 @@ def test_groups_of_ports_are_a_file_with_the_figures(
 
 def test_lanes_without_levels_are_refused(embedded_db: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = run_words(embedded_db)
-    assert "--vl says the lanes of --sl" in refused(capsys, *words, "--vl", "2")
-    assert "no more than levels" in refused(capsys, *words, "--sl", "2", "--vl", "4")
+    assert "--vl sets the lanes of --sl" in refused(capsys, *words, "--vl", "2")
+    assert "at most as many as levels" in refused(capsys, *words, "--sl", "2", "--vl", "4")

@@ -35,17 +35,19 @@ QUOTED = [
         "docs/results.md",
         "A share of {mean} (95 % CI {low} to {high}) of the users named were false positives.",
         "docs/scorecard.md",
-        "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every world.",
+        "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every scenario.",
     ),
     (
         "docs/results.md",
         "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
         "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. .. It names no user in everything.",
+        "the highest average precision in {won} of {worlds} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
+        ".. It names no user in everything.",
     ),
     (
         "docs/results.md",
-        "uses {runs} runs of MILC on Perlmutter and {users} users .. Blame names {named} of these users. .. shuffling the run times {shuffles} times, {share} % of",
+        "uses {runs} runs of MILC on Perlmutter and {users} users .. Blame names {named} of these users. .. shuffling the run "
+        "times {shuffles} times, {share} % of",
         "docs/real-runs.md",
         "not simulated: {runs} runs .., alongside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
     ),
@@ -59,13 +61,13 @@ QUOTED = [
         "docs/results.md",
         "{found} ({low} to {high}) of the planted counters are ranked among the first",
         "docs/scorecard.md",
-        "**Deviation**: {found} ({low} to {high}) of the planted counters are among the first as many",
+        "**Deviation**: {found} ({low} to {high}) of the planted counters are ranked among the first",
     ),
     (
         "docs/results.md",
         "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
-        "every candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+        "every candidate, beyond its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 

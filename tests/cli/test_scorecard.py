@@ -112,15 +112,15 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
     blame, what, following = write_headline(card(blame=rows, deviation=deviation, forecast=forecasts))
-    assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 worlds" in blame
+    assert "in drift mi, present throughout (the paper) is better" in blame and "1 of 2 scenarios" in blame
     assert "above 0.10 in drift" in blame
     assert "The mean curve alone is better in drift" in what
     assert (
         "more than 1 % in drift (-10.0%)" in following and "Attention alone is the best candidate in drift" in following
     )
     text = to_markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
-    assert text.index("is better") < text.index("## What was asked for")
-    assert "**2 seeds** of each world" in text and "simulated" in text
+    assert text.index("is better") < text.index("## Acceptance criteria")
+    assert "**2 seeds** of each scenario" in text and "simulated" in text
 
 
 def test_a_world_in_which_ours_names_nobody_is_said() -> None:
@@ -161,9 +161,9 @@ def test_worlds_stand_from_easy_to_hard_and_what_was_not_made_is_left_out() -> N
             + [blamed(PAPER, f"amg-128{world}", 0.4) for world in ("@everything", "@pairs", "")]
         )
     )
-    lines = [line.split(" | ")[0] for line in text.split("## Who")[1].splitlines() if OURS in line]
+    lines = [line.split(" | ")[0] for line in text.split("## Blame")[1].splitlines() if OURS in line]
     assert lines == ["| plain", "| pairs", "| everything"]
-    assert "## What next" not in text
+    assert "## Forecasts" not in text
 
 
 def test_blame_is_scored_over_all_users_by_their_effects() -> None:
@@ -297,7 +297,9 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
         cards.append(json.loads(capfd.readouterr().out))
         text = (tmp_path / "scorecard.md").read_text()
         assert (
-            f"Made by `{cards[-1]['command']}`" in text and "some sets were not made" in text and "Not made yet" in text
+            f"Generated with `{cards[-1]['command']}`" in text
+            and "some sets were not made" in text
+            and "Not made yet" in text
         )
     assert [one["command"] for one in cards] == [
         "flitwatch scorecard",

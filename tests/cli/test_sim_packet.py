@@ -114,7 +114,7 @@ def test_files_are_known_by_what_is_in_them(capfd, tmp_path):
     assert "there is no traffic" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         run(capfd, "--traffic", str(csv_file), "--placement", "random-node")
-    assert "nothing to place" in capfd.readouterr().err
+    assert "no effect" in capfd.readouterr().err
 
 
 def test_more_jobs_than_the_engine_numbers_are_refused(capfd, tmp_path):
@@ -172,7 +172,7 @@ def test_several_jobs(capfd, tmp_path):
         (["--traffic", "uniform:0.000001", "--bytes", "9" * 13], "would take months"),
         (["--traffic", "bisection", "--bytes", "9", "--message-scale", "nan"], "expected above 0"),
         (["--traffic", "bisection", "--bytes", "9", "--links-csv", "/nonexistent/x.csv"], "cannot be written"),
-        (["--traffic", "bisection", "--bytes", "9", "--jobs", "jobs.csv"], "both say what is sent"),
+        (["--traffic", "bisection", "--bytes", "9", "--jobs", "jobs.csv"], "both define the traffic"),
         (["--traffic", "bisection", "--bytes", "9", "--seed", "9" * 23], "not in the range"),
         (["--traffic", "bisection", "--bytes", "9", "--replicas", "0"], "not in the range"),
         (

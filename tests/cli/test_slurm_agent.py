@@ -83,7 +83,7 @@ def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str,
             Agent(Api(api.url, few), tmp_path / "advice").cycle()
         assert not (tmp_path / "advice").exists()
         assert Api(api.url, enough).state()["pseudonyms"] is False
-        with pytest.raises(Unavailable, match=r"refuses the agent with 401\. Give it a token"):
+        with pytest.raises(Unavailable, match=r"refuses the agent with 401\. Create a valid token"):
             Api(api.url, "fwt_of_long_ago").state()
 
 
@@ -101,7 +101,7 @@ def test_pseudonyms_are_refused_with_the_scope_that_is_missing(embedded_db: str,
     ],
 )
 def test_a_state_that_is_none_is_no_advice_and_ends_no_agent(body: bytes, tmp_path: Path) -> None:
-    with answering(200, body) as url, pytest.raises(Unavailable, match=r"not the API that this agent knows.*--api"):
+    with answering(200, body) as url, pytest.raises(Unavailable, match=r"not an API that this agent knows.*--api"):
         Agent(Api(url), tmp_path / "advice").cycle()
     assert not (tmp_path / "advice").exists()
 
@@ -122,7 +122,7 @@ def test_a_state_that_is_none_is_no_advice_and_ends_no_agent(body: bytes, tmp_pa
 )
 def test_an_answer_that_is_none_is_no_advice(items: object) -> None:
     body = json.dumps({"items": items}).encode()
-    with answering(200, body) as url, pytest.raises(Unavailable, match="not the API that this agent knows"):
+    with answering(200, body) as url, pytest.raises(Unavailable, match="not an API that this agent knows"):
         Api(url).ask(Places([], [], {}), [Question("ann", "milc", 1)])
 
 
@@ -137,12 +137,12 @@ def test_a_refusal_is_said_and_is_no_advice(status: int, said: str) -> None:
 def test_an_answer_that_never_ends_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte comes in time, all of them would take an hour; and one that is longer than what is read."""
     monkeypatch.setattr(questions, "ANSWER_LIMIT_S", 0.3)
-    with answering(200, b" " * 36_000 + b"{}", pause_s=0.1) as url, pytest.raises(Unavailable, match="not whole"):
+    with answering(200, b" " * 36_000 + b"{}", pause_s=0.1) as url, pytest.raises(Unavailable, match="not complete"):
         Api(url).state()
     monkeypatch.setattr(questions, "ANSWER_LIMIT_S", 10.0)
     monkeypatch.setattr(questions, "MOST_ANSWER_BYTES", 1000)
     body = json.dumps(STATE | {"more": "x" * 2000}).encode()
-    with answering(200, body) as url, pytest.raises(Unavailable, match="not whole"):
+    with answering(200, body) as url, pytest.raises(Unavailable, match="not complete"):
         Api(url).state()
 
 

@@ -77,4 +77,4 @@ def test_a_token_file_without_a_token_is_refused_in_one_line(tmp_path: Path, hel
     said = CliRunner().invoke(
         cli, ["agent", "slurm", "--once", "--token-file", str(file), "--file", str(tmp_path / "advice")]
     )
-    assert said.exit_code == 2 and "holds no token" in said.stderr and "Traceback" not in said.stderr
+    assert said.exit_code == 2 and "contains no token" in said.stderr and "Traceback" not in said.stderr

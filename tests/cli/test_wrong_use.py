@@ -23,7 +23,7 @@ PROGRAM = [sys.executable, "-c", "from flitwatch.main import main; main()"]
         ("completion tcsh", 2, "'bash', 'zsh', 'fish'"),
         ("import sacct /nonexistent", 1, "/nonexistent does not exist"),
         ("top --url nonsense", 1, "Write it like https://"),
-        ("job 1 --url http://127.0.0.1:9", 1, "Is it started, and the address right?"),
+        ("job 1 --url http://127.0.0.1:9", 1, "Check that it is running and that the address is correct."),
         ("run --url http://127.0.0.1:9 -- /nonexistent", 127, "No such file"),
         ("run --url http://127.0.0.1:9 -- /tmp", 126, "Permission denied"),
     ],

@@ -91,7 +91,7 @@ def test_the_embedded_log_keeps_what_is_asked_for(embedded_db: str) -> None:
     shown = CliRunner().invoke(cli, ["db", "status", "--db", embedded_db])
     assert "0.25 days, at most 2.5 GB" in shown.stdout
     refused = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, "--keep", "log=forever"])
-    assert "disks are finite" in str(refused.exception)
+    assert "finite limits" in str(refused.exception)
 
 
 @pytest.mark.parametrize("keep", ["router_1s", "router_1s=", "router_1s=-1", "router_1s=nan"])

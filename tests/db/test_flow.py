@@ -79,7 +79,7 @@ def test_a_machine_without_minutes_is_asked_by_the_hour_and_one_hour_alone_says_
             conn.execute(f"DELETE FROM {table}")
         conn.commit()
         found = asked(conn, 350, 600)
-        assert found.reason == "its routers have no counters of a quiet moment and of the slow stretch"
+        assert found.reason == "its routers lack counters for a quiet minute or for the slowdown"
         assert not found.known and math.isnan(found.quiet_s)
         # A calm hour before it.
         columns = "fabric_id, router, samples, tile_seconds, green_flits, black_flits, blue_flits"
@@ -101,7 +101,7 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
     with connect(embedded_db, role="owner") as conn:
         conn.execute("DELETE FROM endpoint_1m")
         found = asked(conn, 350, 600)
-    assert not found.known and found.reason in (flow.NO_CARDS, "what the jobs' network cards moved does not explain what the links carried")  # fmt: skip
+    assert not found.known and found.reason in (flow.NO_CARDS, "the traffic of the jobs' network cards does not explain the traffic on the links")  # fmt: skip
 
 
 @pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])

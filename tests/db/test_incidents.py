@@ -59,7 +59,7 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
         assert found["causes"][0]["part"] is not None and found["causes"][0]["part"] > 0.6
         assert [one["job_id"] for one in found["victims"]] == ["1"] and found["slow_now"] == 1
         assert abs(since(found["began"]) - CULPRIT_S) <= 60
-        assert found["title"].startswith("Job 2 slows job 1 since ")
+        assert found["title"].startswith("Job 2 has been slowing job 1 since ")
         with connect(embedded_db, role="owner") as owner:
             owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '1'", [BEGIN_S + SLOW_END_S])  # fmt: skip
         at(conn, 780)
@@ -125,7 +125,7 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
         # A moment of the past shows the incident that covers it, once it had slowed a job, and what was known of its end.
         for second, title in (
-            (450, "Job 2 slows job 1 since 14:06:00 UTC"),
+            (450, "Job 2 has been slowing job 1 since 14:06:00 UTC"),
             (700, "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"),
         ):
             told = find_incident(conn, fabric_id, BEGIN_S + second)

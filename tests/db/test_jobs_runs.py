@@ -71,7 +71,7 @@ def test_a_fabric_is_replaced_only_on_request(embedded_db: str) -> None:
     with connect(embedded_db, role="writer") as conn:
         first = fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
         name = fabrics.get_fabric_row(conn, first).name
-        with pytest.raises(Conflict, match="there already"):
+        with pytest.raises(Conflict, match="already exists"):
             fabrics.save_fabric(conn, generators.build_torus((2, 2, 2)))
         larger = replace(generators.build_torus((3, 3, 3)), name=name)
         assert fabrics.save_fabric(conn, larger, replace=True, snapshot=True) == first

@@ -124,7 +124,7 @@ def test_passwords_that_everybody_may_read_are_refused(folder: Path) -> None:
     url = server.start()
     file = Path(conninfo_to_dict(url)["passfile"])
     file.chmod(0o604)
-    with pytest.raises(Unavailable, match="everybody on this machine may read"):
+    with pytest.raises(Unavailable, match="all users of this machine can read"):
         connect(url)
     file.chmod(0o600)
     with connect(url) as conn:

@@ -248,7 +248,7 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
     less = more | {contraction: f"-- contraction: ends versions older than {expansion}\n"}
     assert tables() == ("ok", "up to date")
     with newer(tmp_path / "less", **less):
-        assert tables() == ("warning", f"2 migrations to come; {contraction} ends the versions in use")
+        assert tables() == ("warning", f"2 pending migrations; {contraction} ends the versions in use")
     with newer(tmp_path / "more", **more):
         assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)

@@ -76,7 +76,7 @@ def test_light_use_and_full_links_without_stalls_have_no_root(tree: Fabric) -> N
 
 def test_stalls_that_lead_to_no_full_link_are_not_explained(tree: Fabric) -> None:
     found = find_roots(window(tree, {("leaf0", "spine0"): (0.3, 2.5)}))
-    assert found.roots == () and "bursts" in str(found.cannot_tell)
+    assert found.roots == () and "Bursts" in str(found.cannot_tell)
 
 
 def test_stalls_that_lead_to_uncounted_links_say_where(tree: Fabric) -> None:
@@ -85,9 +85,11 @@ def test_stalls_that_lead_to_uncounted_links_say_where(tree: Fabric) -> None:
     use, stalls = made.utilisation.copy(), made.stalls_per_flit.copy()
     use[lost] = stalls[lost] = np.nan
     found = find_roots(PortWindow(tree, use, stalls))
-    assert found.roots == () and "leaf2" in str(found.cannot_tell) and "not counted" in str(found.cannot_tell)
+    assert found.roots == () and "leaf2" in str(found.cannot_tell) and "no counters" in str(found.cannot_tell)
     nothing = np.full(len(tree.links), np.nan)
-    assert "No link is counted" in str(find_roots(PortWindow(tree, nothing, nothing)).cannot_tell)
+    assert "No link has both traffic and stalls counted" in str(
+        find_roots(PortWindow(tree, nothing, nothing)).cannot_tell
+    )
 
 
 def test_routes_narrow_the_walk(tree: Fabric) -> None:

@@ -232,11 +232,11 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
     [
         (scenery(), "no other job"),
         (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
-        (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters on both sides"),
+        (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters both before and after"),
         (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
         (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
         (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job alongside it started"),
-        (None, "place on a fabric"),
+        (None, "nodes on a fabric"),
     ],
 )
 def test_where_something_is_missing_nobody_is_named(scenic: OnsetContext | None, reason: str) -> None:
@@ -289,7 +289,7 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
     assert bool(told["reasons"]) == (verdict == "cannot tell")
     if job.get("state") == "UNKNOWN":
         assert told["slowdown"] is None and told["reasons"][0].endswith(
-            ("no record says when it ended", "no record says when it ran")
+            ("the scheduler's records have no end time", "the scheduler's records have no times for this job")
         )
 
 
@@ -316,7 +316,7 @@ def test_the_chain_says_what_the_answer_holds() -> None:
     for remedy, line in zip(told["remedies"], helps, strict=True):
         assert (remedy["minutes_saved"] is None) == (remedy["why_unknown"] is not None)
         assert line.startswith(remedy["text"])
-        assert ("Minutes saved are unknown" in line) == (remedy["minutes_saved"] is None)
+        assert ("The time saved is unknown" in line) == (remedy["minutes_saved"] is None)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
     told = made(steps(1.5, 20), None)
     text = {one["part"]: one["text"] for one in told["chain"]}
     assert text["certainty"].startswith("No job is named: ")
-    assert "Which links carry it is unknown" in text["links"] and "No other job is known" in text["jobs"]
+    assert "The affected links are unknown" in text["links"] and "No known job ran alongside" in text["jobs"]
 
 
 def test_a_job_that_is_not_slow_has_no_chain() -> None:
@@ -367,7 +367,9 @@ def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
     """Two jobs that changed within seconds of each other: neither is named, and no user is shown but the job's own."""
     told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101)))
     shown = page(told)
-    assert told["verdict"] == "cannot tell" and "cannot tell who caused it" in shown and "No job is named" in shown
+    assert (
+        told["verdict"] == "cannot tell" and "cannot tell which job caused it" in shown and "No job is named" in shown
+    )
     assert "None of these jobs is named" in shown and "user1" not in shown and "user2" not in shown
     assert "is named: its share" not in shown and "<td>yes" not in shown
 

@@ -17,7 +17,7 @@ from flitwatch_domain.explanation.incident import _sort_worst_first
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
     told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "The stall ratio on its routers went from 0.1 to 2." in told["detail"]
+    assert "The stall ratio on its routers rose from 0.1 to 2." in told["detail"]
     for own in (Count(None, None, 1e6, 2e6), Count(1e6, 1e5, None, None)):
         assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
 
@@ -64,9 +64,7 @@ def test_a_start_counts_fully_within_five_seconds_and_nothing_beyond_ninety() ->
     assert at[35.0].timing == pytest.approx(math.exp(-1)) and at[90.0].timing == pytest.approx(math.exp(-85 / 30))
     assert at[90.0].change == "started" and at[90.5].change == "none"
     just, late = (rank_jobs([beside(1, T0 + 110 + after)], scene())[0] for after in (5.0, 5.5))
-    assert (
-        just.change == "started" and late.change == "none" and "after the slow stretch had begun" in str(late.why_not)
-    )
+    assert just.change == "started" and late.change == "none" and "after the slowdown had begun" in str(late.why_not)
 
 
 def test_a_change_is_twice_the_most_before() -> None:
@@ -82,7 +80,7 @@ def test_presence_is_the_share_of_the_slow_stretch() -> None:
         rank_jobs([beside(1, T0 + 100, end_s=end)], scene())[0] for end in (T0 + 300, T0 + 205, T0 + 110)
     )
     assert (whole.presence, half.presence, gone.presence) == (1.0, 0.5, 0.0)
-    assert gone.why_not == "it ended as the slow stretch began" and half.why_not is None
+    assert gone.why_not == "it ended when the slowdown began" and half.why_not is None
 
 
 def test_what_a_job_shares_is_counted() -> None:

@@ -58,7 +58,7 @@ def cases() -> dict[str, dict[str, Any]]:
         "by flow, nothing waits": made(slow, replace(by_flow, flow=flow({1: 0.8}, waiting=0.02))),
         "by flow, hours": made(slow, replace(by_flow, flow=flow({1: 0.8}, resolution_s=3600))),
         "by flow, to the file system": made(slow, replace(by_flow, flow=flow({1: 0.8}, to_file_system=True))),
-        "by flow, not known": made(slow, replace(near, flow=flow({}, reason="the network cards of the jobs are not counted"))),
+        "by flow, not known": made(slow, replace(near, flow=flow({}, reason="the network cards of the jobs have no counters"))),
         "slows itself": made(slow, replace(by_flow, flow=flow({1: 0.2}, own=0.7))),
         "named": made(steps(1.5, 20), near),
         "named, steps to come": made(slowdown.Steps(np.arange(40), steps(2.0, 20).time_s[:40], T0, earlier()), near),

@@ -65,11 +65,11 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
         assert (found["since"], found["until"]) == (minutes(6), None)
         assert [(one["link"], one["stall_ratio_after"]) for one in found["links"]] == [(1, 3.0), (2, 0.5), (3, None)]
         assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
-        assert found["title"] == "Job 91 slows 2 jobs since 14:06:00 UTC"
+        assert found["title"] == "Job 91 has been slowing 2 jobs since 14:06:00 UTC"
     assert found["judged"] == {"running": 9, "slow": 4, "not_slow": 1, "unknown": 4}
     assert found["as_of"] == minutes(30)
     assert found["detail"] == (
-        "It started on 20 nodes. Job 2 is 50 % slower, job 3 is 100 % slower. That is traffic and time, not proof."
+        "It started on 20 nodes. Job 2 is 50 % slower, job 3 is 2.0x slower. Based on traffic and timing; not proof of cause."
     )
 
 
@@ -107,10 +107,10 @@ def test_where_nobody_is_named_slow_jobs_are_told_with_their_reasons() -> None:
     assert (found["verdict"], found["aggressor"], found["victims"]) == ("cannot tell", None, [])
     assert found["reasons"] == ["reason 2", "reason 1"] and found["since"] == minutes(3)
     assert [one["job_id"] for one in found["others"]] == ["2", "1"]
-    assert found["title"] == "2 jobs are slow; cannot tell who caused it"
+    assert found["title"] == "2 jobs are slow; cannot tell which job caused it"
     assert found["detail"] == "Job 2 is 50 % slower, job 1 is 50 % slower. Reason 2; reason 1."
     assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
-    assert find_incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell who caused it"
+    assert find_incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell which job caused it"
 
 
 def test_four_slow_jobs_are_three_and_one_more() -> None:
@@ -132,7 +132,9 @@ def test_quiet_machines_say_what_is_known_of_them() -> None:
     assert unknown["verdict"] == "cannot tell" and unknown["title"] == "Cannot tell whether a job is slow"
     assert "none of the 3 running jobs" in unknown["reasons"][0] and unknown["detail"].startswith("None of the 3")
     sample = find_incident("f", [], 3, NOW_S, snapshot=True)
-    assert sample["reasons"] == ["the machine has one sample without time"] and sample["verdict"] == "cannot tell"
+    assert (
+        sample["reasons"] == ["the machine has only one sample, without a time"] and sample["verdict"] == "cannot tell"
+    )
 
 
 def test_a_job_that_ran_before_began_to_send_more() -> None:
@@ -145,7 +147,7 @@ def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell
     itself = slow("1", None) | {"verdict": "slows itself", "reasons": []}
     found = find_incident("f", [itself, quiet()], 2, NOW_S)
     assert (found["verdict"], found["title"], found["aggressor"]) == ("none", "Job 1 slows itself", None)
-    assert found["detail"] == "Job 1 is 50 % slower. What they wait for comes with their own traffic."
+    assert found["detail"] == "Job 1 is 50 % slower. Their waiting is due to their own traffic."
     assert [one["job_id"] for one in found["others"]] == ["1"]
     both = find_incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
     assert both["title"] == "2 jobs slow themselves"

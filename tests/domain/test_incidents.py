@@ -120,8 +120,10 @@ def test_a_cause_has_a_fifth_of_the_whole_and_is_not_slowed_itself() -> None:
 
 def test_what_is_said_names_jobs_by_number() -> None:
     at = 1_790_000_000.0
-    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 slows 2 jobs since 14:13:20 UTC"
-    assert make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
+    assert make_title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 has been slowing 2 jobs since 14:13:20 UTC"
+    assert (
+        make_title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 have been slowing job 1 since 14:13:20 UTC"
+    )
     assert (
         make_title(["7"], ["1"], 0, at, None, False)
         == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
@@ -130,7 +132,8 @@ def test_what_is_said_names_jobs_by_number() -> None:
     assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
     assert make_title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"
     assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
-        "90 % of the added waiting comes with the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). That is traffic and time, not proof."
+        "90 % of the added waiting is due to the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). Based "
+        "on traffic and timing; not proof of cause."
     )
 
 

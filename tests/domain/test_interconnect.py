@@ -102,7 +102,7 @@ def test_a_cable_listed_from_one_end_only_is_kept_with_a_warning() -> None:
 def test_a_file_cut_off_at_a_lines_end_is_refused() -> None:
     lines = sorted(TINY)  # as the producer does: all of a router's tiles together
     cut = next(at for at in range(len(lines) - 1, 0, -1) if lines[at].split("l")[0] != lines[at - 1].split("l")[0])
-    with pytest.raises(BadInput, match="not whole") as caught:
+    with pytest.raises(BadInput, match="incomplete") as caught:
         parse_fabric("\n".join(lines[:cut]), "machine.txt", "m")
     assert 1 <= int(caught.value.where.split(":")[1]) <= cut and f"line {cut}" in str(caught.value)
 

@@ -200,7 +200,7 @@ def test_a_node_with_a_name_that_no_scheduler_reads_is_left_out_and_a_fabric_of_
     for form in FORMATS:
         assert "fine" in format_tree(tree, form)
     assert set(above(conf(format_tree(tree, "slurm-tree")))) == {"fine"}
-    with pytest.raises(BadInput, match="host's name"):
+    with pytest.raises(BadInput, match="not a host name"):
         switch_tree(graph([[0]], [], 1, node=[node]))
 
 

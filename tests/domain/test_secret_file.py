@@ -33,7 +33,7 @@ def test_what_is_not_one_printable_line_is_refused_and_not_shown(tmp_path: Path,
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_file_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: int) -> None:
-    with pytest.raises(BadInput, match="others than its owner may read or write it"):
+    with pytest.raises(BadInput, match="users other than its owner can read or write it"):
         secret_of(kept(tmp_path, b"open sesame\n", mode), "password")
 
 

@@ -51,7 +51,7 @@ def test_the_papers_list_asks_for_information_that_goes_with_slow_runs() -> None
     found = several_sets(entries, "paper")
     assert [row.name for row in found] == ["ann"]
     # What the paper lists is no name where no set names it.
-    assert found[0].verdict == "cannot tell" and "no set alone names it" in found[0].reasons[0]
+    assert found[0].verdict == "cannot tell" and "no single set names it" in found[0].reasons[0]
     assert several_sets(entries, "ours") == []
 
 

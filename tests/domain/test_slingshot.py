@@ -80,7 +80,7 @@ def test_switches_without_groups_are_a_graph() -> None:
     """A ring is no dragonfly, and nobody guesses."""
     ring = [f"x1c0r{n}j1p0-x1c0r{(n + 1) % 6}j2p0" for n in range(6)]
     fabric = parse_fabric("\n".join(ring), "links.txt", "ring")
-    assert fabric.kind is FabricKind.GRAPH and "do not fall into groups" in fabric.warnings[0]
+    assert fabric.kind is FabricKind.GRAPH and "do not form fully connected groups" in fabric.warnings[0]
     assert find_groups(6, np.arange(6), (np.arange(6) + 1) % 6) is None
 
 

@@ -55,11 +55,11 @@ def test_the_older_form_numbers_ports_and_names_no_jack(tmp_path: Any) -> None:
         (lambda t: t.update(switches=[]), "lists no switch"),
         (lambda t: t.update(links=[]) or [s.update(edgePorts=[]) for s in t["switches"]], "lists no link"),
         (lambda t: t.pop("links"), "has no list of links"),
-        (lambda t: t["switches"].append(copy.deepcopy(t["switches"][0])), "stands twice"),
+        (lambda t: t["switches"].append(copy.deepcopy(t["switches"][0])), "is listed twice"),
         (lambda t: t["switches"][0].update(swcNum=0), "are both switch 0 of group 1"),
         (lambda t: t["switches"][0].update(grpId="1"), "grpId is 1, expected a number"),
-        (lambda t: t["switches"][0].update(IP="10.0.0.7"), "is no switch's name"),
-        (lambda t: t["switches"][0]["edgePorts"][0]["meta"].update(conn_port="x1000c0r1j7p1"), "is no port of x1001c7r7"),
+        (lambda t: t["switches"][0].update(IP="10.0.0.7"), "is not the name of a switch"),
+        (lambda t: t["switches"][0]["edgePorts"][0]["meta"].update(conn_port="x1000c0r1j7p1"), "is not a port of x1001c7r7"),
         (lambda t: t["links"][0].update(endpoint2="x9c0r1j1p0"), "leads to x9c0r1, which is no switch of the template"),
         (lambda t: t["links"][0].pop("endpoint2"), "link 0: has no endpoint1 and endpoint2"),
         (lambda t: t["links"][1].update(endpoint1="x1000c0r1j13p0"), "is an end of another cable"),
@@ -75,7 +75,7 @@ def test_what_contradicts_itself_is_refused_by_name(change: Any, said: str) -> N
 
 @pytest.mark.parametrize("text", ['{"swcNum": 1', '{"grpId": ' + "[" * 100_000])
 def test_what_is_no_json_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="is no JSON"):
+    with pytest.raises(BadInput, match="is not JSON"):
         parse_fabric(text, "fabric_template.json", "frontier")
 
 

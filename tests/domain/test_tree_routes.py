@@ -182,7 +182,7 @@ def test_io_traffic_goes_to_the_io_nodes() -> None:
 
 
 def test_what_is_no_tree_or_has_no_ways_says_so() -> None:
-    assert "no tree" in (TreeRoutes(build_torus([4, 4])).reason or "")
+    assert "nor a tree" in (TreeRoutes(build_torus([4, 4])).reason or "")
     fabric = build_xgft(2, [2, 2], [1, 2])
     assert TreeRoutes(replace(fabric, routers=Routers(fabric.routers.name))).reason is not None
     assert TreeRoutes(replace(fabric, kind=FabricKind.GRAPH)).reason is not None

@@ -96,9 +96,9 @@ def test_ports_add_speed_lid_and_the_adapters_own_guid() -> None:
 @pytest.mark.parametrize(
     ("document", "said"),
     [
-        ("[", "is no JSON"),
+        ("[", "is not JSON"),
         ("[]", "lists no link"),
-        ('{"links": {}}', "links is no list of records"),
+        ('{"links": {}}', "links is not a list of records"),
         (json.dumps([{**HOST, "source_guid": "no"}]), "link 1: its source has no GUID or no port"),
         (json.dumps([{**HOST, "destination_port": "0"}]), "its destination has no GUID or no port"),
         (

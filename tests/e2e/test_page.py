@@ -68,7 +68,8 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
 
 @pytest.mark.system("browser")
 def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str]) -> None:
-    """What was found of a planted job, as it is stored: the list, the page, its notes and its file; and a second incident that turned out to be the same."""
+    """What was found of a planted job, as it is stored: the list, the page, its notes and its file; and a second incident that turned out to be the
+    same."""
     seed = 1
     draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
     world = World(embedded_db, seed)
@@ -181,12 +182,12 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
 
 
 @pytest.mark.system("browser")
-def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
-    """An empty site: every door says "nothing yet", and a real remote write and import show at theirs with the right count."""
+def test_what_arrives_shows_at_its_source(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
+    """An empty site: every source says "nothing yet", and a real remote write and import show at theirs with the right count."""
     from support.arrivals import bring_in
 
     with served(embedded_db) as url:
-        script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "doors.mjs")]
+        script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "sources.mjs")]
         verbs = {"import": lambda: bring_in(embedded_db, tmp_path)}
         said = _conversation(script, {**browser, "FLITWATCH_URL": url}, verbs)
     assert said[-1] == "1 of 1 passed", "\n".join(said)

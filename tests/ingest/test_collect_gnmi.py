@@ -71,7 +71,7 @@ def test_a_leaf_spine_by_gnmi_over_tls(embedded_db: str, tmp_path: Path) -> None
             assert "1 counters that the catalogue does not know: out-pkts-of-tomorrow" in found["said"]
         # Who is not trusted is not asked.
         said = collect(*words[:4], words[-1], folder=tmp_path, status=1)["said"]
-        assert "Is this the address of the switch's gNMI, and its certificate in --ca-file?" in said
+        assert "Check the address of the switch's gNMI server, and its certificate in --ca-file." in said
     finally:
         for target in targets.values():
             target.close()
@@ -121,9 +121,9 @@ def test_what_does_not_answer_is_one_line(embedded_db: str, tmp_path: Path) -> N
         assert "unknown user. Check --user and --password-file." in said and "wrong-password" not in said
         secret.write_text("right-password\n")
         said = collect(*words, f"127.0.0.1:{port}", *shown, folder=tmp_path, status=1)["said"]
-        assert "answers what is no JSON" in said
+        assert "returns invalid JSON" in said
         assert "without TLS" in collect(*words, "leaf1.example.org:6030", *shown, folder=tmp_path, status=1)["said"]
-        assert "Say HOST:PORT" in collect(*words, "leaf1", folder=tmp_path, status=1)["said"]
+        assert "Write HOST:PORT" in collect(*words, "leaf1", folder=tmp_path, status=1)["said"]
         assert "127.0.0.1:1:" in collect(*words, "127.0.0.1:1", folder=tmp_path, status=1)["said"]
     finally:
         server.stop(None)

@@ -1,4 +1,5 @@
-"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and kept."""
+"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and
+kept."""
 
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
     finally:
         door.kill()
     for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
-        assert f'flitwatch_collector_samples_total{{door="remote_write",result="{result}"}} {count}.0' in page
+        assert f'flitwatch_collector_samples_total{{source="remote_write",result="{result}"}} {count}.0' in page
     drain_log(embedded_db, embedded_db)
     letters = named(embedded_db)
     assert {metric for metric, _ in letters} == {
@@ -134,7 +135,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
         "node_infiniband_port_packets_received_total",
     }
     assert len(kept(embedded_db).letters) == 3
-    assert any("no label says whose port it is" in reason for _, reason in letters)
+    assert any("no label identifies the port" in reason for _, reason in letters)
 
 
 def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
     finally:
         door.kill()
     for reason, count in expected.items():
-        assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
+        assert f'flitwatch_collector_requests_total{{source="remote_write",result="{reason}"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
 
@@ -251,11 +252,11 @@ def test_bodies_share_a_bounded_memory() -> None:
         body.add(MOST_BYTES)
     with pytest.raises(Refused, match="has more than"):
         bodies[0].add(1)
-    with pytest.raises(Refused, match="send the request again"):
+    with pytest.raises(Refused, match="Send the request again"):
         HeldBody(shares, "a").add(MOST_BYTES)
     # Of what is left another sender gets its share.
     bodies[4].add(MOST_BYTES)
-    with pytest.raises(Refused, match="send the request again"):
+    with pytest.raises(Refused, match="Send the request again"):
         HeldBody(shares, "b").add(MOST_BYTES)
     shares.give_back("a", bodies[0].bytes)
     HeldBody(shares, "b").add(MOST_BYTES)
@@ -466,7 +467,7 @@ def test_one_look_names_what_the_table_does_not_know_and_ends_as_an_import_does(
     assert (report["published"], report["rejected"], report["refused_total"]) == (2, 12, 12)
     assert report["refused"][0] == {
         "what": "new_00",
-        "reason": "no row of the table has this metric: give it one with --map",
+        "reason": "the table has no row for this metric. Add one with --map",
     }
     # A row maps it, and no catalogue has it: kept as it came.
     assert report["unknown_counters"] == ["hni_of_tomorrow"] and "know them: hni_of_tomorrow" in done.stderr

@@ -1,4 +1,5 @@
-"""`flitwatch collect slingshot`: what the fabric manager's telemetry says of a switch's ports reaches those ports once; all else is kept, and damage is named."""
+"""`flitwatch collect slingshot`: what the fabric manager's telemetry says of a switch's ports reaches those ports once; all else is kept, and damage
+is named."""
 
 from __future__ import annotations
 
@@ -137,7 +138,7 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
         *told(START_S, IfHCOutOctets={"Value": "1"}),
         {"Timestamp": "yesterday", "PhysicalContext": "IfHCOutOctets", **sensor},
         *told(START_S, IfHCOutOctets=sensor | {"Location": "x" * 3000}),
-        "no object",
+        "not an object",
     ]
     lines = [
         event(0),
@@ -161,11 +162,11 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
     for said in (
         "the record has",
         "not valid JSON",
-        "Events is no list",
+        "Events is not a list",
         "the record holds no sensor",
-        "fields or tags are no object",
+        "fields or tags are not an object",
         "5 of 5 sensors cannot be read; sensor 0: has no Value",
-        "its value is no count",
+        "its value is not a count",
     ):
         assert any(said in reason for reason in found), (said, found)
 

@@ -191,11 +191,11 @@ def test_topology_alone_from_leaves_that_nobody_counts(embedded_db: str, tmp_pat
     [
         (["/nowhere/leaf1.json"], "leaf1.json"),
         (["redis://10.0.0.1:6379", "--password-file", "{secret}"], "without TLS"),
-        (["redis://:secret@127.0.0.1"], "others can see a password"),
+        (["redis://:secret@127.0.0.1"], "other users can see a password"),
         (["http://127.0.0.1"], "is not the address of a switch's Redis"),
-        (["{broken}"], "is no JSON"),
+        (["{broken}"], "is not JSON"),
         (["{empty}"], "has no COUNTERS_PORT_NAME_MAP"),
-        (["redis://127.0.0.1:1"], "Is this the address of SONiC's Redis?"),
+        (["redis://127.0.0.1:1"], "Check the address of SONiC's Redis."),
     ],
 )
 def test_what_cannot_be_read_is_one_line(embedded_db: str, tmp_path: Path, words: list[str], said: str) -> None:
@@ -225,7 +225,7 @@ def test_passwords_are_asked_and_shown_to_nobody(embedded_db: str, tmp_path: Pat
         said = str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
         assert "refuses the password" in said and "wrong-password" not in said
         secret.chmod(0o644)
-        assert "others than its owner" in str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
+        assert "users other than its owner" in str(collect(*words, server.url, folder=tmp_path, status=1)["said"])
     finally:
         server.close()
 

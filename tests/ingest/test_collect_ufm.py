@@ -1,4 +1,5 @@
-"""`flitwatch collect ufm` against a server that speaks UFM's REST over TLS and telemetry in CSV, JSON and Prometheus' text: counters reach their ports once."""
+"""`flitwatch collect ufm` against a server that speaks UFM's REST over TLS and telemetry in CSV, JSON and Prometheus' text: counters reach their
+ports once."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def test_topology_and_counters_arrive_once_over_restarts(
     assert endpoint_words(embedded_db) == {f"ufm n1 {N1}": 4 * 1000}
     # The column that no row of the table has is named once, however many runs see it.
     assert [reason for metric, reason in named(embedded_db) if metric == "new_counter"] == [
-        "no row of the table has this metric: give it one with --map"
+        "the table has no row for this metric. Add one with --map"
     ]
     assert kept(embedded_db).duplicates == 2 * 4
     with connect(embedded_db) as conn:
@@ -137,7 +138,7 @@ def test_who_is_not_trusted_is_not_asked(server: UfmServer, embedded_db: str, tm
     plain = ["--db", embedded_db, "--url", "http://ufm.example.org", "--credentials-file", str(secret)]
     assert "without TLS" in str(collect(*plain, folder=tmp_path, status=1)["said"])
     secret.chmod(0o644)
-    assert "others than its owner may read or write it" in str(collect(*words, folder=tmp_path, status=1)["said"])
+    assert "users other than its owner can read or write it" in str(collect(*words, folder=tmp_path, status=1)["said"])
     secret.chmod(0o600)
     secret.write_text("reader:wrong")
     trusting = [*words, "--ca-file", str(server.ca)]
@@ -167,7 +168,7 @@ def test_a_bad_topology_is_a_dead_letter_and_changes_nothing(
     words = [*asking(server, embedded_db, secret), "--fabric", "ufm"]
     collect(*words, folder=tmp_path)
     server.broken["links"] = json.dumps(documents_of(CABLES)["links"])[:300].encode()
-    assert "is no JSON" in str(collect(*words, folder=tmp_path, status=1)["said"])
+    assert "is not JSON" in str(collect(*words, folder=tmp_path, status=1)["said"])
     with connect(embedded_db) as conn:
         row = conn.execute("SELECT count(*) FROM endpoint JOIN fabric USING (fabric_id) WHERE name = 'ufm'").fetchone()
     assert row == (3,)

@@ -95,10 +95,10 @@ def test_a_switch_without_neighbours_is_a_switch_and_one_without_sonics_trees_is
     server, other = SonicTelemetry(tables), SonicTelemetry({})
     try:
         assert GnmiSwitch(server.start(), plain=True, trees=Sonic()).describe().neighbours == []
-        with pytest.raises(Unavailable, match="try another --trees"):
+        with pytest.raises(Unavailable, match="Try another --trees"):
             GnmiSwitch(other.start(), plain=True, trees=Sonic()).count()
         # OpenConfig's way of asking is refused by this server, and says what to try.
-        with pytest.raises(Unavailable, match="try another --trees"):
+        with pytest.raises(Unavailable, match="Try another --trees"):
             GnmiSwitch(f"127.0.0.1:{server.port}", plain=True).count()
     finally:
         server.stop()

@@ -70,7 +70,7 @@ def test_ports_are_read_while_the_topology_cannot_be() -> None:
         "waiting for the subnet's topology: ibnetdiscover failed",
         "waiting for the subnet's topology: line 7 is no switch",
     ]
-    assert said.count("asked by perfquery, which takes longer: no adapter") == 1
+    assert said.count("using the slower perfquery: no adapter") == 1
     assert len(stored) == 2
 
 

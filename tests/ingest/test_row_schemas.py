@@ -449,5 +449,5 @@ def test_a_core_of_other_columns_is_refused(part: str) -> None:
     require_columns(core)
     for by in (-1, 1):
         setattr(core, part, getattr(codec, part) + by)
-        with pytest.raises(ImportError, match="rebuild flitwatch-core"):
+        with pytest.raises(ImportError, match="Rebuild flitwatch-core"):
             require_columns(core)

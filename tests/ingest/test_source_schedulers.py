@@ -239,7 +239,7 @@ def test_other_records_of_pbs_are_passed_over_and_bad_ones_rejected_with_their_p
     assert [job.job_id for job in jobs] == ["1"]
     assert [where for where, _ in rejected] == [f"f1:{number}" for number in range(5, 12)]
     assert "half-written" in rejected[-1][1]
-    with pytest.raises(BadInput, match="no accounting log of PBS"):
+    with pytest.raises(BadInput, match="not a PBS accounting log"):
         read(pbs.PbsReader(UTC), "JobID|State\n1|COMPLETED\n")
 
 

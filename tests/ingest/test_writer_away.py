@@ -133,7 +133,7 @@ def test_a_full_disk_stops_nothing_but_time(
         with open_log(kafka) as log:
 
             def tries_again() -> bool:
-                if any("tried again" in line for line in writer.lines()):
+                if any("retrying the transaction" in line for line in writer.lines()):
                     return True
                 append(log, feed.topic, feed.ticks(20))
                 return False

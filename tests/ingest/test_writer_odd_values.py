@@ -1,4 +1,4 @@
-"""Odd records through the real writer: it goes on, and every record is stored or a dead letter."""
+"""Odd records through the real writer: it is still running; every record is stored or a dead letter."""
 
 from __future__ import annotations
 

@@ -211,7 +211,7 @@ def test_a_hole_and_a_damaged_batch_beside_a_replay_are_reported_once(embedded_d
     gaps, letters = quality(embedded_db)
     assert gaps == []
     assert [reason.split(":")[0] for _, _, reason in letters] == [
-        "1 records before this one left the log before they were written",
+        "1 earlier records were deleted from the log before they were written",
         "a batch of 1 records of the log cannot be read",
     ]
 

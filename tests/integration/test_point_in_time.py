@@ -120,7 +120,7 @@ def test_a_lost_disk_comes_back_as_far_as_the_log_was_kept(site: Site) -> None:
 
 def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> None:
     (before,) = site.add(1)
-    with pytest.raises(NotFound, match="holds no backup"):
+    with pytest.raises(NotFound, match="contains no backup"):
         backups.restore_backup(site.server, site.backups, None)
     backups.take_backup(site.server, keep=1)
     site.add(2)
@@ -129,7 +129,7 @@ def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> No
     site.server.stop()
     with pytest.raises(NotFound, match=r"the oldest backup in .* is of .*, after"):
         backups.restore_backup(site.server, site.backups, before)
-    with pytest.raises(Unavailable, match=r"the log that is kept ends before .*; the database is what it was"):
+    with pytest.raises(Unavailable, match=r"the copied log ends before .*; the database is unchanged"):
         backups.restore_backup(site.server, site.backups, time.time() + 3600)
     assert held(site.server) == [1, 2]
     (base,) = list_bases(site.backups)
@@ -166,7 +166,7 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
         (second.name, True),
     ]
     ran = CliRunner().invoke(db, ["verify", "--json"])
-    assert ran.exit_code == 1 and "take a new one" in ran.stderr
+    assert ran.exit_code == 1 and "make a new one" in ran.stderr
 
 
 def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,14 +226,14 @@ def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path:
         try:
             with server:
                 kept_log.keep_log(server.folder, Path(place) / "kept")
-                with pytest.raises(Conflict, match="before its log was kept") as said:
+                with pytest.raises(Conflict, match="before its log was copied") as said:
                     backups.take_backup(server, keep=1)
                 assert "--restart" in str(said.value)
                 backups.start_keeping(server)
                 assert backups.take_backup(server, keep=1)["restorable"]["from"]
                 # A folder that can no longer be written to is said, not passed over.
                 shutil.rmtree(Path(place) / "kept" / "wal")
-                with pytest.raises(Conflict, match="could not be kept"):
+                with pytest.raises(Conflict, match="could not be copied"):
                     backups.take_backup(server, keep=1)
         finally:
             server.destroy()
@@ -243,8 +243,8 @@ def test_folders_that_are_no_place_for_backups(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     for folder, word in (
-        (tmp_path / "pg" / "kept", "own folder"),
-        (tmp_path / "full", "thesis.tex, which is no backup"),
+        (tmp_path / "pg" / "kept", "database's folder"),
+        (tmp_path / "full", "thesis.tex, which is not a backup"),
     ):
         with pytest.raises(BadInput, match=word):
             kept_log.keep_log(tmp_path / "pg", folder)

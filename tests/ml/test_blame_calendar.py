@@ -82,7 +82,7 @@ def bound(fitted: CalendarBlame, one: int, other: int) -> bool:
     """Whether the two are said to come together, each of the other."""
     return all(
         fitted.verdict_[user] == "cannot tell"
-        and any(f"comes together with user {{{partner}}}" in reason for reason in fitted.reasons_[user])
+        and any(f"appears together with user {{{partner}}}" in reason for reason in fitted.reasons_[user])
         for user, partner in ((one, other), (other, one))
     )
 
@@ -279,7 +279,8 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
 
 @pytest.mark.system("numeric")
 def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
-    """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far fewer."""
+    """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far
+    fewer."""
     _, start, exposure, time_s = one_user()
     assert 0.05 <= calibrate_blame(exposure, time_s, start, shuffles=1000)["share"] <= 0.1
 
@@ -304,7 +305,8 @@ def test_a_culprit_among_whom_chance_selects_is_named_and_nobody_else() -> None:
 
 @pytest.mark.system("numeric")
 def test_hardly_a_shuffled_set_has_a_name_that_it_would_not_have_without_selection() -> None:
-    """Thirty runs beside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all scores were given it."""
+    """Thirty runs beside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all
+    scores were given it."""
     rng = np.random.default_rng(2028)
     exposure, start = beside_half(rng, 30, 300)
     lent = 0

@@ -99,7 +99,7 @@ def test_of_many_who_come_together_three_are_listed_and_the_others_counted() -> 
     amounts = np.column_stack([there * rng.uniform(0.98, 1.02, count) for _ in range(6)])
     times = 100 * np.exp(0.2 * (there > 0) + rng.normal(0, 0.05, count))
     fitted = CalendarBlame().fit(amounts, times, start)
-    told = [reason for reasons in fitted.reasons_ for reason in reasons if "comes together" in reason]
+    told = [reason for reasons in fitted.reasons_ for reason in reasons if "appears together" in reason]
     assert "named" not in fitted.verdict_ and len(told) >= 1
     assert any(reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in told)
 

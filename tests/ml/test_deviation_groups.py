@@ -104,7 +104,7 @@ def test_where_nothing_carries_no_group_is_said_to() -> None:
         counts, times, lay = runs(100 + seed, effect=0.0, count=30, steps=4)
         rows = group_rows(fit_deviation(counts, times, lay, FEATURES), FEATURES)
         found += [one["name"] for one in rows if one["verdict"] == "carries"]
-        assert found or answer_in_words(rows)[0].startswith("cannot tell what carries the deviation")
+        assert found or answer_in_words(rows)[0].startswith("cannot tell what explains the deviation")
     assert len(found) <= 1
 
 
@@ -162,7 +162,7 @@ def test_what_is_said_of_a_group_follows_from_its_verdict() -> None:
     doubt = in_words(group | {"low": -0.2, "verdict": "cannot tell"})
     assert "within chance" in doubt and "−20 to 68 %" in doubt
     assert answer_in_words([group | {"verdict": "not used"}]) == [
-        "cannot tell what carries the deviation: no group explains it beyond chance in most folds"
+        "cannot tell what explains the deviation: no group explains it beyond chance in most folds"
     ]
 
 

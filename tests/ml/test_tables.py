@@ -80,13 +80,13 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
     [
         ("run,step\n", r"s\.csv:1: the header must be run,step,time"),
         ("run,step,time,A\nx,0,1\n", r"s\.csv:2: 3 fields where the header has 4"),
-        ("run,step,time,A\nx,0,1,2\nx,0,1,2\n", r"s\.csv:3: run 'x', step 0 stands here twice"),
+        ("run,step,time,A\nx,0,1,2\nx,0,1,2\n", r"s\.csv:3: run 'x', step 0 is listed twice"),
         ("run,step,time,A\nx,0,nan,2\n", r"s\.csv:2: time is not a finite number"),
         ("run,step,time,A\nx,-1,1,2\n", r"s\.csv:2: step is not a whole number"),
         ("run,step,time,A\nx,0.5,1,2\n", "step is not a whole number"),
         ("run,step,time,A\nx,0,1,oops\n", r"s\.csv:2: A is not a number: 'oops'"),
         ("run,step,time,A\n", "holds no steps"),
-        ("run,step,time,A,A\nx,0,1,2,3\n", "stands twice in the header"),
+        ("run,step,time,A,A\nx,0,1,2,3\n", "is in the header twice"),
         ("run,step,time,A\nx,0,0,2\n", r"s\.csv:2: the time of a step must be above zero"),
         ("run,step,time,A\nx,0,-1,2\n", r"s\.csv:2: the time of a step must be above zero"),
         ("run,step,time,A\nx,0,1,-2\n", r"s\.csv:2: A cannot be negative"),
@@ -96,8 +96,8 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
         ("run,step,time,A\nx,0,,1\n", "time is not a number: ''"),
         ("run,step,time,A\n ,0,1,2\n", r"s\.csv:2: run is empty"),
         ("run,step,time,\nx,0,1,2\n", r"s\.csv:1: a counter's name is empty"),
-        ("run,step,time,A\nx,0,1,2\nx,900000,1,2\n", "steps reach from 0 to 900000, but there are only 2 rows"),
-        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "is no text"),
+        ("run,step,time,A\nx,0,1,2\nx,900000,1,2\n", "steps range from 0 to 900000, but there are only 2 rows"),
+        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "is not text"),
     ],
 )
 def test_what_does_not_fit_is_named_by_file_and_line(tmp_path: Path, text, words) -> None:

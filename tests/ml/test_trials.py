@@ -88,7 +88,7 @@ def test_a_report_before_the_slowest_have_ended_says_so() -> None:
 def test_what_cannot_be_compared_says_why() -> None:
     participants, outcomes = drawn_trial(7, 0.0)
     apart = [replace(p, application="a" if p.advised else "b") for p in participants]
-    assert "nothing to compare" in report_trial(apart, outcomes, 0.5)["run_time"]["reasons"][0]
+    assert "no comparison is possible" in report_trial(apart, outcomes, 0.5)["run_time"]["reasons"][0]
 
 
 def test_harm_is_called_harm() -> None:
@@ -149,7 +149,7 @@ def test_a_trial_that_somebody_chose_in_is_warned_of() -> None:
     assert report_trial(participants, outcomes, 0.5)["warnings"] == []
     chosen = [replace(one, nodes=4096 if one.advised else one.nodes) for one in participants]
     assert any("differ in nodes" in line for line in report_trial(chosen, outcomes, 0.5)["warnings"])
-    assert any("were to be" in line for line in report_trial(participants, outcomes, 0.8)["warnings"])
+    assert any("were drawn" in line for line in report_trial(participants, outcomes, 0.8)["warnings"])
     failed = [
         replace(o, state="TIMEOUT") if p.advised and n % 3 == 0 else o
         for n, (p, o) in enumerate(zip(participants, outcomes, strict=True))
@@ -178,7 +178,7 @@ def test_halves_that_somebody_chose_tell_nothing() -> None:
     refuses(report_trial(chosen + participants, outcomes * 2, 0.5), "differ in nodes")
     # The record lost most of one half.
     kept = [n for n, one in enumerate(participants) if one.advised or n % 3 == 0]
-    refuses(report_trial([participants[n] for n in kept], [outcomes[n] for n in kept], 0.5), "were to be")
+    refuses(report_trial([participants[n] for n in kept], [outcomes[n] for n in kept], 0.5), "were drawn")
 
 
 def test_halves_of_which_one_is_cancelled_more_often_tell_nothing() -> None:
@@ -295,7 +295,7 @@ def test_nobody_is_drawn_where_the_record_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "trial.jsonl"
     made = Trial.open(path, 0.5)
     path.unlink()
-    with pytest.raises(Unavailable, match=r"cannot be written.*name another --trial-file"):
+    with pytest.raises(Unavailable, match=r"cannot be written.*Name another --trial-file"):
         made.split([pending(1)], [ADVICE], lambda job, advice: True)
     assert made.drawn == {} and not path.exists()
     path.symlink_to(tmp_path / "elsewhere")
@@ -324,11 +324,11 @@ def test_a_record_that_was_torn_or_changed(tmp_path: Path) -> None:
     turned = json.loads(lines[0])
     turned["advised"] = not turned["advised"]
     path.write_text("\n".join([first, json.dumps(turned)]))
-    with pytest.raises(BadInput, match=r"line 2 .* job 1 is not in the half"):
+    with pytest.raises(BadInput, match=r"line 2 .* job 1 is in the wrong half"):
         read_record(path)
     for text in ("", "{}", "[1]", '{"trial": 1, "salt": "x", "share": 7, "begun_s": 1}'):
         path.write_text(text)
-        with pytest.raises(BadInput, match="no record of a trial"):
+        with pytest.raises(BadInput, match="not a record of a trial"):
             read_record(path)
 
 

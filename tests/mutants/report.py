@@ -8,9 +8,12 @@ from scipy.stats import binomtest
 
 HEAD = """# Mutation testing
 
-One token of the code is changed at a time (a comparison, an operator, a number, a sign, a truth value), and the suite's own tests run. A change that no test notices is a fault that no test
-would have noticed. Changes are drawn by a seed; `tests/mutants/suites.toml` says what code and what tests belong together, `tests/mutants/equivalents.toml` which changes change
-nothing that anyone can see, and why. Wanted: 85 % of the others. Written by `make mutants REPORT=1` from what this and earlier calls for single suites found; one suite by `make mutants SUITE=blame`, another draw by `SEED=2`, more by `SAMPLE=200`.
+One token of the code is changed at a time (a comparison, an operator, a number, a sign, a truth value), and the suite's own tests run. A change that
+no test notices is a fault that no test
+would have noticed. Changes are drawn with a seed; `tests/mutants/suites.toml` says what code and what tests belong together,
+`tests/mutants/equivalents.toml` which changes change
+nothing that anyone can see, and why. Wanted: 85 % of the others. Written by `make mutants REPORT=1` from what this and earlier calls for single
+suites found; one suite by `make mutants SUITE=blame`, another draw by `SEED=2`, more by `SAMPLE=200`.
 
 | suite | changes there are | drawn (seed) | argued equivalent | noticed | share (95 %) |
 |---|---|---|---|---|---|
@@ -20,7 +23,8 @@ nothing that anyone can see, and why. Wanted: 85 % of the others. Written by `ma
 def markdown(results: list[dict[str, Any]], lacking: list[str], known: dict[str, str]) -> str:
     """The page, from the results kept."""
     lines = [
-        f"| {one['suite']} | {one['changes']} | {one['tried']} ({one['seed']}) | {one['equivalent']} | {one['noticed']} of {one['tried'] - one['equivalent']} | {_share(one['noticed'], one['tried'] - one['equivalent'])} |"
+        f"| {one['suite']} | {one['changes']} | {one['tried']} ({one['seed']}) | {one['equivalent']} | {one['noticed']} of "
+        f"{one['tried'] - one['equivalent']} | {_share(one['noticed'], one['tried'] - one['equivalent'])} |"
         for one in results
     ]
     text = HEAD + "\n".join(lines) + "\n"

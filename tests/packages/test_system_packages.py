@@ -1,6 +1,7 @@
 """The DEB and the RPM, each in a fresh Debian without a checkout, a compiler or a network: installed by dpkg or rpm, started by the service's user.
 
-Of the RPM that shows its files, its scripts and its start. Its dependencies are not looked up, since a Debian has no RPM database, and the C library is Debian's.
+Of the RPM that shows its files, its scripts and its start. Its dependencies are not looked up, since a Debian has no RPM database, and the C library
+is Debian's.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def answer(port: int, path: str) -> bytes:
 
 @dataclass(frozen=True)
 class Running:
-    """A platform that answers, started in a Debian of its own: `init` is the first process of its namespace, `said` what was printed until it was ready."""
+    """A platform that answers, started in a Debian of its own: `init` is the first process of its namespace, `said` what was printed until it was
+    ready."""
 
     root: Path
     port: int
@@ -310,7 +312,8 @@ def booted(debian: Path) -> Iterator[Booted]:
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The packages as they are built, by their kind, but with a program that only waits in the place of the Python environment: to unpack that takes a minute."""
+    """The packages as they are built, by their kind, but with a program that only waits in the place of the Python environment: to unpack that takes
+    a minute."""
     folder = tmp_path_factory.mktemp("scripts")
     spec = importlib.util.spec_from_file_location("packages_build", ROOT / "services/packages/build.py")
     assert spec is not None and spec.loader is not None

@@ -189,5 +189,5 @@ def test_the_agent_without_a_log_says_what_it_lacks(agent: Installed) -> None:
     done = agent.flitwatch("collect", "ncl", agent.home, "--once", check=False)
     assert done.returncode == 1
     assert done.stderr == (
-        "flitwatch: this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL\n"
+        "flitwatch: this needs the server's package: pip install flitwatch. A collector does not need it with --log URL\n"
     )

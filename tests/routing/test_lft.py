@@ -32,7 +32,7 @@ def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) 
     ports = ftree_tables(fabric)
     dumped(file, fabric, ports, bare=True)
     assert (lft.read_ports(file, numbered(fabric)) == ports).all()
-    with pytest.raises(BadInput, match=r"r\.lfts: nothing tells which endpoint an entry is for"):
+    with pytest.raises(BadInput, match=r"r\.lfts: the endpoint of an entry is unknown"):
         lft.read_ports(file, fabric)
     partly = numbered(fabric)
     partly.attributes["lids"][3] = 0
@@ -54,7 +54,7 @@ def test_a_dump_of_another_machine_is_refused(tmp_path: Path) -> None:
     fabric, file = tree(), tmp_path / "r.lfts"
     text = "\n".join(lft.format_dump(fabric, ftree_tables(fabric)))
     file.write_text(re.sub(r"portguid 0x0{3}2", "portguid 0x0009", text))
-    with pytest.raises(BadInput, match="nothing tells which endpoint"):
+    with pytest.raises(BadInput, match="the endpoint of an entry is unknown"):
         lft.read_ports(file, fabric)
 
 

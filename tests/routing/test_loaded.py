@@ -139,7 +139,7 @@ def test_the_command_says_what_changed(tmp_path, capsys) -> None:
     )
     os.mkfifo(tmp_path / "pipe")
     for wrong, words in (
-        (["--out", str(tmp_path / "pipe")], "is no regular file"),
+        (["--out", str(tmp_path / "pipe")], "is not a regular file"),
         (["--loaded", "x", "--within", "nan"], "nan is not in the range"),
     ):
         with pytest.raises(SystemExit):

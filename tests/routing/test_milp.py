@@ -91,4 +91,4 @@ def test_the_command_tells_what_it_takes() -> None:
     assert answer["proven"] and answer["z"] == 2
     assert answer["progress"][-1]["z"] == pytest.approx(2) and answer["progress"][-1]["ar_gap"] == pytest.approx(0)
     refused = CliRunner().invoke(cli, [*line, "--lmc", "1"])
-    assert refused.exit_code == 2 and "--engine milp takes one --traffic" in refused.output
+    assert refused.exit_code == 2 and "--engine milp accepts one --traffic" in refused.output

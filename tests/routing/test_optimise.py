@@ -261,7 +261,7 @@ def test_more_bytes_than_can_be_counted_are_refused(tmp_path) -> None:
 
 
 def test_traffic_within_switches_alone_has_no_gap() -> None:
-    """Nothing crosses a link between switches: no routes are better, and there is nothing to compare with."""
+    """Nothing crosses a link between switches: no routes are better, and no comparison is possible with."""
     one = np.array([0]), np.array([1]), np.array([5.0])
     found = optimise_routes(build_xgft(2, [4, 4], [1, 4]), one, time_limit_s=0.1)
     assert (found.z, found.z_ar, found.worst_links) == (0, 0, 0)
@@ -320,8 +320,8 @@ def test_a_measured_matrix_is_traffic_too(tmp_path) -> None:
         ("src,dst,bytes\n0,1,-4\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,1,nan\n", r"t\.csv:2: bytes must be"),
         ("src,dst,bytes\n0,x,4\n", r"t\.csv:2: 'x' is not an endpoint's number"),
-        ("src,dst,bytes\n", "holds no traffic: no rows"),
-        ("src,dst,bytes\n0,1,0\n3,3,5\n", "holds no traffic: .* nothing to route"),
+        ("src,dst,bytes\n", "contains no traffic: no rows"),
+        ("src,dst,bytes\n0,1,0\n3,3,5\n", "contains no traffic: .* nothing to route"),
     ],
 )
 def test_traffic_that_does_not_fit_is_named_by_file_and_line(tmp_path, text: str, words: str) -> None:

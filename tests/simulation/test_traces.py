@@ -1,4 +1,5 @@
-"""Traces by one way: collectives are expanded so that every rank gets what MPI gives it, what is left out is counted, the matrix is what is replayed."""
+"""Traces by one way: collectives are expanded so that every rank gets what MPI gives it, what is left out is counted, the matrix is what is
+replayed."""
 
 from __future__ import annotations
 
@@ -228,8 +229,8 @@ def test_a_grid_keeps_the_order_of_its_ranks_unless_they_may_be_reordered(tmp_pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "holds no MPI call"),
-        (bytes(1000), "holds no MPI call"),
+        (b"", "contains no MPI call"),
+        (bytes(1000), "contains no MPI call"),
         (call("MPI_Alltoall", *BLOCKS, WORLD)[:-60].encode(), "dumpi-0001.txt:1: the file ends within MPI_Alltoall"),
     ],
 )

@@ -39,7 +39,7 @@ def test_what_is_no_class_is_told_in_one_line(text: str) -> None:
     ("classes", "names", "message"),
     [
         (["a:min=0.7", "b:min=0.4"], ["a", "b"], r"minima add up to 1\.1"),
-        (["a:min=0.7", "a:min=0.1"], ["a"], "class a is there twice"),
+        (["a:min=0.7", "a:min=0.1"], ["a"], "class a is listed twice"),
         (["a:min=0.7,max=0.6"], ["a"], r"a has a minimum of 0\.7 and a maximum of 0\.6"),
         (["a:min=0,max=0"], ["a"], "maximum of 0"),
         (["a:min=0.7"], ["b"], "no traffic class 'b'"),
@@ -57,7 +57,7 @@ def test_classes_that_do_not_fit_are_named(classes: list[str], names: list[str |
     ("change", "message"),
     [
         ({"nic_protocol": True}, "without the NIC protocol"),
-        ({"engine": "oracle-oldest"}, "with the eager engine"),
+        ({"engine": "oracle-oldest"}, "the eager engine"),
         ({"job_class": None}, "job 0 has no traffic class"),
         ({"background_class": "bulk"}, "background-class needs --background"),
         ({"background": "uniform:1"}, "job 1 has no traffic class"),

@@ -143,7 +143,7 @@ def test_real_wiring_of_theta_can_be_simulated() -> None:
 
 
 def test_a_tree_is_refused() -> None:
-    with pytest.raises(BadRequest, match="no dragonfly"):
+    with pytest.raises(BadRequest, match="not a dragonfly"):
         Machine.of(build_xgft(2, (4, 4), (1, 2)))
 
 

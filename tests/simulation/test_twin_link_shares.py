@@ -143,7 +143,7 @@ def test_loads_are_conserved_on_the_way() -> None:
 
 
 def test_a_machine_without_known_routes_has_no_estimate() -> None:
-    assert "no dragonfly and no tree" in (routes_of(build_torus([4, 4])).reason or "")
+    assert "neither a dragonfly nor a tree" in (routes_of(build_torus([4, 4])).reason or "")
     for fabric, kind in (
         (build_dragonfly(3, blue_routers=12), DragonflyRoutes),
         (build_xgft(2, [4, 4], [1, 2]), TreeRoutes),

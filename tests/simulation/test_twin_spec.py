@@ -41,7 +41,7 @@ def test_the_demo_is_busy_from_the_first_second() -> None:
         ("interference: [{mechanism: noise, nodes: 4}]", r"interference\.0\.mechanism"),
         ("users: {load: 2, count: 0}", r"users\.count|users\.load.*and 1 more"),
         ("[1, 2]", "mapping"),
-        ("a: b: c", r"spec\.yaml:1: is no YAML"),
+        ("a: b: c", r"spec\.yaml:1: is not YAML"),
         ("name: 2026-02-30", "not of its type"),
         ("name: !!bool maybe", "not of its type"),
         ("name: 0x_", "not of its type"),
@@ -77,7 +77,7 @@ def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest
     [
         (["demo"], "nowhere to write to"),
         (["demo", "--out", "x", "--start", "yesterday"], "'yesterday' is not a time"),
-        (["nowhere", "--out", "x"], "no scenario and no file"),
+        (["nowhere", "--out", "x"], "no scenario or file"),
         (["demo", "--seconds", "-1", "--out", "x"], "--seconds"),
         (["demo", "--log", "kafka://127.0.0.1:1", "--format", "avro"], "schema registry"),
     ],
@@ -110,5 +110,5 @@ def test_the_platform_does_not_start_with_a_twin_that_cannot_be_read(
     monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "home"))
     found = CliRunner().invoke(up, ["--twin", "nosuch"])
     assert isinstance(found.exception, BadInput)
-    assert "no scenario and no file 'nosuch'" in str(found.exception)
+    assert "no scenario or file 'nosuch'" in str(found.exception)
     assert not (tmp_path / "home").exists()

@@ -38,7 +38,7 @@ def test_every_switch_passes_on_what_it_gets_and_every_target_has_one_way() -> N
     # From a leaf the targets of other leaves take the cables up in turn.
     up = table[0, 4:]
     assert np.bincount(up)[np.unique(up)].tolist() == [10, 10] and (np.diff(up) != 0).all()
-    with pytest.raises(BadRequest, match="no fat tree"):
+    with pytest.raises(BadRequest, match="not a fat tree"):
         TreePaths(build_dragonfly(3, blue_routers=12))
 
 

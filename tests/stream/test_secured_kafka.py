@@ -148,7 +148,7 @@ def test_who_has_the_certificate_and_the_login_reads_what_they_wrote(broker: Sec
         ({"sasl_username": "nobody"}, "Authentication failed", "Check the user and the password"),
         ({"ssl_ca_location": "other-ca.pem"}, "certificate", "Check ssl.ca.location"),
         ({"sasl_mechanism": "PLAIN"}, "PLAIN", "Check"),
-        ({"security_protocol": "PLAINTEXT"}, "does not answer", "that its listener speaks the security.protocol"),
+        ({"security_protocol": "PLAINTEXT"}, "does not answer", "that its listener uses the security.protocol"),
     ],
 )
 def test_who_is_refused_is_told_why_and_what_to_correct(
@@ -188,10 +188,10 @@ def test_a_reader_and_the_doctor_are_told_too_and_no_password_is_printed(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("enable.auto.commit=true", "line 7: enable.auto.commit is not a site's to set"),
-        ("group.id=mine", "line 7: group.id is not a site's to set"),
+        ("enable.auto.commit=true", "line 7: enable.auto.commit cannot be set"),
+        ("group.id=mine", "line 7: group.id cannot be set"),
         ("sasl.username=other", "line 7: sasl.username is set twice"),
-        ("what is this", "line 7 is no property"),
+        ("what is this", "line 7 is not a property"),
         ("ssl.no.such.thing=1", "No such configuration property"),
     ],
 )

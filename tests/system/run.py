@@ -22,8 +22,8 @@ TABLE = ROOT / "docs" / "system-tests.md"
 RECORDS = ROOT / ".cache" / "system"
 HEAD = """# System tests
 
-`make test` is the gate. `make test-system` runs everything else, in shards: `make test-system SHARD=c` runs one. A test that passed is skipped while its
-file and what that imports stay the same; `FRESH=1` runs it again. Each shard writes its log to `.cache/system/`, and its last result to this page.
+`make test` is the gate. `make test-system` runs everything else, in shards: `make test-system SHARD=c` runs one. A test that passed is skipped until
+its file or an import changes. `FRESH=1` runs it again. Each shard writes its log to `.cache/system/`, and its last result to this page.
 
 | shard | what it tests | date | commit | passed | failed | skipped | minutes |
 |---|---|---|---|---:|---:|---:|---:|
@@ -57,7 +57,8 @@ def run_tests(shard: Shard, fresh: bool) -> tuple[Record, int]:
 
 
 def pytest_command(shard: Shard, record: Path) -> list[str]:
-    """Build the command of a shard's tests. No option has its value behind it: pytest takes one that names a file for its only test, and finds no option of ours."""
+    """Build the command of a shard's tests. No option has its value behind it: pytest takes one that names a file for its only test, and finds no
+    option of ours."""
     return [sys.executable, "-m", "pytest", "-q", f"--suite={shard.name}", f"--record={record}", *shard.options]
 
 

@@ -65,7 +65,8 @@ def sync_file(conn: Connection, rules: Iterable[Rule]) -> None:
 def load_rules(
     conn: Connection, refused: Callable[[str, str], object] = lambda name, why: None
 ) -> list[tuple[Rule, float | None]]:
-    """Every rule with the moment through which it has been evaluated; `refused` is notified of one that another version stored and this one does not take."""
+    """Every rule with the moment through which it has been evaluated; `refused` is notified of one that another version stored and this one does not
+    accept."""
     rows = conn.execute(
         "SELECT name, rule, extract(epoch FROM through)::float8 FROM alert_rule ORDER BY name"
     ).fetchall()
@@ -303,7 +304,8 @@ def due_batches(conn: Connection, interval_s: float, quiet: list[int]) -> list[t
 
 
 def fresh_notices(conn: Connection, receiver: str, group_key: str, quiet: list[int]) -> list[int]:
-    """Notices of a group that are in no batch, but for the alerts of `quiet`, oldest first; what follows an untaken word on the same alert waits for it."""
+    """Notices of a group that are in no batch, but for the alerts of `quiet`, oldest first; what follows an untaken word on the same alert waits for
+    it."""
     rows = conn.execute(
         "SELECT notice_id FROM alert_notice n WHERE receiver = %s AND group_key = %s AND delivered_at IS NULL AND batch IS NULL"
         " AND NOT alert_id = ANY(%s) AND NOT EXISTS (SELECT FROM alert_notice o WHERE o.alert_id = n.alert_id AND o.receiver = n.receiver"
@@ -339,7 +341,8 @@ def list_open_notices(conn: Connection, batch: str) -> list[Row]:
 def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
     """Mark notices as reported."""
     conn.execute(
-        "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE notice_id = ANY(%s)",
+        "UPDATE alert_notice SET delivered_at = clock_timestamp(), tried_at = clock_timestamp(), attempts = attempts + 1, error "
+        "= NULL WHERE notice_id = ANY(%s)",
         [numbers],
     )
 
@@ -347,7 +350,8 @@ def mark_notices_delivered(conn: Connection, numbers: list[int]) -> None:
 def postpone_notices(conn: Connection, numbers: list[int], why: str, retry_s: float) -> None:
     """Keep notices for another attempt."""
     conn.execute(
-        "UPDATE alert_notice SET attempts = attempts + 1, error = %s, tried_at = clock_timestamp(), due_at = clock_timestamp() + %s * interval '1 second'"
+        "UPDATE alert_notice SET attempts = attempts + 1, error = %s, tried_at = clock_timestamp(), due_at = clock_timestamp() "
+        "+ %s * interval '1 second'"
         " WHERE notice_id = ANY(%s)",
         [why[:400], retry_s, numbers],
     )

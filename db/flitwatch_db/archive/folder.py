@@ -51,7 +51,7 @@ def mark_archive_folder(root: Path) -> None:
     if not root.is_dir():
         raise BadRequest(
             f"there is no folder {root}",
-            advice="Mount or make it, and say this on a machine that sees it; it is not created automatically.",
+            advice="Mount or create it, and run this on a machine that can reach it. It is not created automatically.",
         )
     if not (root / MARK).is_file():
         with Folder(root, create=True):

@@ -44,7 +44,7 @@ def forget_user(
         Naming a file that is damaged.
     """
     if not user.strip():
-        raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
+        raise BadRequest("no user is named", advice="Write the name as in the scheduler.")
     with Folder(root) as folder:
         # All of it is read before any of it changes: a damaged part leaves everything as it was.
         user_parts = list(_find_user_parts(folder.parts(), user, on_step))

@@ -32,7 +32,8 @@ OnStep = Callable[[int, int, str], object]
 PART_JOBS = 200
 
 _CANDIDATES = """
-    SELECT 'job' AS kind, j.job_pk AS pk, to_char(j.end_ts AT TIME ZONE 'UTC', 'YYYY-MM') AS month, j.simulated, j.cluster, j.job_id AS name, j.restart,
+    SELECT 'job' AS kind, j.job_pk AS pk, to_char(j.end_ts AT TIME ZONE 'UTC', 'YYYY-MM') AS month, j.simulated, j.cluster, j.job_id AS name,
+    j.restart,
            j.updated_at, coalesce(s.steps, 0) AS steps
     FROM job j LEFT JOIN (SELECT r.job_pk, count(*) AS steps FROM run r JOIN run_step USING (run_id) GROUP BY 1) s USING (job_pk)
     WHERE j.end_ts IS NOT NULL AND (j.end_ts < %(before)s OR j.job_id = ANY(%(jobs)s) AND (%(cluster)s::text IS NULL OR j.cluster = %(cluster)s))
@@ -121,7 +122,7 @@ def write_archive(
         The disk is full, or the database is unavailable.
     """
     if before is None and not jobs:
-        raise BadRequest("neither a date nor jobs are named", advice="Use --before or --jobs.")
+        raise BadRequest("neither a date nor jobs are given", advice="Use --before or --jobs.")
     with connect(url, role="reader", application="flitwatch archive", autocommit=True) as conn:
         entries = find_candidates(conn, before, jobs, cluster)
         with Folder(out, create=create) as folder:
@@ -169,7 +170,7 @@ def find_candidates(
             if job not in there:
                 raise NotFound(f"there is no job {job!r}", advice="Write the id as the scheduler prints it.")
             if not there[job]:
-                raise BadRequest(f"job {job!r} has not ended", advice="Archive it when it has.")
+                raise BadRequest(f"job {job!r} has not ended", advice="Archive it after its end.")
     rows = conn.execute(_CANDIDATES, {"before": before, "jobs": list(jobs), "cluster": cluster}).fetchall()
     return [
         Candidate(pk, month, simulated, Key(kind, of, name, restart, updated_at, steps))

@@ -195,7 +195,7 @@ def ensure_chunks(conn: psycopg.Connection[Any], name: str, ts_s: NDArray[np.int
         "SELECT ensure_chunks(%s, ARRAY(SELECT to_timestamp(unnest(%s::float8[]))))", [name, [float(h) for h in hours]]
     ).fetchone()
     if row is not None and row[0] == 0:
-        # Nothing was made now, so what is there is committed, and a roll-back does not take it away.
+        # Nothing was made now, so what is there is committed, and a roll-back does not accept it away.
         if len(made_at_s) > 10_000:
             made_at_s.clear()
         made_at_s.update({(name, hour): now for hour in hours})

@@ -33,7 +33,8 @@ def build_conninfo(
 ) -> str:
     """Return `url` completed with login, search path, time zone, role and commit policy.
 
-    Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
+    Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no
+    round trip and `RESET ALL` returns to them.
     """
     settings = {"search_path": "flitwatch,public", "timezone": "UTC", **liveness.SERVER}
     if statement_s is not None:
@@ -72,7 +73,7 @@ def _make_unavailable(url: str, problem: Exception) -> Unavailable:
     detail = lines[-1].strip() if lines else type(problem).__name__
     advice = "Check that the server runs and that the URL (--db or FLITWATCH_DB) is right."
     if 'role "flitwatch_' in detail or "permission denied to set role" in detail:
-        advice = "Run `flitwatch db migrate` with a user that may create roles, or `flitwatch db logins`, or grant this user the role."
+        advice = "Run `flitwatch db migrate` as a user who can create roles, run `flitwatch db logins`, or grant this user the role."
     return Unavailable(f"the database at {where} cannot be used: {detail}", advice=advice)
 
 

@@ -36,9 +36,7 @@ def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_b
     current = load_limits(conn)
     limits = LogKeep(current.hours if days is None else days * 24, current.bytes if size_bytes is None else size_bytes)
     if not (0 < limits.hours < math.inf and limits.bytes > 0):
-        raise BadRequest(
-            "the log is kept for some time and some bytes", advice="Give finite limits above zero: disks are finite."
-        )
+        raise BadRequest("the log needs a limit in days and bytes", advice="Give finite limits above zero.")
     conn.execute(
         "INSERT INTO setting VALUES ('log_keep', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         [Jsonb(asdict(limits))],

@@ -106,7 +106,7 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
     folder : Path
         Holds `SERVICE/pgpass` afterwards, of mode 0600 each, and `owner/pgpass`, which knows them all.
     own : bool
-        Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everybody knows is no lock.
+        Also give the login of `url` itself a random password, known to `owner/pgpass` only: one that everyone knows is no lock.
     viewer : (str, str), optional
         Name and password of a further login that reads what `flitwatch_reader` does: for Grafana and the like.
 
@@ -139,8 +139,9 @@ def set_up(url: str, folder: Path, own: bool = False, viewer: tuple[str, str] | 
                 write_password_files(folder, drawn)
         except psycopg.errors.InsufficientPrivilege as problem:
             raise Forbidden(
-                f"this login may not change the services' logins: {problem.diag.message_primary}",
-                advice=f"Have a superuser run the same, or: {'; '.join(f'GRANT {login} TO {conn.info.user} WITH ADMIN OPTION' for login in LOGINS)}.",
+                f"this login cannot change the services' logins: {problem.diag.message_primary}",
+                advice=f"Ask a superuser to run the same command, or this: "
+                f"{'; '.join(f'GRANT {login} TO {conn.info.user} WITH ADMIN OPTION' for login in LOGINS)}.",
             ) from None
     return {service: url_of(url, folder, service) for service in (*SERVICES, OWNER)}
 

@@ -60,7 +60,7 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
         )
         if cursor.rowcount == 0:
             names = ", ".join(table_names(conn))
-            raise BadRequest(f"{table!r} is not a table of times", advice=f"These are: {names}.")
+            raise BadRequest(f"{table!r} is not a time table", advice=f"These are: {names}.")
 
 
 def table_names(conn: psycopg.Connection[Any]) -> list[str]:
@@ -111,7 +111,8 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """What maintenance did: rows or chunks dropped by table, hours rolled up, jobs marked as runaway, tables left to the next round, and reasons by table that refused."""
+    """What maintenance did: rows or chunks dropped by table, hours rolled up, jobs marked as runaway, tables left to the next round, and reasons by
+    table that refused."""
 
     edition: str
     archive: RetentionArchive | None

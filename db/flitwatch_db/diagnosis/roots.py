@@ -26,10 +26,10 @@ Row = dict[str, Any]
 DEFAULT_WINDOW_S = 60
 #: Jobs whose shares are looked for, and that are listed at a root.
 MOST_JOBS, MOST_FEEDERS = 500, 8
-NO_JOBS = "No job is known in this window."
+NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
 TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
-NO_PLACE = "Its place on a fabric with counters over time is not known."
+NO_PLACE = "Its nodes on a fabric with counters are unknown."
 
 
 def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None) -> Row:
@@ -58,8 +58,10 @@ def of_job(
         return sampled
     with conn.cursor(row_factory=dict_row) as cursor:
         place = cursor.execute(
-            "SELECT n.fabric_id, f.timeless, array_agg(DISTINCT n.router) AS routers, array_agg(DISTINCT n.endpoint) FILTER (WHERE n.endpoint IS NOT NULL) AS endpoints"
-            " FROM job_node n JOIN fabric f USING (fabric_id) WHERE n.job_pk = %s AND n.router IS NOT NULL GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 1",
+            "SELECT n.fabric_id, f.timeless, array_agg(DISTINCT n.router) AS routers, array_agg(DISTINCT n.endpoint) FILTER "
+            "(WHERE n.endpoint IS NOT NULL) AS endpoints"
+            " FROM job_node n JOIN fabric f USING (fabric_id) WHERE n.job_pk = %s AND n.router IS NOT NULL GROUP BY 1, 2 ORDER "
+            "BY count(*) DESC LIMIT 1",
             [job["job_pk"]],
         ).fetchone()
     if place is None or place["timeless"] or tag is not None or phase is not None:
@@ -98,7 +100,8 @@ def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
         SELECT extract(epoch FROM coalesce(
             (SELECT max(last_ts) + interval '1 s' FROM sample_context WHERE job_id = %(id)s),
             (SELECT max(p.ts) + interval '10 s' FROM port_10s p
-             WHERE p.fabric_id = (SELECT fabric_id FROM job_node WHERE job_pk = %(pk)s AND router IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)
+             WHERE p.fabric_id = (SELECT fabric_id FROM job_node WHERE job_pk = %(pk)s AND router IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT
+             1)
                AND p.ts <= to_timestamp(%(end)s))))::float8
         """,
         {"id": job["job_id"], "pk": job["job_pk"], "end": end_s},
@@ -153,7 +156,7 @@ def _add_feeding_jobs(
         if n not in inner and rows:
             end = (root["dst"] if root["dst"] >= routers else root["src"]) - routers
             jobs[n] = [{**_pick_job_fields(row), "share": None} for row in rows if end in row["endpoint"]]
-            reasons[n] = None if jobs[n] else "No job is known to hold this node."
+            reasons[n] = None if jobs[n] else "No known job uses this node."
     if inner and rows:
         routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
         for n, (users, reason) in zip(inner, _rank_jobs(routes, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip

@@ -41,7 +41,8 @@ _DRIVERS = """
     FROM estimate_state t JOIN estimate e USING (estimate_id) WHERE t.kind = 'deviation'
 """
 _RUNNING = """
-    SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT d.node) AS here,
+    SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT
+    d.node) AS here,
            extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
     FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
     WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts IS NOT NULL AND q.group_id IS NOT NULL GROUP BY j.job_pk, d.fabric_id, q.group_id
@@ -70,23 +71,28 @@ _RUNS = """
     WHERE j.job_pk IS NULL OR j.end_ts IS NOT NULL AND j.state = 'COMPLETED'
 """
 _NODES = """
-    SELECT e.node, e.fabric_id, q.group_id, f.simulated, f.technology FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING (fabric_id)
+    SELECT e.node, e.fabric_id, q.group_id, f.simulated, f.technology FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING
+    (fabric_id)
     WHERE e.node IS NOT NULL AND q.group_id IS NOT NULL AND e.role = 'compute' ORDER BY f.created_at
 """
 # The times of runs beside a blamed user's jobs, and of those without them: what the estimate itself compared.
 _BLAMED = """
     SELECT n.name AS "user", e.exe AS application, e.nodes, e.estimate_id, n.place, (n.entry ->> 'q')::float8 AS q, n.exposure,
            e.result -> 'runs' AS runs, e.simulated,
-           (SELECT array_agg(DISTINCT q.fabric_id || '/' || q.group_id) FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
-            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated AND q.group_id IS NOT NULL) AS groups,
+           (SELECT array_agg(DISTINCT q.fabric_id || '/' || q.group_id) FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id,
+           router)
+            WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated AND q.group_id IS NOT NULL) AS
+            groups,
            (SELECT array_agg(j.job_id ORDER BY j.start_ts DESC) FROM job j
             WHERE j.user_name = n.name AND j.state = 'RUNNING' AND j.end_ts IS NULL AND j.simulated = e.simulated) AS jobs
     FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
     WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.entry ->> 'verdict' = %(named)s
 """
 _MODES = """
-    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated, (detail -> 'parameters' ->> 'groups')::int AS groups
-    FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
+    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated, (detail -> 'parameters' ->>
+    'groups')::int AS groups
+    FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days =>
+    %(days)s)
     ORDER BY application, coalesce((detail -> 'parameters' ->> 'groups')::int, 0) >= %(several)s DESC, recommendation_id DESC
 """
 _WORKERS = """

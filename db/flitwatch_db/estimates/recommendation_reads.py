@@ -63,7 +63,7 @@ async def list_recommendations(
 
 
 async def find_recommendation(conn: Connection, number: int, asker: str | None) -> Row | None:
-    """A recommendation with its detail, flat; of what-ifs only the asker's, or with None everybody's."""
+    """A recommendation with its detail, flat; of what-ifs only the asker's, or with None everyone's."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
             SQL("SELECT ")

@@ -31,7 +31,8 @@ class Recommendation:
     created_by : str or None
         Its author; that of its task where there is one.
     authorised : bool
-        Whether the author may change what the site relies on; else it is a what-if of theirs, and steers nothing. That of its task where there is one.
+        Whether the author may change what the site relies on; else it is a what-if of theirs, and steers nothing. That of its task where there is
+        one.
     """
 
     kind: Literal["routes", "routing_mode", "placement"]
@@ -150,7 +151,7 @@ def lock_staged_routes(conn: psycopg.Connection[Any], number: int) -> StagedRout
     if row is None:
         raise NotFound(
             f"there is no recommendation of routes with number {number}",
-            advice="`flitwatch loop run --fabric` makes one.",
+            advice="`flitwatch loop run --fabric` creates one.",
         )
     fabric, state, reason, simulated, authorised, detail, packed, staged_in, staged_at, rolled_back_at = row
     parameters = detail.get("parameters") or {}

@@ -91,7 +91,8 @@ def count_stored(conn: Conn, name_or_id: str | int) -> Held:
 def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
     """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
 
-    Jobs that are on it find their place again: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and archives and
+    Jobs that are on it find their place again: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and
+    archives and
     backups are not touched.
 
     Parameters
@@ -110,7 +111,8 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     NotFound
         There is no such fabric.
     Conflict
-        Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters where
+        Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters
+        where
         they began to come meanwhile.
     """
     row = store.get_fabric_row(conn, name_or_id)
@@ -232,7 +234,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     if fed is not None and fed[0] is not None:
         raise Conflict(
             f"{row.name} got counters {max(0.0, fed[0]):.0f} s ago",
-            advice=f"Stop the collector or the import that feeds it, and try again {FED_S} s later.",
+            advice=f"Stop its collector or import, and try again {FED_S} s later.",
         )
     staged = conn.execute(
         "SELECT recommendation_id, staged_in FROM recommendation WHERE (fabric_id = %(fabric)s OR fabric = %(name)s)"
@@ -242,7 +244,7 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     if staged is not None:
         raise Conflict(
             f"tables for {row.name} are staged in {staged[1]}, by recommendation {staged[0]}",
-            advice=f"Take them back first: `flitwatch loop rollback {staged[0]}`.",
+            advice=f"Roll them back first: `flitwatch loop rollback {staged[0]}`.",
         )
     task = conn.execute(
         f"SELECT task_id, name FROM task WHERE state IN ('queued', 'running') AND {_ASKED} ORDER BY 1 LIMIT 1",  # noqa: S608
@@ -251,5 +253,5 @@ def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
     if task is not None:
         raise Conflict(
             f"task {task[0]} ({task[1]}) works on {row.name}",
-            advice=f"Wait for it, or cancel it: `flitwatch task cancel {task[0]}`.",
+            advice=f"Wait until it ends, or cancel it: `flitwatch task cancel {task[0]}`.",
         )

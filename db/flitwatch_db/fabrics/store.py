@@ -77,7 +77,7 @@ def save_fabric(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = F
         if created is None:
             if not replace:
                 raise Conflict(
-                    f"a fabric named {fabric.name!r} is there already",
+                    f"a fabric named {fabric.name!r} already exists",
                     advice="Choose another name, or replace it (--replace), or remove it: `flitwatch db remove-fabric`.",
                 )
             cursor.execute(

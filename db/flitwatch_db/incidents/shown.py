@@ -1,4 +1,4 @@
-"""Stored incidents, as everybody prints them: API, command line, alerts and the explanations of jobs."""
+"""Stored incidents, as everyone prints them: API, command line, alerts and the explanations of jobs."""
 
 from __future__ import annotations
 

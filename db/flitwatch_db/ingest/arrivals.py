@@ -28,7 +28,7 @@ class Arrival(NamedTuple):
     last_at: datetime
 
 
-class DoorRefusal(NamedTuple):
+class SourceRefusal(NamedTuple):
     """Refused records of one source and topic, and the newest of them."""
 
     source: str
@@ -82,9 +82,9 @@ async def list_arrivals(conn: Connection, now: datetime) -> list[Arrival]:
         return await cursor.fetchall()
 
 
-async def list_refusals(conn: Connection, now: datetime) -> list[DoorRefusal]:
+async def list_refusals(conn: Connection, now: datetime) -> list[SourceRefusal]:
     """Refused records of the last day by the kind of their source, its whole text before the first colon or #."""
-    async with conn.cursor(row_factory=class_row(DoorRefusal)) as cursor:
+    async with conn.cursor(row_factory=class_row(SourceRefusal)) as cursor:
         await cursor.execute(
             "SELECT DISTINCT ON (1, 2) split_part(split_part(source, '#', 1), ':', 1) AS source, topic,"
             " count(*) OVER (PARTITION BY split_part(split_part(source, '#', 1), ':', 1), topic) AS records, at,"

@@ -93,7 +93,8 @@ def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
         "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name),"
         " count(*) FILTER (WHERE known), count(*) FILTER (WHERE NOT known)"
         " FROM imported_job JOIN job j USING (job_pk)"
-        " LEFT JOIN (SELECT job_pk, bool_or(endpoint IS NOT NULL) AS known FROM job_node JOIN imported_job USING (job_pk) GROUP BY 1) n USING (job_pk)"
+        " LEFT JOIN (SELECT job_pk, bool_or(endpoint IS NOT NULL) AS known FROM job_node JOIN imported_job USING (job_pk) GROUP "
+        "BY 1) n USING (job_pk)"
     ).fetchone()
     assert row is not None
     examples = conn.execute(

@@ -56,8 +56,8 @@ MOST_CPU_S = 10.0
 MOST_QUIET = 3
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
-NO_RECORD = "no record says that it ran then, or its network cards are not known"
-NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
+NO_RECORD = "it has no record for that time, or its network cards are unknown"
+NO_CARDS = "the network cards of the jobs have no counters during the slowdown"
 
 
 def of_job(
@@ -72,10 +72,10 @@ def of_job(
     if way.routes.reason is not None:
         return _make_unknown(way.routes.reason)
     if not len(way.places.links):
-        return _make_unknown("its machine's counters are kept neither by link class nor by sending port")
+        return _make_unknown("its machine's counters are stored neither by link class nor by sending port")
     own = way.way(place["router"], place["endpoint"])
     if own.weight.sum() <= 0:
-        return _make_unknown("all its nodes are at one router")
+        return _make_unknown("all its nodes are on one router")
     span = _Span(low_s, end_s, now_s, usual_s)
     own_flow = _attribute_way(conn, way, job, place, own, span)
     if way.by_class or not way.serves:
@@ -114,7 +114,7 @@ def _attribute_way(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Wa
             # Of a tree only the sums of its switches are looked through, and its links say otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
-        return _make_unknown("its routers have no counters of a quiet moment and of the slow stretch")
+        return _make_unknown("its routers lack counters for a quiet minute or for the slowdown")
     return _divide_waits(conn, way, job, place["fabric_id"], own, unsure, span.now_s)
 
 
@@ -147,7 +147,8 @@ def _read_waits(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known; `usual`: from the job's steps."""
+    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is
+    known; `usual`: from the job's steps."""
 
     width: int
     quiet_s: float
@@ -177,9 +178,11 @@ def _choose_moments(
 def _find_quiet_moment(
     at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
 ) -> tuple[int | None, bool]:
-    """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps say so.
+    """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps
+    say so.
 
-    While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for. The longer
+    While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for.
+    The longer
     ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between the
     worst ones (bursts have pauses), and those after the slow stretch. The first of these that has a moment calm enough gives it.
     """
@@ -302,7 +305,8 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
 
 
 def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these are not known."""
+    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these
+    are not known."""
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
@@ -461,7 +465,8 @@ _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not counted."""
+    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not
+    counted."""
     begin, table = _select_source("endpoint", width)
     if width > BY_SECOND_S:
         # A row of these tables is a moment's: to add them up would take longer than to read them.
@@ -492,7 +497,8 @@ def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) ->
 #: Rows of some moments: of tables that have rows of that width, and of those by the second, whose moments lie within minutes of each other.
 _AT_MOMENTS = SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))")
 _IN_MOMENTS = SQL("""
-    ts >= to_timestamp((SELECT min(a) FROM unnest(%(at)s::float8[]) a)) AND ts < to_timestamp((SELECT max(a) FROM unnest(%(at)s::float8[]) a) + %(width)s)
+    ts >= to_timestamp((SELECT min(a) FROM unnest(%(at)s::float8[]) a)) AND ts < to_timestamp((SELECT max(a) FROM unnest(%(at)s::float8[]) a) +
+    %(width)s)
     AND floor(date_part('epoch', ts) / %(width)s) * %(width)s = ANY(%(at)s::float8[])
 """)
 

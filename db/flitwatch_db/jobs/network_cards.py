@@ -50,7 +50,8 @@ def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
 
 
 def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) -> int | None:
-    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None where nodes are unknown that might stand elsewhere."""
+    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None where nodes are unknown that might stand
+    elsewhere."""
     row = conn.execute(
         """
         SELECT count(DISTINCT e.node), count(DISTINCT q.group_id) FROM endpoint e JOIN router q USING (fabric_id, router)
@@ -111,7 +112,7 @@ def load_observations(
     cards = cards_of(conn, job_pk)
     if cards is None or cards.technology is not Technology.CRAY_XC:
         raise BadRequest(
-            "no counters of its network cards can stand for observations: "
+            "the counters of its network cards cannot replace observations: "
             + ("no fabric knows its nodes" if cards is None else f"{cards.technology} counts no latency of requests"),
             advice="Give the observations themselves.",
         )

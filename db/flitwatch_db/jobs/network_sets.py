@@ -16,12 +16,14 @@ from flitwatch_domain.network_noise.two_sets import Observed
 Conn = psycopg.Connection[Any]
 
 _RUNS = """
-    SELECT r.run_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM coalesce(j.end_ts, now()))::float8 AS job_end_s,
+    SELECT r.run_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM coalesce(j.end_ts, now()))::float8
+    AS job_end_s,
            extract(epoch FROM r.start_ts)::float8 AS start_s, t.time_s, coalesce(j.simulated, r.simulated) AS simulated
     FROM run r LEFT JOIN job j USING (job_pk) LEFT JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step s WHERE s.run_id = r.run_id) t ON true
 """
 _JOBS = """
-    SELECT DISTINCT ON (j.job_id) j.job_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM j.end_ts)::float8 AS job_end_s,
+    SELECT DISTINCT ON (j.job_id) j.job_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM
+    j.end_ts)::float8 AS job_end_s,
            extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts - j.start_ts)::float8 AS time_s, j.simulated
     FROM job j WHERE j.job_id = ANY(%(numbers)s) ORDER BY j.job_id, j.start_ts DESC
 """
@@ -59,7 +61,7 @@ def gather_set(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
     for row in rows:
         number = str(row["number"])
         if row["job_pk"] is None or row["start_s"] is None or row["job_start_s"] is None:
-            left_out.append((number, "no job with times is known for it"))
+            left_out.append((number, "it has no job with known times"))
             continue
         begin = max(row["start_s"], row["job_start_s"])
         end = row["job_end_s"] if row["time_s"] is None else min(begin + row["time_s"], row["job_end_s"] or begin)

@@ -22,7 +22,7 @@ Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 Window = tuple[float, float]
 
-#: Seconds by which a NIC's row may come after what it counts: rows stand at the sample that ends an interval.
+#: Seconds by which a NIC's row may come after counted events: rows stand at the sample that ends an interval.
 NIC_LATE_S = 10.0
 #: Minutes before the onset over which a job's own most is taken, and how many of them must be counted.
 MINUTES, LEAST_MINUTES = 10, 3
@@ -63,14 +63,17 @@ def sent_by(
         conn,
         SQL("""
             WITH counted AS (
-                SELECT endpoint, sum(tx_bytes) FILTER (WHERE NOT late) / nullif(sum(seconds) FILTER (WHERE NOT late AND tx_bytes IS NOT NULL), 0) AS before,
+                SELECT endpoint, sum(tx_bytes) FILTER (WHERE NOT late) / nullif(sum(seconds) FILTER (WHERE NOT late AND tx_bytes IS NOT NULL), 0) AS
+                before,
                        sum(tx_bytes) FILTER (WHERE late) / nullif(sum(seconds) FILTER (WHERE late AND tx_bytes IS NOT NULL), 0) AS after
                 FROM (
                     SELECT endpoint, tx_bytes, seconds, ts >= to_timestamp(%(c)s) AS late FROM endpoint_1s
-                    WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts < to_timestamp(%(d)s))
+                    WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts <
+                    to_timestamp(%(d)s))
                 ) e GROUP BY endpoint
             )
-            SELECT n.job_pk, sum(before)::float8 * count(*) / nullif(count(before), 0) AS before, sum(after)::float8 * count(*) / nullif(count(after), 0) AS after
+            SELECT n.job_pk, sum(before)::float8 * count(*) / nullif(count(before), 0) AS before, sum(after)::float8 * count(*) /
+            nullif(count(after), 0) AS after
             FROM job_node n LEFT JOIN counted USING (endpoint) WHERE n.job_pk = ANY(%(jobs)s) AND n.fabric_id = %(fabric)s GROUP BY 1
         """),
         {
@@ -98,7 +101,8 @@ def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict
                     SELECT m.job_pk, o.start_ts, count(*) AS size FROM job_node m JOIN job o USING (job_pk)
                     WHERE m.job_pk = ANY(%(jobs)s) AND (m.fabric_id = %(fabric)s OR m.fabric_id IS NULL) GROUP BY 1, 2
                 ) j ON j.job_pk = n.job_pk AND j.start_ts <= e.ts
-                WHERE n.job_pk = ANY(%(jobs)s) AND e.fabric_id = %(fabric)s AND e.ts >= to_timestamp(%(from)s) AND e.ts < to_timestamp(%(to)s) AND e.tx_bytes IS NOT NULL
+                WHERE n.job_pk = ANY(%(jobs)s) AND e.fabric_id = %(fabric)s AND e.ts >= to_timestamp(%(from)s) AND e.ts < to_timestamp(%(to)s) AND
+                e.tx_bytes IS NOT NULL
                 GROUP BY n.job_pk, e.ts, j.size
             ) m GROUP BY job_pk HAVING count(*) >= %(least)s
         """),
@@ -110,10 +114,12 @@ def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict
 def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Window) -> RouterCounts:
     """Flits and stall cycles of every router of a fabric in both windows; NaN where nothing was counted."""
     query = SQL("""
-        SELECT array_send(array_agg(router)), array_send(array_agg(late::int)), array_send(array_agg(coalesce(flits, 'NaN'))), array_send(array_agg(coalesce(stalls, 'NaN')))
+        SELECT array_send(array_agg(router)), array_send(array_agg(late::int)), array_send(array_agg(coalesce(flits, 'NaN'))),
+        array_send(array_agg(coalesce(stalls, 'NaN')))
         FROM (
             SELECT router, ts >= to_timestamp(%(c)s) AS late, sum(rt_flits) AS flits, sum(rt_stall_cycles) AS stalls FROM router_1s
-            WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts < to_timestamp(%(d)s))
+            WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts <
+            to_timestamp(%(d)s))
             GROUP BY 1, 2
         ) r
     """)

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class NameMask:
-    """Names as a caller may see them: pseudonyms of everybody's but their own.
+    """Names as a caller may see them: pseudonyms of everyone's but their own.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 #: Longer windows are read by the minute, and those by the hour.
 LONGEST_BY_SECOND_S, LONGEST_BY_MINUTE_S = 900, 86_400
-#: Seconds by which a card's row may come after what it counts: rows stand at the sample that ends an interval.
+#: Seconds by which a card's row may come after counted events: rows stand at the sample that ends an interval.
 LATE_S = 10
 
 
@@ -84,7 +84,8 @@ def _build_query(fabric_id: int, from_s: float, to_s: float, most: int) -> tuple
             GROUP BY h.job_pk, h.endpoint, h.router, h.low, h.high
         )
         SELECT p.job_pk, p.job_id, p.user_name AS "user", p.name, p.nodes, p.simulated, p.total,
-               array_agg(e.endpoint ORDER BY e.endpoint) AS endpoint, array_agg(e.router ORDER BY e.endpoint) AS router, array_agg(e.sent ORDER BY e.endpoint) AS sent,
+               array_agg(e.endpoint ORDER BY e.endpoint) AS endpoint, array_agg(e.router ORDER BY e.endpoint) AS router, array_agg(e.sent ORDER BY
+               e.endpoint) AS sent,
                array_agg(e.received ORDER BY e.endpoint) AS received
         FROM present p JOIN each e USING (job_pk)
         GROUP BY p.job_pk, p.job_id, p.user_name, p.name, p.nodes, p.simulated, p.total ORDER BY p.nodes DESC NULLS LAST, p.job_pk

@@ -56,7 +56,7 @@ def add_account(conn: Conn, name: str, role: str, password: str | None = None) -
     if password is not None:
         check_password(password)
         if role == "service":
-            raise BadRequest("a service has no password", advice="Make it a token.")
+            raise BadRequest("a service has no password", advice="Create a token for it.")
     hashed = None if password is None else _HASHER.hash(password)
     try:
         with conn.transaction():
@@ -118,8 +118,8 @@ def _check_admins(conn: Conn, held: Row) -> None:
     ).fetchone()
     if held["role"] == "admin" and not held["disabled"] and not other_admin:
         raise Conflict(
-            f"it is the last admin{' who can log in' if held['logs_in'] else ''}",
-            advice="Make another account admin first, with a password.",
+            f"this is the last admin{' who can log in' if held['logs_in'] else ''}",
+            advice="Make another account with a password admin first.",
         )
 
 
@@ -168,7 +168,7 @@ def rename_account(conn: Conn, name: str, new: str) -> None:
 
 
 def set_password(conn: Conn, name: str, password: str) -> None:
-    """Give an account another password; its sessions end.
+    """Change an account's password. Its sessions end.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def set_password(conn: Conn, name: str, password: str) -> None:
     check_password(password)
     account = _find_account(conn, name)
     if account["role"] == "service":
-        raise BadRequest("a service has no password", advice="Make it a token.")
+        raise BadRequest("a service has no password", advice="Create a token for it.")
     if account["issuer"] is not None:
         raise BadRequest(f"{account['issuer']} vouches for this account: it has no password here")
     with conn.transaction():
@@ -208,7 +208,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
         right = False
     if not right or hashed is None or number is None:
         raise Unauthenticated(
-            "name or password is wrong", advice="An admin can set another: flitwatch users passwd NAME."
+            "name or password is wrong", advice="An admin can set a new password: flitwatch users passwd NAME."
         )
     if _HASHER.check_needs_rehash(hashed):
         conn.execute("UPDATE account SET password_hash = %s WHERE account_id = %s", [_HASHER.hash(password), number])
@@ -219,7 +219,9 @@ def cookie_key(conn: Conn) -> bytes:
     """The key with which this site signs cookies; Unavailable where it was removed."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:
-        raise Unavailable("the site's key of signed cookies is gone", advice="Restore table seal_key from a backup.")
+        raise Unavailable(
+            "the site's key for signed cookies is missing", advice="Restore table seal_key from a backup."
+        )
     return bytes(row[0])
 
 
@@ -299,7 +301,7 @@ def add_token(
             advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:
-        raise BadRequest(f"a token lives at most {TOKEN_DAYS_MAX} days")
+        raise BadRequest(f"a token lasts at most {TOKEN_DAYS_MAX} days")
     if not 1 <= len(label) <= 200 or not label.isprintable():
         raise BadRequest("a token's label is 1 to 200 printable characters")
     secret, ends = TOKEN_PREFIX + secrets.token_urlsafe(32), datetime.now(UTC) + timedelta(days=days)
@@ -358,7 +360,7 @@ def of_provider(conn: Conn, issuer: str, subject: str, name: str, role: str | No
         if row[2]:
             raise Forbidden("this account is disabled", advice="Ask an admin of this site.")
         if row[3] == "service":
-            raise Forbidden("this account is a service's, which has no login", advice="Ask an admin of this site.")
+            raise Forbidden("this account is a service, which cannot log in", advice="Ask an admin of this site.")
         if role is not None and row[3] != role:
             conn.execute("UPDATE account SET role = %s WHERE account_id = %s", [role, row[0]])
             conn.execute("DELETE FROM session WHERE account_id = %s", [row[0]])
@@ -374,7 +376,7 @@ def _first_login(conn: Conn, issuer: str, subject: str, name: str, role: str) ->
     if row is None:
         raise Forbidden(
             f"the name {name[:80]!r} belongs to another account of this site",
-            advice="An admin of this site can free the name: flitwatch users rename. An account is never taken over.",
+            advice="An admin of this site can free the name: flitwatch users rename. Accounts are never taken over.",
         )
     return int(row[0])
 

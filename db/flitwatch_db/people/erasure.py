@@ -53,7 +53,7 @@ _TOLD = (
     + _HOLDS
     + " END"
 )
-#: Who made it is one name of a thing that may be about anybody: it stays, without the name.
+#: Who made it is one name of a thing that may be about anyone: it stays, without the name.
 _MADE = {"task": "NULL", "recommendation": "NULL", "estimate": "NULL", "alert_silence": "'erased'"}
 #: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
 _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)
@@ -63,8 +63,10 @@ _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE positi
 def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
 
-    Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everybody (`flitwatch_db.people.picking`).
-    All files go that wait for a task: anyone who brought them can bring them again. Refused records go whose reason quotes the name, and events that hold it in any text. What the user made (tasks, estimates, silences) stays without
+    Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everyone
+    (`flitwatch_db.people.picking`).
+    All files go that wait for a task: anyone who brought them can bring them again. Refused records go whose reason quotes the name, and events that
+    hold it in any text. What the user made (tasks, estimates, silences) stays without
     their name. Other text that happens to hold the name (a path, a job's name) is not searched, an account of that name stays
     (`flitwatch_db.people.accounts.remove_account`), and so do the rules, silences and alerts that `list_remaining` names.
 
@@ -93,7 +95,7 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
         The name is empty.
     """
     if not user.strip():
-        raise BadRequest("no user is named", advice="Write the name as the scheduler has it.")
+        raise BadRequest("no user is named", advice="Write the name as in the scheduler.")
     parameters = _build_parameters(conn, user)
     counts: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):

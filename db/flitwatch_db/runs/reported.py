@@ -12,7 +12,7 @@ from flitwatch_db.core import events
 from flitwatch_db.core.disk import check_disk
 from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.runs.store import run_id_of, upsert_run, upsert_steps
-from flitwatch_domain.doors import REPORTED
+from flitwatch_domain.data_sources import REPORTED
 from flitwatch_domain.errors import Conflict, Forbidden, NotFound
 from flitwatch_domain.runs import Run, RunStep
 
@@ -43,7 +43,7 @@ def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | No
     Parameters
     ----------
     owner : str or None
-        The user whose jobs the caller may report; None: everybody's.
+        The user whose jobs the caller may report; None: everyone's.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def store_report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | No
         row = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
         if row is not None and row != (run.exe, run.job_id):
             raise Conflict(
-                "this key is that of a run of another application or job", advice="Take a new key for each run."
+                "this key is that of a run of another application or job", advice="Use a new key for each run."
             )
         run_id = upsert_run(conn, run)
         _check_owner(conn, run_id, owner)
@@ -99,11 +99,11 @@ def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
     if user is None:
         # Taken now, it would count for whoever turns out to own the job.
         raise Conflict(
-            "the owner of this job is not known yet",
-            advice="Send the report again once the scheduler's record of the job is here, or use a service's token with scope runs.",
+            "the owner of this job is unknown",
+            advice="Send the report again after the scheduler's record of the job has arrived, or use a service's token with scope runs.",
         )
     raise Forbidden(
-        "the job is another user's", advice="Report your own jobs, or use a service's token with scope runs."
+        "the job belongs to another user", advice="Report your own jobs, or use a service's token with scope runs."
     )
 
 

@@ -197,5 +197,5 @@ def _make_not_found(files: Sequence[int]) -> NotFound:
     numbers = " and ".join(map(str, files))
     return NotFound(
         f"no file {numbers} of yours waits for a task",
-        advice="Upload it again: POST /api/v1/tasks/files answers its number.",
+        advice="Upload it again: POST /api/v1/tasks/files returns its number.",
     )

@@ -12,7 +12,7 @@ from flitwatch_domain.access import VISITOR
 
 Row = dict[str, Any]
 
-#: Visitors' tasks are their own: `asker` is who asks, None whoever may see everybody's.
+#: Visitors' tasks are their own: `asker` is who asks, None whoever may see everyone's.
 OPEN_TO = SQL(
     " (%(asker)s::text IS NULL OR created_by IS NULL OR created_by = %(asker)s OR NOT starts_with(created_by, %(visitor)s))"
 )

@@ -87,19 +87,19 @@ def open_of(conn: psycopg.Connection[Any], created_by: str) -> int:
     return int(row[0])
 
 
-def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everybody: str) -> tuple[int, int, int]:
+def open_of_visits(conn: psycopg.Connection[Any], visit: str, together: str, everyone: str) -> tuple[int, int, int]:
     """Count the tasks of a visit, visits of its address and tasks of all visits that wait or run; until the transaction ends no one else counts them.
 
     Parameters
     ----------
-    visit, together, everybody : str
+    visit, together, everyone : str
         The visit's author, and what the authors of visits from its address and of all visits begin with.
     """
-    conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, everybody])
+    conn.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_COUNT_LOCK, everyone])
     row = conn.execute(
         "SELECT count(*) FILTER (WHERE created_by = %s), count(DISTINCT created_by) FILTER (WHERE starts_with(created_by, %s)), count(*)"
         " FROM task WHERE starts_with(created_by, %s) AND state IN ('queued', 'running')",
-        [visit, together, everybody],
+        [visit, together, everyone],
     ).fetchone()
     assert row is not None
     return int(row[0]), int(row[1]), int(row[2])
@@ -280,4 +280,4 @@ def check_numbers(value: Any, where: str = "") -> None:
         elif isinstance(item, float) and not math.isfinite(item):
             raise BadInput("the number is not finite", where=place[:200], advice="JSON has no NaN and no infinity.")
         elif isinstance(item, int | float) and not -BEYOND <= item < BEYOND:
-            raise BadInput("the number is beyond 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")
+            raise BadInput("the number exceeds 64 bits", where=place[:200], advice="Keep numbers within 9.2e18.")

@@ -49,7 +49,7 @@ class Checkpoint:
             raise BadInput(
                 "is not a checkpoint",
                 where=str(self._path),
-                advice="Remove it to collect from the beginning; nothing is counted twice.",
+                advice="Remove it to collect from the start. Nothing is counted twice.",
             )
         self._saved = data
         return value
@@ -75,7 +75,7 @@ class Checkpoint:
         except OSError as problem:
             if problem.errno not in _FULL:
                 raise
-            log.warning("%s cannot be written and is tried again: %s", self._path, problem.strerror)
+            log.warning("%s cannot be written; retrying: %s", self._path, problem.strerror)
             return
         finally:
             with contextlib.suppress(FileNotFoundError):

@@ -106,7 +106,7 @@ class EthernetCollector:
     checkpoint : Checkpoint
         Remembers which counters have their dead letter.
     parallel : int
-        Switches that are asked at a time.
+        Number of switches to ask at the same time.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class EthernetCollector:
             found.records += 1
         for name, value in reading.bad.items():
             found.bad += 1
-            self._publish_dead_letter(f"{place} {name}", "its value is no count", name, value)
+            self._publish_dead_letter(f"{place} {name}", "its value is not a count", name, value)
         for reason, body in reading.broken:
             found.bad += 1
             self._publish_dead_letter(place, reason, place, body)

@@ -1,6 +1,7 @@
 """Switches that speak gNMI, asked for OpenConfig's trees by Subscribe with mode ONCE, or for SONiC's databases by POLL.
 
-Protocol: openconfig/reference, rpc/gnmi/gnmi-specification.md; messages by pygnmi, the public client library; user and password are metadata of each call.
+Protocol: openconfig/reference, rpc/gnmi/gnmi-specification.md; messages by pygnmi, the public client library; user and password are metadata of each
+call.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ _ENCODINGS = {"json_ietf": gnmi_pb2.JSON_IETF, "json": gnmi_pb2.JSON, "proto": g
 ENCODINGS = tuple(_ENCODINGS)
 _ADVICE = {
     grpc.StatusCode.UNAUTHENTICATED: "Check --user and --password-file.",
-    grpc.StatusCode.PERMISSION_DENIED: "The user may not read: give it a role that may.",
-    grpc.StatusCode.UNIMPLEMENTED: "The switch has none of these trees, or not this encoding: try another --trees or --encoding.",
-    grpc.StatusCode.INVALID_ARGUMENT: "The switch does not know a path, or not this encoding: try another --trees or --encoding.",
-    grpc.StatusCode.NOT_FOUND: "The switch does not have these trees: try another --trees.",
-    grpc.StatusCode.UNAVAILABLE: "Is this the address of the switch's gNMI, and its certificate in --ca-file?",
+    grpc.StatusCode.PERMISSION_DENIED: "The user has no read access. Assign a role with read access.",
+    grpc.StatusCode.UNIMPLEMENTED: "The switch does not support these trees or this encoding. Try another --trees or --encoding.",
+    grpc.StatusCode.INVALID_ARGUMENT: "The switch does not support a path or this encoding. Try another --trees or --encoding.",
+    grpc.StatusCode.NOT_FOUND: "The switch does not have these trees. Try another --trees.",
+    grpc.StatusCode.UNAVAILABLE: "Check the address of the switch's gNMI server, and its certificate in --ca-file.",
 }
 
 
@@ -192,10 +193,10 @@ class GnmiSwitch(PolledSwitch):
     ) -> None:
         host, _, port = target.rpartition(":")
         if not host or "/" in target or numerals.parse_whole(port, least=1, most=(1 << 16) - 1) is None:
-            raise BadRequest(f"{target!r} is not the address of a switch's gNMI", advice="Say HOST:PORT.")
+            raise BadRequest(f"{target!r} is not the address of a gNMI server", advice="Write HOST:PORT.")
         if plain and password and host not in _LOCAL:
             raise BadRequest(
-                "without TLS anybody on the way can read the password", advice="Leave --insecure-network out."
+                "without TLS, others on the network can read the password", advice="Leave --insecure-network out."
             )
         self.place = target
         self.trees = trees or OpenConfig()
@@ -318,7 +319,7 @@ class GnmiSwitch(PolledSwitch):
             try:
                 return orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                raise BadAnswer(f"answers what is no JSON: {bad}", body=body[: 64 << 10], where=self.place) from None
+                raise BadAnswer(f"returns invalid JSON: {bad}", body=body[: 64 << 10], where=self.place) from None
         return None if kind is None else getattr(value, kind)
 
     def _open_channel(self) -> grpc.Channel:
@@ -332,7 +333,7 @@ class GnmiSwitch(PolledSwitch):
         details = problem.details() if isinstance(problem, grpc.Call) else None
         text = " ".join(str(details or problem).split())[:300]
         kind = MissingTree if code is grpc.StatusCode.NOT_FOUND else Unavailable
-        return kind(f"{self.place}: {text}", advice=_ADVICE.get(code, "Is this the address of the switch's gNMI?"))
+        return kind(f"{self.place}: {text}", advice=_ADVICE.get(code, "Check the address of the switch's gNMI server."))
 
 
 def _path_of(text: str) -> gnmi_pb2.Path:
@@ -346,5 +347,5 @@ def _elements_of(path: gnmi_pb2.Path) -> Path:
 def check_ca_file(ca: File | None) -> File | None:
     """The file, once it is known that it can be read; BadInput otherwise."""
     if ca is not None and b"BEGIN CERTIFICATE" not in ca.read_bytes():
-        raise BadInput("holds no certificates", where=str(ca))
+        raise BadInput("contains no certificates", where=str(ca))
     return ca

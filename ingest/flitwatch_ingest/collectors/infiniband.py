@@ -182,7 +182,8 @@ class InfinibandCollector:
         return self._tools.discover(self._name)
 
     def read(self, fabric: Fabric) -> Round:
-        """Read every port once and publish what it counted: by the library in this process, or where that cannot be by a process of perfquery a question.
+        """Read every port once and publish what it counted: by the library in this process, or where that cannot be by a process of perfquery a
+        question.
 
         What does not answer is counted by reason and asked again in the next round.
         """
@@ -207,7 +208,8 @@ class InfinibandCollector:
         return outcome
 
     def _by_perfquery(self, devices: list[Device], found: Round) -> None:
-        """Ask devices with perfquery, and ask those that did not answer again with fewer questions at a time. If that helps, later rounds do the same: a
+        """Ask devices with perfquery, and ask those that did not answer again with fewer questions at a time. If that helps, later rounds do the
+        same: a
         subnet, or a simulator of one, takes only a limited number of questions at a time."""
         waiting, parallel = devices, self._parallel
         while waiting:
@@ -330,7 +332,7 @@ class InfinibandCollector:
 def warnings_of(found: Round) -> list[str]:
     """Return warnings for the operator about a reading: saturated counters, and devices that did not answer."""
     lines = [
-        f"{count} ports have a saturated {name}, which counts no more until it is cleared"
+        f"{count} ports have a saturated {name}, which stops counting until it is cleared"
         for name, count in sorted(found.saturated.items())
     ]
     lines += [f"{len(names)} devices: {why} ({format_names(names)})" for why, names in sorted(found.failed.items())]
@@ -339,4 +341,4 @@ def warnings_of(found: Round) -> list[str]:
 
 def slow_of(found: Round) -> str:
     """Why perfquery asked, which takes a process a question."""
-    return f"asked by perfquery, which takes longer: {found.slow}"
+    return f"using the slower perfquery: {found.slow}"

@@ -266,14 +266,14 @@ def _need_rows(path: Path, *, alone: bool) -> None:
     """BadInput for a named file that cannot contain rows; a side file may be named alongside others, as `folder/*` does."""
     expected = "Expected a file of store_csv: its first line, or a .HEADER file next to it, names the columns."
     if not path.is_file():
-        raise BadInput("is no regular file", where=str(path), advice=expected)
+        raise BadInput("is not a regular file", where=str(path), advice=expected)
     if ldms_csv.parse_name(path) is None:
         if not alone:
             return
         raise BadInput(
-            "is alongside the data of store_csv and has no rows itself",
+            "belongs to the data of store_csv and contains no rows",
             where=str(path),
-            advice="Name the data file, or the folder.",
+            advice="Name the data file or the folder.",
         )
     need_plain(path)
     if ldms_csv.side_header(path) is not None:
@@ -292,7 +292,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
     except OSError as problem:
         raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
     raise BadInput(
-        "has no header of store_csv and there is no .HEADER file next to it: nothing of it is a row",
+        "has no header of store_csv and there is no .HEADER file next to it: it has no rows",
         where=str(path),
         advice=expected,
     )

@@ -22,14 +22,15 @@ class PublisherCollector(Collector):
             "flitwatch_collector_published", "Records appended to the log.", value=publisher.published
         )
         yield CounterMetricFamily(
-            "flitwatch_collector_rejected", "Pieces of input that could not be decoded.", value=publisher.rejected
+            "flitwatch_collector_rejected", "Parts of the input that could not be decoded.", value=publisher.rejected
         )
         yield CounterMetricFamily(
-            "flitwatch_collector_waits", "Tries that the log did not answer.", value=publisher.waits
+            "flitwatch_collector_waits", "Attempts that the log did not answer.", value=publisher.waits
         )
         # Absent until there was one: a collector that never came round is not one that came round in 1970.
         durable = GaugeMetricFamily(
-            "flitwatch_collector_durable_timestamp_seconds", "When all that had been read was last durable in the log."
+            "flitwatch_collector_durable_timestamp_seconds",
+            "When all records read so far were last durable in the log.",
         )
         if publisher.durable_at is not None:
             durable.add_metric([], publisher.durable_at)

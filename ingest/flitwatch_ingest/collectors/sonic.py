@@ -89,7 +89,7 @@ class DumpedSwitch(PolledSwitch):
             try:
                 document = orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                raise BadAnswer(f"is no JSON: {bad}", body=body[: 64 << 10], where=str(file)) from None
+                raise BadAnswer(f"is not JSON: {bad}", body=body[: 64 << 10], where=str(file)) from None
             tables = tables_of_sonic.tables_of(document)
             merged |= tables
             if sonic.PORT_NAMES in tables or not at_s:
@@ -123,14 +123,14 @@ class RedisSwitch(PolledSwitch):
         if parts.scheme not in ("redis", "rediss") or not parts.hostname or not port or parts.path not in ("", "/"):
             raise BadRequest(
                 f"{url!r} is not the address of a switch's Redis",
-                advice="Say redis://HOST:PORT, rediss://HOST:PORT for TLS, unix:PATH, or a file with a dump.",
+                advice="Write redis://HOST:PORT, rediss://HOST:PORT for TLS, unix:PATH, or a file with a dump.",
             )
         if parts.password or parts.username:
-            raise BadRequest("others can see a password in an address", advice="Say --password-file FILE.")
+            raise BadRequest("other users can see a password in an address", advice="Use --password-file FILE.")
         host = unquote(parts.hostname)
         if password and parts.scheme == "redis" and host not in _LOCAL:
             raise BadRequest(
-                "without TLS anybody on the way can read the password", advice=f"Say rediss://{parts.netloc}."
+                "without TLS, others on the network can read the password", advice=f"Say rediss://{parts.netloc}."
             )
         self._options |= {"host": host, "port": port}
         if parts.scheme == "rediss":
@@ -173,12 +173,14 @@ class RedisSwitch(PolledSwitch):
         if isinstance(problem, AuthenticationError) or "NOAUTH" in str(problem) or "WRONGPASS" in str(problem):
             wrong = "refuses the password" if self._options["password"] else "asks for a password"
             return Unavailable(
-                f"{self.place}: {wrong}", advice="Say --password-file FILE, and --user if Redis has users."
+                f"{self.place}: {wrong}", advice="Use --password-file FILE, and --user if Redis has users."
             )
         if isinstance(problem, NoPermissionError):
-            return Unavailable(f"{self.place}: the user may not read: {problem}", advice="Give it SCAN and HGETALL.")
+            return Unavailable(
+                f"{self.place}: the user has no read access: {problem}", advice="Give it SCAN and HGETALL."
+            )
         text = " ".join(str(problem).split()) or type(problem).__name__
-        return Unavailable(f"{self.place}: {text[:300]}", advice="Is this the address of SONiC's Redis?")
+        return Unavailable(f"{self.place}: {text[:300]}", advice="Check the address of SONiC's Redis.")
 
 
 def _load_hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:

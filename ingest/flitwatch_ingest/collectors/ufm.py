@@ -67,18 +67,19 @@ class Ufm:
     BadRequest
         The address is none, or would carry credentials beyond this machine without TLS.
     BadInput
-        `ca` holds no certificates.
+        `ca` contains no certificates.
     """
 
     def __init__(self, url: str, credentials: Credentials, ca: Path | None = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.username:
             raise BadRequest(
-                f"{url!r} is not the address of a UFM server", advice="Say https://HOST, without a path or a password."
+                f"{url!r} is not the address of a UFM server",
+                advice="Write https://HOST, without a path or a password.",
             )
         if parts.scheme == "http" and credentials.header and parts.hostname not in _LOCAL:
             raise BadRequest(
-                "without TLS anybody on the way can read the credentials", advice=f"Say https://{parts.netloc}."
+                "without TLS, others on the network can read the credentials", advice=f"Say https://{parts.netloc}."
             )
         self._origin = (parts.scheme, parts.hostname)
         self._base = f"{parts.scheme}://{parts.netloc}/{'ufmRestV3' if credentials.token else 'ufmRest'}"
@@ -88,7 +89,7 @@ class Ufm:
             try:
                 self._trust = ssl.create_default_context(cafile=str(ca))
             except (OSError, ssl.SSLError) as problem:
-                raise BadInput(f"holds no certificates: {problem}", where=str(ca)) from None
+                raise BadInput(f"contains no certificates: {problem}", where=str(ca)) from None
 
     def client(self) -> httpx.Client:
         """A client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
@@ -115,7 +116,7 @@ class Ufm:
             try:
                 orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                raise BadAnswer(f"is no JSON: {bad}", body=body, where=f"{self._base}/resources/{part}") from None
+                raise BadAnswer(f"is not JSON: {bad}", body=body, where=f"{self._base}/resources/{part}") from None
         whole = b"{" + b",".join(f'"{part}":'.encode() + body for part, body in bodies.items()) + b"}"
         try:
             return ufm.parse_fabric(whole.decode(errors="replace").replace("\0", "\ufffd"), self._base, name)
@@ -130,7 +131,7 @@ class Ufm:
                 if answer.status_code != 200:
                     raise Unavailable(
                         f"{url} answered {answer.status_code}",
-                        advice=_ADVICE.get(answer.status_code, "Is this a UFM server?"),
+                        advice=_ADVICE.get(answer.status_code, "Check that this is a UFM server."),
                     )
                 for piece in answer.iter_bytes():
                     body += piece
@@ -147,5 +148,5 @@ class Ufm:
 
 _ADVICE = {
     401: "Check the user and password, or the access token, in --credentials-file.",
-    403: "The user may not read topology: give it a role that may.",
+    403: "The user cannot read the topology. Assign a role with read access.",
 }

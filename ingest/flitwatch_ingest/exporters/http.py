@@ -90,7 +90,7 @@ class Door:
                 response = refused(request, why)
             except (Unavailable, Cancelled):
                 self.requests[door, "log_away"] += 1
-                away = Refused(503, "log_away", "the log does not answer: send the request again")
+                away = Refused(503, "log_away", "the log does not answer. Send the request again")
                 response = refused(request, away)
             except ClientDisconnect:
                 self.requests[door, "cut_short"] += 1

@@ -250,12 +250,12 @@ class Intake:
 
 def _check_time(sample: Sample) -> None:
     if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
-        raise InvalidSample("its time lies ahead of this host's clock, or before 1970")
+        raise InvalidSample("its time is ahead of this host's clock, or before 1970")
 
 
 def _to_count(value: float | str, series: Series) -> int:
     if isinstance(value, str) or not math.isfinite(value) or value < 0:
-        raise InvalidSample("its value is no count")
+        raise InvalidSample("its value is not a count")
     count, rest = divmod(int(value), series.divide)
     # Beyond 2^53 a float has lost its last digits anyway.
     if value < _EXACT and (rest or value != int(value)):

@@ -50,7 +50,7 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     if any(len(text.encode("utf-8", "replace")) > MOST_LABEL_BYTES for pair in pairs for text in pair):
         raise Refused(400, "long_label", f"a label has more than {MOST_LABEL_BYTES} bytes")
     if any("\0" in text for pair in pairs for text in pair):
-        raise Refused(400, "malformed", "a label holds NUL")
+        raise Refused(400, "malformed", "a label contains NUL")
     labels = dict(pairs)
     if "" in labels:
         raise Refused(400, "malformed", "a label has no name")
@@ -82,5 +82,5 @@ class HeldBody:
         if self.bytes + count > MOST_BYTES:
             raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes")
         if not self._shares.take(self._sender, count):
-            raise Refused(503, "busy", "too many bodies are being read: send the request again")
+            raise Refused(503, "busy", "too many bodies are being read. Send the request again")
         self.bytes += count

@@ -21,25 +21,21 @@ class DoorCollector(Collector):
         self._scraper = scraper
 
     def collect(self) -> Iterable[Metric]:
-        samples = CounterMetricFamily(
-            "flitwatch_collector_samples", "Samples of exporters by what became of them.", labels=["door", "result"]
-        )
+        samples = CounterMetricFamily("flitwatch_collector_samples", "Samples by result.", labels=["source", "result"])
         for labels, count in sorted(self._intake.samples.items()):
             samples.add_metric(labels, count)
         yield samples
         requests = CounterMetricFamily(
-            "flitwatch_collector_requests", "Requests by what became of them.", labels=["door", "result"]
+            "flitwatch_collector_requests", "Requests by result.", labels=["source", "result"]
         )
         for labels, count in sorted(self._door.requests.items()) if self._door else ():
             requests.add_metric(labels, count)
         yield requests
-        scrapes = CounterMetricFamily(
-            "flitwatch_collector_scrapes", "Scrapes of exporters by what became of them.", labels=["url", "result"]
-        )
+        scrapes = CounterMetricFamily("flitwatch_collector_scrapes", "Scrapes by result.", labels=["url", "result"])
         for labels, count in sorted(self._scraper.scrapes.items()) if self._scraper else ():
             scrapes.add_metric(labels, count)
         yield scrapes
-        yield GaugeMetricFamily("flitwatch_collector_series", "Series that are known.", value=self._intake.series)
+        yield GaugeMetricFamily("flitwatch_collector_series", "Known series.", value=self._intake.series)
         yield GaugeMetricFamily(
-            "flitwatch_collector_named_metrics", "Metrics with a dead letter of their own.", value=self._intake.named
+            "flitwatch_collector_named_metrics", "Unknown metrics with a dead letter.", value=self._intake.named
         )

@@ -139,7 +139,7 @@ def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> N
     kind = metric.WhichOneof("data")
     points = getattr(metric, kind).data_points if kind else ()
     if kind not in ("sum", "gauge"):
-        found.others[metric.name, f"is a {kind or 'metric without data'}, which counts nothing here"] += len(points)
+        found.others[metric.name, f"is a {kind or 'metric without data'}, which is not supported"] += len(points)
         return
     if (
         kind == "sum"

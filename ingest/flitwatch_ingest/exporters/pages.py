@@ -63,7 +63,7 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
-        raise BadPage(f"is no text: {bad.reason} at byte {bad.start}") from None
+        raise BadPage(f"is not text: {bad.reason} at byte {bad.start}") from None
     start = text.lstrip()[:1]
     first = text.lstrip().split("\n", 1)[0]
     try:

@@ -226,7 +226,7 @@ class MetricTable:
             for pattern, row in patterns:
                 if match := pattern.fullmatch(name):
                     return row, {key: text for key, text in match.groupdict().items() if text is not None}
-        raise UnmappedSeries("no row of the table has this metric: give it one with --map")
+        raise UnmappedSeries("the table has no row for this metric. Add one with --map")
 
 
 def _parse_layer(where: str, text: str, technologies: Collection[Technology]) -> _Layer:
@@ -280,7 +280,7 @@ def _build_owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str
             columns[COLUMNS[role]] = number
     if not any(columns[COLUMNS[role]] for role in ("guid", "host", "node")) and "lid" not in columns:
         expected = ", ".join(_label_names(exporter.labels.values()))
-        raise UnmappedSeries(f"no label says whose port it is: expected one of {expected}")
+        raise UnmappedSeries(f"no label identifies the port: expected one of {expected}")
     return columns
 
 

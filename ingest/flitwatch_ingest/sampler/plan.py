@@ -31,7 +31,7 @@ class PlanSource(_Part):
     @model_validator(mode="after")
     def _check_unique(self) -> PlanSource:
         if len(set(self.links)) != len(self.links):
-            raise ValueError("a link stands twice among the links of a source")
+            raise ValueError("a source lists a link twice")
         return self
 
 

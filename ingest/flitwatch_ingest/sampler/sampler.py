@@ -225,7 +225,7 @@ class Sampler:
                 self.contexts.declare(parse_declaration(data))
             except BadInput as bad:
                 self._unsaid["bad_declaration"] += 1
-                self._say(f"a declaration is not taken: {bad}")
+                self._say(f"a declaration was rejected: {bad}")
                 return
             self._capture.set_contexts(*self.contexts.table())
 

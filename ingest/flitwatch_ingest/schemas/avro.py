@@ -127,7 +127,7 @@ def avro_schema(text: str) -> AvroFields:
         if not isinstance(name, str) or not name:
             raise BadInput("a field of the Avro schema has no name")
         if name in names:
-            raise BadInput(f"field {name} stands twice in the Avro schema")
+            raise BadInput(f"field {name} is in the Avro schema twice")
         names.append(name)
         wires.append(_parse_wire(name, field.get("type")))
     return AvroFields(tuple(names), tuple(wires))
@@ -144,7 +144,7 @@ def _parse_wire(name: str, kind: Any) -> AvroWire:
     is_list = isinstance(kind, dict) and kind.get("type") == "array"
     if is_list:
         if null_branch >= 0:
-            raise BadInput(f"Avro field {name} is a list that may be null")
+            raise BadInput(f"Avro field {name} is a list that can be null")
         kind = kind.get("items")
     logical = kind.get("logicalType") if isinstance(kind, dict) else None
     plain = kind.get("type") if isinstance(kind, dict) else kind

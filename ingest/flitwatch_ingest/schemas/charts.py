@@ -43,7 +43,7 @@ def require_columns(core: Any) -> None:
         and (LANES, len(LANE_ARRAYS)) == (core.LANES, core.LANE_ARRAYS)
     )
     if not same:
-        raise ImportError("the noise core was built for other counter columns: rebuild flitwatch-core")
+        raise ImportError("the noise core was built for other counter columns. Rebuild flitwatch-core")
 
 
 require_columns(codec)
@@ -95,7 +95,8 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
 
 
 def _is_lone_counter(schema: RowSchema) -> bool:
-    """Return whether a record has one counter of a port that has several: exporters send samples one at a time, and the port's time must be counted once."""
+    """Return whether a record has one counter of a port that has several: exporters send samples one at a time, and the port's time must be counted
+    once."""
     uses = [column.use for column in schema.columns if column.use is not None]
     return len(uses) == 1 and uses[0].kind.technology is not Technology.CRAY_XC
 

@@ -80,7 +80,7 @@ class ClusterCockpitReader:
         except orjson.JSONDecodeError as broken:
             raise BadInput(f"is not JSON: {broken}"[:200]) from None
         if not isinstance(meta, dict) or "jobId" not in meta:
-            raise BadInput("is not a job of ClusterCockpit: it has no jobId")
+            raise BadInput("is not a ClusterCockpit job: it has no jobId")
         job_id = str(meta["jobId"])
         split_job_id(job_id)
         state = _STATES.get(str(meta.get("jobState", "")).lower())

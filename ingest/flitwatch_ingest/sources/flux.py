@@ -212,5 +212,5 @@ def _time_s(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise BadInput(f"{str(value)[:40]!r} is not a time")
     if not EARLIEST_S <= value <= LATEST_S:
-        raise BadInput(f"time {str(value)[:40]} lies outside 2000 to 2100")
+        raise BadInput(f"time {str(value)[:40]} is outside 2000 to 2100")
     return float(value)

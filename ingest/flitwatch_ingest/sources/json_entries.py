@@ -56,7 +56,7 @@ def _iterate_entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[s
             if len(text.ahead) - text.at < _LONGEST_ENTRY and text.more():
                 continue
             reason = f"is not JSON: {broken}" if isinstance(broken, ValueError) else "is nested too deep"
-            yield Rejection(place, f"{reason[:200]}; nothing behind it is read", text.ahead[text.at :][:_KEPT].encode())
+            yield Rejection(place, f"{reason[:200]}; the rest is not read", text.ahead[text.at :][:_KEPT].encode())
             return
         text.at = end
         yield place, entry

@@ -1,6 +1,7 @@
 """LDMS store_csv files: lines to the JSON that store_avro_kafka writes for the same set.
 
-A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files are alongside it and are no data. The
+A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files are alongside it and are no
+data. The
 header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes a
 ragged line.
 """
@@ -152,7 +153,7 @@ class Decoder:
         if len(raw) > LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes, more than a set of LDMS")
         if not raw.endswith(b"\n"):
-            raise BadInput("the line has no end: the file is half-written")
+            raise BadInput("the line has no end: the file is incomplete")
         if raw.startswith((b"#", b"\xef\xbb\xbf#")):
             self.header, self._template = parse_header(raw), None
             return None
@@ -161,7 +162,7 @@ class Decoder:
         cells = raw.rstrip(b"\r\n").split(b",")
         if len(cells) != self.header.width:
             raise BadInput(
-                f"has {len(cells)} fields, the header {self.header.width}: a text with a comma, or a half-written line"
+                f"has {len(cells)} fields, the header {self.header.width}: a text with a comma, or an incomplete line"
             )
         timestamp = _parse_timestamp(cells[0], cells[1], self.header.milliseconds)
         del cells[:2]
@@ -204,7 +205,7 @@ def _parse_timestamp(first: bytes, micros: bytes, milliseconds: bool) -> float:
             raise BadInput(f"time {first[:30]!r} is not seconds")
         total_us = int(whole) * 10**6 + int(fraction.ljust(6, b"0")[:6])
     if not EARLIEST_S * 10**6 <= total_us <= LATEST_S * 10**6:
-        raise BadInput(f"time {first[:30].decode(errors='replace')} lies outside 2000 to 2100")
+        raise BadInput(f"time {first[:30].decode(errors='replace')} is outside 2000 to 2100")
     return total_us / 1e6
 
 

@@ -1,6 +1,7 @@
 """AriesNCL output: a folder with `<exe>.timings.json` and `<exe>.counters.<step>.bin` (or the older `<exe>.nettiles.<n>.yaml`).
 
-AriesNCL writes no wall clock, host or job: a `run.json` alongside the files gives the run's start, job and nodes. A name in counters.txt that PAPI does not
+AriesNCL writes no wall clock, host or job: a `run.json` alongside the files gives the run's start, job and nodes. A name in counters.txt that PAPI
+does not
 know shifts the columns after it and leaves garbage in the last one; such counter files are refused, the step times are kept.
 """
 
@@ -86,7 +87,7 @@ def _parse_timings(data: bytes, where: str) -> tuple[list[str], list[int], dict[
         value: Any = orjson.loads(data)
     except orjson.JSONDecodeError as broken:
         raise BadInput(
-            f"is not JSON: {broken}", where=where, advice="The run has not ended, or the file is half-written."
+            f"is not JSON: {broken}", where=where, advice="The run has not ended, or the file is incomplete."
         ) from None
     if not isinstance(value, dict):
         raise BadInput("is not an object with counter_names, ranks and timings", where=where)

@@ -125,7 +125,7 @@ def _read_file(
         elif text == "...":
             in_rows = True
     if not in_rows:
-        rejected.append(Rejection(str(path), "ends before its values: the file is half-written", data[:65536]))
+        rejected.append(Rejection(str(path), "ends before its values: the file is incomplete", data[:65536]))
 
 
 def _take_row(text: str, columns: list[str], processor: bool, asked: list[str] | None, step: _Step) -> None:

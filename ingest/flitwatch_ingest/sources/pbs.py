@@ -4,7 +4,8 @@ Source: "PBS Professional Administrator's Guide", chapter Accounting. A job has 
 aborted (A), ended (E). Of changes (a) the wall time is read, and of a suspension (z) that it counts no longer. The others are about reservations,
 licences and moves; they are passed over, and so are the records of an array as a whole (`7[].server`): its tasks are jobs of their own.
 
-A job with a start and no end may have lost its end: the server was down, a file is missing, or the log is an old one. It is RUNNING only while nothing
+A job with a start and no end may have lost its end: the server was down, a file is missing, or the log is an old one. It is RUNNING only while
+nothing
 speaks against it, else UNKNOWN without an end (`PbsReader.rest`).
 """
 
@@ -99,16 +100,18 @@ class PbsReader:
             return iter(())
         if _RECORD.fullmatch(_decode_text(first[1][:200])) is None:
             raise BadInput(
-                "is no accounting log of PBS",
+                "is not a PBS accounting log",
                 where=where,
                 advice="Give the files of PBS_HOME/server_priv/accounting; their names are days, such as 20260131.",
             )
         return self._read_records(chain([first], numbered), where)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it starts.
+        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
+        starts.
 
-        PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time is over and
+        PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
+        is over and
         no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
@@ -139,7 +142,7 @@ class PbsReader:
             raise BadInput(f"the line has {len(raw)} bytes")
         match = _RECORD.fullmatch(_decode_text(raw))
         if match is None:
-            raise BadInput("is no record of PBS: date;type;id;attributes")
+            raise BadInput("is not a PBS record: date;type;id;attributes")
         when, kind, identity, message = match.groups()
         self._newest_s = max(self._newest_s, self._time_s(when))
         if kind not in _TYPES or (kind == "Q" and not identity[:1].isdigit()):
@@ -187,7 +190,7 @@ class PbsReader:
             job = replace(job, state="RUNNING", start_s=job.start_s or at_s, end_s=None)
         elif over:
             if not described:
-                raise BadInput("the record of an end says neither who nor when")
+                raise BadInput("the record of an end has neither a user nor times")
             job = replace(
                 job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _final_state(attributes, deleted)
             )
@@ -212,7 +215,7 @@ class PbsReader:
         if not entry.described:
             return replace(
                 entry.record,
-                reason="a job ends without an earlier record of it: give the files of the days before too",
+                reason="a job ends without an earlier record. Import the files of the days before too",
             )
         try:
             infer_end(entry.job)

@@ -67,7 +67,7 @@ def stream_jobs(
     zone : ZoneInfo, optional
         Time zone of times without one (default: the machine's).
     cluster : str
-        Name for jobs whose output has no cluster.
+        Name of the cluster, if the output has none.
     columns : sequence of str, optional
         The columns of a text without a header; sacct's usual ones are recognised.
 

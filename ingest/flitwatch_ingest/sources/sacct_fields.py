@@ -100,7 +100,7 @@ def limit_s(text: str) -> float | None:
 
 def _check_range(seconds: float, text: str) -> float:
     if not EARLIEST_S <= seconds <= LATEST_S:
-        raise BadInput(f"time {text[:40]!r} lies outside 2000 to 2100")
+        raise BadInput(f"time {text[:40]!r} is outside 2000 to 2100")
     return seconds
 
 

@@ -126,9 +126,7 @@ def _read_rows(
                     lines.popleft()
                 raw = record
             if not raw.endswith(b"\n") and reader.lacks_nodes(raw):
-                raise BadInput(
-                    "the last line has no end and lists fewer nodes than it counts: the file is half-written"
-                )
+                raise BadInput("the last line has no end and lists fewer nodes than it counts: the file is incomplete")
             yield from reader.take(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
@@ -181,7 +179,8 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
     raise BadInput(
         "has no header with a JobID",
         where=here,
-        advice="Use sacct --parsable2, without --noheader or with the names of its columns (--columns), with --delimiter=$'\\x1f' where names contain '|', or --json.",
+        advice="Use sacct --parsable2, without --noheader or with the names of its columns (--columns), with "
+        "--delimiter=$'\\x1f' where names contain '|', or --json.",
     )
 
 
@@ -299,7 +298,7 @@ class _Reader:
                 continue
         if len(ways) != 1:
             raise BadInput(
-                f"has {len(cells)} fields, the header {len(self._columns)}: a field contains the delimiter, and nothing says which one",
+                f"has {len(cells)} fields, the header {len(self._columns)}: a field contains the delimiter, and it is unclear which one",
                 advice="Use sacct --delimiter=$'\\x1f' or --json.",
             )
         return ways[0]

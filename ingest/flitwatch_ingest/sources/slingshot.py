@@ -1,9 +1,12 @@
 """Records of Slingshot's fabric telemetry as samples: what switches say of their ports, on Kafka or in files of the same records.
 
-Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...], "TelemetrySource"}}]}` with the
-sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector, internal/hmcollector/redfish.go; topics:
+Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...],
+"TelemetrySource"}}]}` with the
+sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector, internal/hmcollector/redfish.go;
+topics:
 cmd/hmcollector). SMA's telemetry API wraps these in `metrics.messages[]` (unifiedcontrolsystem/dai-ds, eventsim). HPCM writes
-`{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields are a sensor's, or, as on
+`{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields are a sensor's, or, as
+on
 Frontier, one value whose sensor the tags describe.
 """
 
@@ -120,14 +123,14 @@ def _list_sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
 
 def _require_list(found: Any, what: str) -> list[Any]:
     if not isinstance(found, list):
-        raise BadRecord(f"{what} is no list")
+        raise BadRecord(f"{what} is not a list")
     return found
 
 
 def _of_hpcm(value: Entry) -> Iterator[tuple[Any, Entry]]:
     fields, tags = value["fields"], value.get("tags", {})
     if not isinstance(fields, dict) or not isinstance(tags, dict):
-        raise BadRecord("fields or tags are no object")
+        raise BadRecord("fields or tags are not an object")
     about = {**tags, "MessageId": value.get("name"), "EventTimestamp": value.get("timestamp")}
     if "Value" in fields or "PhysicalContext" in fields:
         yield {**tags, **fields}, about
@@ -138,7 +141,7 @@ def _of_hpcm(value: Entry) -> Iterator[tuple[Any, Entry]]:
 
 def _build_sample(sensor: Any, event: Entry) -> Sample:
     if not isinstance(sensor, dict):
-        raise _BadSensor("is no object")
+        raise _BadSensor("is not an object")
     name, location = _text_of(sensor, "PhysicalContext"), _text_of(sensor, "Location")
     if not name or not location:
         raise _BadSensor(f"has no {'Location' if name else 'PhysicalContext'}")

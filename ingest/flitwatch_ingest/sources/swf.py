@@ -214,5 +214,5 @@ def _text_or_none(value: int) -> str | None:
 
 def _check_time(seconds: float) -> float:
     if not EARLIEST_S <= seconds <= LATEST_S:
-        raise BadInput("a time lies outside 2000 to 2100")
+        raise BadInput("a time is outside 2000 to 2100")
     return seconds

@@ -187,5 +187,5 @@ def _write_run(
         ids[key] = run_table.run_id_of(conn, key)
     stored_id = ids[key]
     if stored_id is None:
-        raise BadInput(f"a step of run {key[:80]!r}, whose head has not come")
+        raise BadInput(f"a step of run {key[:80]!r}whose first record has not arrived")
     return stored_id, run_table.upsert_steps(conn, stored_id, [step])

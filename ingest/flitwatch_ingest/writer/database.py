@@ -102,7 +102,7 @@ class Database:
             except AWAY as problem:
                 tries += 1
                 self._measures.retries += 1
-                log.warning("the transaction is tried again: %s%s", first_line(problem), _what_helps(problem))
+                log.warning("retrying the transaction: %s%s", first_line(problem), _what_helps(problem))
                 self.close()
                 if self._stop.wait(pause_s):
                     raise Cancelled("stopped while the database did not answer") from None

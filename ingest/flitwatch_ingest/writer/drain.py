@@ -107,7 +107,7 @@ class Drain:
                 if done == targets and not writer.replaying:
                     return writer.measures
                 if deadline is not None and time.monotonic() > deadline:
-                    raise Unavailable("the log was not written in time")
+                    raise Unavailable("the records were not written in time")
                 time.sleep(_LOOK_S)
         except Conflict:
             raise Unavailable(

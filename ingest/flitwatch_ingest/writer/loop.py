@@ -14,7 +14,7 @@ from flitwatch_db import connect
 from flitwatch_db.core.disk import disk_of
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
-from flitwatch_domain.doors import DIRECT
+from flitwatch_domain.data_sources import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry
@@ -153,9 +153,7 @@ class Writer:
         # A little more room ends it than begins it: what the database needs in between comes and goes.
         lack = self.disk.lack(ENOUGH_PART if waits else 1.0)
         if (lack is not None) != waits:
-            log.warning(
-                "%s", "new records are written again" if lack is None else f"{lack}: new records wait in the log"
-            )
+            log.warning("%s", "writing new records again" if lack is None else f"{lack}: new records wait in the log")
         self.measures.lack = lack
         if lack is None:
             return False
@@ -266,7 +264,7 @@ class Writer:
                 continue
             if mark.fresh and record.offset > mark.position:
                 log.warning(
-                    "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
+                    "%s[%d]: the log was trimmed to %d; the writer's memory is rebuilt from the rest",
                     record.topic,
                     record.partition,
                     record.offset,
@@ -294,7 +292,7 @@ class Writer:
         if mark.committed is None or record.offset <= mark.committed.position:
             return
         lost = record.offset - mark.committed.position
-        reason = f"{lost} records before this one left the log before they were written"
+        reason = f"{lost} earlier records were deleted from the log before they were written"
         self._memory.pending_rows.letters.append(
             letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
         )
@@ -444,7 +442,7 @@ class Writer:
             self._memory.places.refresh(conn)
         moved = sum(feed.replace() for feed in self._memory.feeds.values())
         log.info(
-            "fabrics: %s; %d sets found their place",
+            "fabrics: %s; %d sets were assigned",
             ", ".join(map(self._memory.places.name, self._memory.places.fabric_ids)) or "none",
             moved,
         )

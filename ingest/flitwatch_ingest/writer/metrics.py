@@ -24,12 +24,12 @@ class WriterCollector(Collector):
             ("records", "Records written."),
             ("values", "Metric values written."),
             ("bytes", "Bytes of the records written."),
-            ("duplicates", "Records that repeat one written before."),
-            ("late", "Records too late to be counted."),
-            ("dead", "Records in the dead letters."),
-            ("unplaced", "Records of counters that no fabric has a place for, kept as they came."),
+            ("duplicates", "Duplicates of records written before."),
+            ("late", "Records that arrived too late to be counted."),
+            ("dead", "Records written to the dead letters."),
+            ("unplaced", "Counter records that belong to no known fabric, stored unchanged."),
             ("commits", "Transactions."),
-            ("retries", "Transactions tried again."),
+            ("retries", "Retried transactions."),
         ):
             yield CounterMetricFamily(f"flitwatch_writer_{name}", text, value=getattr(measures, name))
         stages = CounterMetricFamily("flitwatch_writer_stage_cpu_seconds", "Processor time by stage.", labels=["stage"])
@@ -37,7 +37,8 @@ class WriterCollector(Collector):
             stages.add_metric([stage], seconds)
         yield stages
         lag = GaugeMetricFamily(
-            "flitwatch_writer_lag_seconds", "Append to commit of the oldest record of a transaction, p95."
+            "flitwatch_writer_lag_seconds",
+            "Time from append to commit of a transaction's oldest record, 95th percentile.",
         )
         if (lag_s := measures.lag()) is not None:
             lag.add_metric([], lag_s)
@@ -48,5 +49,5 @@ class WriterCollector(Collector):
             value=int(measures.lack is not None),
         )
         yield GaugeMetricFamily(
-            "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.assigned.mine)
+            "flitwatch_writer_topics", "Topics that this writer reads.", value=len(self._writer.assigned.mine)
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flitwatch_db.counters.observations import Observation
 from flitwatch_db.counters.samples import Summary
 from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter
-from flitwatch_domain.doors import TWIN, kind_of
+from flitwatch_domain.data_sources import TWIN, kind_of
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep

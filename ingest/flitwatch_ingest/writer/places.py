@@ -157,7 +157,7 @@ class Places:
             return places[0]
         fabrics = [self.name(f) for f in self.fabric_ids]
         if kind is RowKind.ROUTER:
-            return Place(device=named, reason=f"{named} is no endpoint of {', '.join(fabrics)}")
+            return Place(device=named, reason=f"{named} is not an endpoint of {', '.join(fabrics)}")
         return Place(device=named, reason=unresolved_reason(fabrics, owner, component))
 
     def _find_in(self, known: _Known, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place | None:

@@ -1,4 +1,5 @@
-"""Ports that records count: identified by GUID, by LID, or by component or host and the adapter's name, in that order; a port of an Ethernet or Slingshot
+"""Ports that records count: identified by GUID, by LID, or by component or host and the adapter's name, in that order; a port of an Ethernet or
+Slingshot
 switch by their names."""
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Owner:
         elif self.lid is not None:
             who = f"LID {self.lid}"
         else:
-            who = next(iter((*self.names, *self.hosts)), "a set that names no host")
+            who = next(iter((*self.names, *self.hosts)), "a set without a host name")
         where = f"{self.adapter} port {self.port}" if self.adapter and self.port is not None else self.adapter
         where = where or (f"port {self.port}" if self.port is not None else "")
         return f"{who} {where}".rstrip()
@@ -320,5 +321,5 @@ def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -
     who = str(owner)
     if not (owner.guids or owner.lid is not None or owner.names or owner.hosts):
         who = f"component {component}" if component is not None else "a set without component_id"
-        who += ", whose producer, GUID or LID the record does not say,"
+        who += "without a producer, GUID or LID in the record"
     return f"{who} is in none of {', '.join(fabrics)}"

@@ -14,7 +14,7 @@ class WriterSettings:
     Attributes
     ----------
     group : str
-        Writers of one group share the topics.
+        Consumer group. Writers of one group share the topics.
     pattern : str
         Which topics are LDMS rows.
     fabric : str or None

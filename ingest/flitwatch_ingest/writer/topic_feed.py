@@ -153,7 +153,7 @@ class TopicFeed:
         avro_id = None if wires is None else number
         for index, plan in enumerate(self.plans):
             if plan.schema.digest == schema.digest and plan.avro_id == avro_id:
-                # Its metrics are those of a plan that does not fit: one stands twice, for instance.
+                # Its metrics are those of a plan that does not fit: one is listed twice, for instance.
                 code, field, byte = self.feed.fault_of(index, value)
                 raise BadInput(describe_error(code, schema.columns[field].name if field >= 0 else None, byte))
         if len(self.plans) >= MOST_PLANS:

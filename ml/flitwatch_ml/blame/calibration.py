@@ -1,4 +1,4 @@
-"""Does it name anybody where there is no one to name: the same runs and users, with run times dealt out at random."""
+"""Does it name anyone where there is no one to name: the same runs and users, with run times dealt out at random."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Calibration(TypedDict):
     ----------
     shuffles : int              sets with shuffled run times
     q : float                   the limit of false discoveries at which a name counts
-    sets_with_a_name : int      sets in which anybody is at or below it
+    sets_with_a_name : int      sets in which anyone is at or below it
     share : float or None       of the sets; at most a tenth should be
     """
 

@@ -74,7 +74,7 @@ class CalendarBlame(BlameEstimator):
     Attributes (users,)
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
-    p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who have a rate of at
+    p_value_, q_value_      one-sided; the larger of two chances, given everyone selected and given those of them alone who have a rate of at
         most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes no one surer; NaN for users that are not testable
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
@@ -98,9 +98,11 @@ class CalendarBlame(BlameEstimator):
         marks_s: ArrayLike = (),
         application: ArrayLike | None = None,
     ) -> CalendarBlame:
-        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or firmware changed).
+        """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or
+        firmware changed).
 
-        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over all of them.
+        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over
+        all of them.
         """
         self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, application=application)
         self._score_users()
@@ -214,7 +216,8 @@ class CalendarBlame(BlameEstimator):
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
     def _carrier_counts(self) -> Floats:
-        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions removed."""
+        """Return the number of observations that carry each user's score: a day's runs alongside the same user count as one, less the directions
+        removed."""
         columns, axes = self._problem.regressors, self._problem.axes
         repeated = repeated_runs(columns, self._problem.clusters)
         return np.minimum(carrier_counts(columns) / repeated, len(columns) / repeated - axes.shape[1])
@@ -226,7 +229,7 @@ class CalendarBlame(BlameEstimator):
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        """The larger of two chances: given everybody selected, and given those of them alone who are beyond chance themselves."""
+        """The larger of two chances: given everyone selected, and given those of them alone who are beyond chance themselves."""
         confirmed_users = confirm_users(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
         score_sets = [conditional_scores(self._problem, self.selected_)]
         if len(confirmed_users) < len(self.selected_):
@@ -305,7 +308,7 @@ class CalendarBlame(BlameEstimator):
                     self.verdict_[other] = CANNOT_TELL
                     self.reasons_[other] = []
                 if self.verdict_[other] == CANNOT_TELL:
-                    self.reasons_[other].append(f"comes together with user {{{user}}}: cannot tell which of the two")
+                    self.reasons_[other].append(f"appears together with user {{{user}}}: cannot tell which of the two")
 
     def _untestable_reason(self, user: int) -> str:
         runs, exposed = len(self._times), int(self.exposed_runs_[user])
@@ -325,14 +328,14 @@ class CalendarBlame(BlameEstimator):
             yield f"{self._unit}s in another order give as much in {p:.1%} of cases"
         alone = controls.depends_on_one_period(problem, user, self._exposed[:, user], self._period, spread)
         if alone is not None:
-            yield f"rests on one {self._unit}, that of {self._period_date(alone)}"
+            yield f"is based on one {self._unit}, that of {self._period_date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start, spread):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
         yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):
             self.stand_ins_[user] = others
-            yield f"comes together with user {_format_users(others.tolist())}: cannot tell which of them"
+            yield f"appears together with user {_format_users(others.tolist())}: cannot tell which of them"
 
     def _check_rhythm(self, problem: Problem, user: int) -> Iterator[str]:
         finding = rhythm.find_rhythm(problem, user, self._start, controls.DOUBT)

@@ -61,7 +61,8 @@ class DeviationModel(BaseEstimator):
     baseline_mape_ : float % error of the mean curve alone, held out
     constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
     explained_ : list of Explained               what each group of features explains; empty where no groups were given
-    place_ : int64, shape (counters,)            from 1: features of the group that explains most first, within a group by rank; by rank alone without groups
+    place_ : int64, shape (counters,)            from 1: features of the group that explains most first, within a group by rank; by rank alone
+    without groups
     runs_ : int                                  distinct runs used
     folds_ : int                                 folds made; at most one a distinct run
     """
@@ -123,7 +124,8 @@ class DeviationModel(BaseEstimator):
         return self
 
     def _rank_places(self) -> NDArray[np.int64]:
-        """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does not."""
+        """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does
+        not."""
         of_group = {row.name: at for at, row in enumerate(sorted(self.explained_, key=lambda row: -row.explained))}
         group = np.array([of_group[name] for name in self._groups]) if self._groups else np.zeros(len(self.rank_))
         place = np.empty(len(self.rank_), np.int64)
@@ -244,7 +246,8 @@ class DeviationModel(BaseEstimator):
 
 
 def _spread_of_share(share: Floats, folds: int) -> Floats:
-    """Standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and Bengio 2003)."""
+    """Standard error of shares of folds: of (k + 1/2) / (n + 1), as k = n of so few folds is no certainty, and wider as folds share runs (Nadeau and
+    Bengio 2003)."""
     likely = (share * folds + 0.5) / (folds + 1)
     return np.sqrt(likely * (1 - likely) * (1 / folds + 1 / max(folds - 1, 1)))
 

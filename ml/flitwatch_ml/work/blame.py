@@ -20,8 +20,8 @@ from flitwatch_ml.work.sets import none_if_nan, result_of
 #: How a definition's rule reads.
 PARTS = {"throughout": "the entire run", "any": "any part of the run"}
 CAVEAT = (
-    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and what no job "
-    "explains (file systems, faults) is not seen."
+    "Dependence between exposure and slow runs; not proof of cause. Users who always run together cannot be separated, and "
+    "causes other than jobs (file systems, faults) are not visible."
 )
 
 

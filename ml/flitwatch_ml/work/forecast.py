@@ -32,7 +32,9 @@ LONG_RUN_STEPS = 40
 SEGMENT_STEPS, SEGMENT_M, SEGMENT_K = 200, 30, 40
 #: Why the paper's forecaster serves.
 PAPERS = "the paper's forecaster was asked for"
-WITHOUT_PYTORCH = "Forecasters with attention were not tried: PyTorch is not installed (pip install 'flitwatch[ml]')"
+WITHOUT_PYTORCH = (
+    "Forecasters with attention were not tested, because PyTorch is not installed (pip install 'flitwatch[ml]')"
+)
 #: Of the runs, the share that must carry a further set of features whole.
 LEAST_WHOLE = 0.9
 
@@ -181,7 +183,7 @@ def _choose_forecasters(
         return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, PAPERS)
     first, *others = outcome.serves
     beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
-    why = f"{first} has the least error over {outcome.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
+    why = f"{first} has the smallest error on {outcome.runs} later runs{beside}; the error is that of earlier choices made in the same way"
     return outcome, Choice(outcome.serves, outcome.served_mape, outcome.half_width90, why)
 
 

@@ -80,7 +80,7 @@ def forecast_runs(
     forecasts = []
     for run, factor in zip(waiting, ratio.tolist(), strict=True):
         if not np.isfinite(factor):
-            log.warning("run %d: its steps give no forecast", run.run_id)
+            log.warning("run %d: no forecast from its steps", run.run_id)
             continue
         value = float(factor * usual.sum())
         forecasts.append(

@@ -23,8 +23,8 @@ from flitwatch_ml.work.sets import result_of
 #: What errors call the two files of a task, which have no names of their own.
 RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
 CAVEAT = (
-    "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are taken as the files give them. Users who always run "
-    "together cannot be separated, and what no job explains (file systems, faults) is not seen."
+    "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are used as in the files. Users who "
+    "always run together cannot be separated, and causes other than jobs (file systems, faults) are not visible."
 )
 
 
@@ -57,7 +57,7 @@ def judge_runs(
     Raises
     ------
     NotEnoughData
-        Too few runs: nothing can be determined of anybody.
+        Too few runs: nothing can be determined of anyone.
     """
     # What a job covers of a run the files do not say: who has an amount was there.
     presence = (data.exposure > 0).astype(float)

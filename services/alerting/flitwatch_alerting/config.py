@@ -39,7 +39,7 @@ def _read_server(text: str) -> tuple[str, int]:
     match = _SERVER.fullmatch(text)
     port = int(match.group(2) or _SMTP) if match else 0
     if match is None or not 0 < port < 65_536:
-        raise ValueError(f"{text!r} is no mail server: write host:port with a port of 1 to 65535")
+        raise ValueError(f"{text!r} is not a mail server: write host:port with a port from 1 to 65535")
     return match.group(1).strip("[]"), port
 
 
@@ -163,14 +163,14 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    external_url: str = Field(default="http://127.0.0.1:8765", description="Under which the page is reached.")
+    external_url: str = Field(default="http://127.0.0.1:8765", description="Address of the page.")
     group_by: Annotated[tuple[str, ...], _NONE_IS_EMPTY] = ("rule",)
     group_wait_s: float = Field(default=10.0, alias="group_wait")
     group_interval_s: float = Field(default=60.0, alias="group_interval")
     repeat_s: float = Field(default=4 * 3600.0, gt=0, alias="repeat")
     inhibit: Annotated[tuple[Inhibition, ...], _NONE_IS_EMPTY] = ()
     receivers: Annotated[tuple[Receiver, ...], _NONE_IS_EMPTY] = ()
-    mail: MailServer = Field(default=MailServer(), description="The server of contact points that people add.")
+    mail: MailServer = Field(default=MailServer(), description="Mail server for contact points from the page.")
     rules: Annotated[tuple[Rule, ...], _NONE_IS_EMPTY] = ()
 
     @field_validator("group_wait_s", "group_interval_s", "repeat_s", mode="before")

@@ -47,7 +47,7 @@ def send_tests(conn: Any, config: Config) -> int:
             send_test(config, _make_receiver(config, row), key)
         except Exception as problem:
             why = problem.message if isinstance(problem, FlitwatchError) else type(problem).__name__
-            log.warning("the test mail of contact point %s was not sent: %s", row["name"], why)
+            log.warning("the test mail to contact point %s was not sent: %s", row["name"], why)
             contacts.record_test_result(conn, row["name"], why)
         else:
             contacts.record_test_result(conn, row["name"], None)

@@ -44,7 +44,8 @@ def _ignore_refusal(what: str, why: str) -> None:
 
 
 def load_silences(conn: Any, refused: Refused = _ignore_refusal) -> list[dict[str, str]]:
-    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is notified of it."""
+    """Matchers of the silences that hold; one that cannot be read, or would hold for everything, silences nothing, and `refused` is notified of
+    it."""
     read = []
     for number, matchers in alerts.active_silences(conn):
         try:
@@ -122,7 +123,7 @@ def send_due_notices(conn: Any, config: Config, heartbeat: Heartbeat | None = No
             if isinstance(problem, Unreachable):
                 away.add(name)
             attempts = min(max(row["attempts"] for row in rows), len(RETRY_S) - 1)
-            log.warning("%s; again in %.0f s", why, RETRY_S[attempts])
+            log.warning("%s; retrying in %.0f s", why, RETRY_S[attempts])
             alerts.postpone_notices(conn, numbers, why, RETRY_S[attempts])
             continue
         alerts.mark_notices_delivered(conn, numbers)

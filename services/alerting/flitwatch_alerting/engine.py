@@ -84,7 +84,7 @@ class Engine:
             except (psycopg.Error, FlitwatchError) as problem:
                 # A table that is locked away, or being restored, comes back as a database that was lost does.
                 self.measures.problems += 1
-                log.warning("the database does not serve (%s); trying again", type(problem).__name__)
+                log.warning("the database does not answer (%s); retrying", type(problem).__name__)
                 self.heartbeat.wait(self.stop, RETRY_S)
 
     def _run_as_leader(self, conn: psycopg.Connection) -> None:

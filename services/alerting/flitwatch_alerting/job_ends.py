@@ -42,7 +42,8 @@ _PREFIX = "whsec_"
 
 
 class SlowdownVerdict(TypedDict):
-    """Verdict on a job's slowness when it ended, without names of people; `factor` and `lost_s` are None if the job was not slow or that is unknown."""
+    """Verdict on a job's slowness when it ended, without names of people; `factor` and `lost_s` are None if the job was not slow or that is
+    unknown."""
 
     verdict: Verdict
     title: str
@@ -71,19 +72,19 @@ def read_webhook(url: str | None, secret_file: Path | None, external_url: str) -
         return None
     if not url or not is_web(url):
         raise BadInput(
-            "FLITWATCH_JOB_WEBHOOK holds no http or https URL",
-            advice="Write the address that ends of jobs are sent to, or leave out its secret too.",
+            "FLITWATCH_JOB_WEBHOOK contains no http or https URL",
+            advice="Set the address for job ends, or remove the secret.",
         )
     if secret_file is None:
         raise BadInput(
             "FLITWATCH_JOB_WEBHOOK has no secret",
-            advice="Make one (openssl rand -base64 32 > FILE) and name its file in FLITWATCH_JOB_WEBHOOK_SECRET_FILE.",
+            advice="Create one (openssl rand -base64 32 > FILE), and name the file in FLITWATCH_JOB_WEBHOOK_SECRET_FILE.",
         )
     return JobWebhook(url, _read_secret(secret_file), external_url.rstrip("/"))
 
 
 def _read_secret(file: Path) -> bytes:
-    advice = "openssl rand -base64 32 > FILE makes one."
+    advice = "Create one with openssl rand -base64 32 > FILE."
     try:
         secret = base64.b64decode(file.read_text("ascii").strip().removeprefix(_PREFIX), validate=True)
     except OSError as problem:
@@ -118,7 +119,8 @@ class JobEnds:
         self._away, self._away_until_s = 0, 0.0
 
     def round(self, conn: psycopg.Connection) -> int:
-        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits automatically."""
+        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits
+        automatically."""
         half_s, ends_s = time.monotonic() + ROUND_S / 2, time.monotonic() + ROUND_S
         for row in job_ends.list_unannounced_jobs(conn, MOST):
             if time.monotonic() > half_s:
@@ -138,7 +140,7 @@ class JobEnds:
             except Unavailable as problem:
                 away = isinstance(problem, Unreachable)
                 wait_s = _wait_s(self._away if away else row["attempts"])
-                log.warning("%s; again in %.0f s", problem.message, wait_s)
+                log.warning("%s; retrying in %.0f s", problem.message, wait_s)
                 job_ends.postpone_notice(conn, row["job_pk"], problem.message, wait_s)
                 if away:
                     self._away, self._away_until_s = self._away + 1, time.monotonic() + wait_s
@@ -157,7 +159,7 @@ def _wait_s(tries: int) -> float:
 def forget_old(conn: psycopg.Connection) -> None:
     """Give up what no one took for a day, and say so."""
     if lost := job_ends.forget_old(conn):
-        log.error("%s did not take the ends of %d jobs within %d hours; given up", WHO, lost, job_ends.KEPT_HOURS)
+        log.error("%s did not accept the ends of %d jobs within %d hours; giving up", WHO, lost, job_ends.KEPT_HOURS)
 
 
 def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownVerdict:
@@ -172,9 +174,9 @@ def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownV
         log.warning("job number %d cannot be explained (%s)", job_pk, type(problem).__name__)
         return {
             "verdict": "cannot tell",
-            "title": "The data cannot say whether the job was slow",
+            "title": "The data do not show whether the job was slow",
             "detail": "",
-            "reasons": ["the explanation failed; the log of `flitwatch alerting` says with what"],
+            "reasons": ["the explanation failed; the log of `flitwatch alerting` has the error"],
             "named": None,
             "basis": None,
             "factor": None,

@@ -59,7 +59,7 @@ def chain_sentences(alert: Row) -> list[str]:
 
 
 def send_notices(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
+    """Deliver one group's notices; Unavailable where the receiver does not accept them, Unreachable where it does not answer."""
     with translate_errors(f"receiver {receiver.name}"):
         _SENDERS[receiver.kind](config, receiver, notices, key)
 
@@ -102,7 +102,7 @@ def moment_text(time: datetime | None) -> str | None:
 
 
 def _send_alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
-    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that comes twice is one."""
+    """API v2: POST /api/v2/alerts; labels identify an alert, so that one that appears twice is one."""
     body = []
     for alert in notices:
         over = alert["status"] == "resolved"
@@ -226,9 +226,9 @@ _SENDERS: dict[str, Callable[[Config, Receiver, list[Row], str], None]] = {
 
 
 def send_test(config: Config, receiver: Receiver, key: str) -> None:
-    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not take it."""
+    """A mail that says no more than that mails of alerts arrive there; Unavailable where the server does not accept it."""
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
-    part = MailPart("This is a test: alerts of Flitwatch arrive here. Nothing is wrong.", [], page)
+    part = MailPart("This is a test. Alerts from Flitwatch will arrive at this address. Nothing is wrong.", [], page)
     with translate_errors(f"receiver {receiver.name}"):
         _post_mail(receiver, compose("[Flitwatch] Test mail", receiver.sender, receiver.to, key, [part]))
 

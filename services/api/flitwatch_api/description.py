@@ -41,10 +41,10 @@ def describe_access(app: FastAPI) -> None:
 
 def _complete_operation(operation: dict[str, Any], need: Requirement) -> None:
     operation.update({ROLE: need.role, SCOPE: need.scope, CHANGES: need.changes})
-    answers = {"429": "Too many requests; Retry-After says when to come back", "401": "A login or a token is needed"}
+    answers = {"429": "Too many requests; Retry-After gives the time to wait", "401": "A login or a token is required"}
     if need.role != "anyone":
         operation["security"] = [{"token": []}, {"session": []}]
-        answers["403"] = "Not with this role or scope"
+        answers["403"] = "Not allowed with this role or scope"
     else:
         operation["security"] = []
         answers["403"] = "Not from here"

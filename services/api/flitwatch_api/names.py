@@ -47,10 +47,10 @@ class Names:
     hides_jobs: bool = False
 
     def __post_init__(self) -> None:
-        # With an empty key anybody could compute everybody's pseudonym.
+        # With an empty key anyone could compute everyone's pseudonym.
         if self.key == b"":
             raise Unavailable(
-                "the site's key of pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
+                "the site's key for pseudonyms is empty", advice="Restore setting 'pseudonym_key' from a backup."
             )
 
     @property

@@ -41,7 +41,7 @@ def read_time(value: object) -> float:
             raise ValueError("the time has no zone: add Z or an offset such as +01:00")
         seconds = time.timestamp()
     if not 0 <= seconds < LATEST_S:
-        raise ValueError("the time lies outside 1970 to 2106")
+        raise ValueError("the time is outside 1970 to 2106")
     return seconds
 
 
@@ -72,13 +72,13 @@ JobId = Annotated[
     str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1, 13.server.")
 ]
 Cluster = Annotated[
-    str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
+    str | None, Query(max_length=200, description="The job's cluster (default: the newest job with this id).")
 ]
-Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in the answer.")]
-CursorText = Annotated[str | None, Query(max_length=1000, description="`next_cursor` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="Largest number of items in the answer.")]
+CursorText = Annotated[str | None, Query(max_length=1000, description="`next_cursor` of the previous page.")]
 Text = Annotated[str | None, Query(max_length=200)]
 Id = Annotated[int, Path(ge=0, le=MAX_ID)]
-FabricId = Annotated[str, Path(min_length=1, max_length=200, description="The fabric's number or name.")]
+FabricId = Annotated[str, Path(min_length=1, max_length=200, description="Number or name of the fabric.")]
 
 
 def make_cursor(*values: Any) -> str:
@@ -99,7 +99,7 @@ def read_cursor(text: str, *types: type) -> tuple[Any, ...]:
     except (binascii.Error, ValueError):
         values = None
     if not (isinstance(values, list) and len(values) == len(types) and all(map(_fits_type, values, types))):
-        raise BadRequest("the cursor does not belong to this list", advice="Begin again without a cursor.")
+        raise BadRequest("the cursor does not belong to this list", advice="Start again without a cursor.")
     return tuple(values)
 
 

@@ -30,19 +30,19 @@ NAVIGATED = "/api/v1/session/oidc"
 MOST_QUOTED = 500
 
 TITLES = {
-    "bad-request": "The request cannot be understood",
+    "bad-request": "The request cannot be parsed",
     "invalid-parameters": "A parameter is not valid",
     "bad-input": "The input cannot be used",
     "not-found": "Not found",
-    "method-not-allowed": "This address does not take that method",
-    "conflict": "The state of the thing forbids this",
+    "method-not-allowed": "This address does not support that method",
+    "conflict": "The current state does not allow this",
     "forbidden": "This is not allowed",
-    "unauthenticated": "A login is needed",
+    "unauthenticated": "A login is required",
     "too-many": "Too many requests",
-    "too-costly": "The request asks for too much",
+    "too-costly": "The request is too large",
     "unavailable": "A part of the service does not answer",
     "disk-full": "The database's disk is nearly full",
-    "missing-dependency": "Something is not installed",
+    "missing-dependency": "A component is not installed",
     "cancelled": "The work was cancelled",
     "not-enough-data": "There is not enough data",
     "internal": "The service failed",
@@ -63,7 +63,7 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    instance: str = Field(description="The path that was asked for.")
+    instance: str = Field(description="The requested path.")
     advice: str = Field(description="What the caller can do.")
     errors: list[ParameterProblem] | None = None
 
@@ -84,7 +84,7 @@ def problem_response(
         "status": status,
         "detail": detail,
         "instance": request.url.path,
-        "advice": advice or ADVICE.get(kind, "See /openapi.json for what can be asked."),
+        "advice": advice or ADVICE.get(kind, "See /openapi.json for valid requests."),
     }
     if errors:
         body["errors"] = errors
@@ -100,10 +100,10 @@ def problem_response(
 
 
 ADVICE = {
-    "not-found": "Check the address and the identifier; the lists name what is there.",
-    "unavailable": "Nothing stored is lost. Try again in a few seconds; if it stays, ask the operator to run `flitwatch doctor`.",
-    "too-costly": "Ask for a shorter span, fewer routers or fewer points.",
-    "internal": "Try again; if it stays, give the reference to the operator, whose log has the details.",
+    "not-found": "Check the address and the identifier. The lists contain all items.",
+    "unavailable": "No stored data are lost. Try again in a few seconds. If this continues, ask the operator to run `flitwatch doctor`.",
+    "too-costly": "Request a shorter period, fewer routers or fewer points.",
+    "internal": "Try again. If this continues, give the reference to the operator, whose log has the details.",
 }
 
 
@@ -130,7 +130,7 @@ async def answer_invalid_request(request: Request, error: Exception) -> Response
         422,
         "invalid-parameters",
         detail,
-        "Correct the parameters named in `errors`; /openapi.json declares all of them.",
+        "Correct the parameters named in `errors`. /openapi.json describes all parameters.",
         faults,
     )
 
@@ -150,7 +150,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     """Answer what the framework itself refuses: unknown paths, methods, malformed bodies."""
     assert isinstance(error, HTTPException)
     kind = _BY_STATUS.get(error.status_code, "bad-request")
-    advice = "Addresses are listed in /openapi.json." if error.status_code in (404, 405) else ""
+    advice = "/openapi.json lists all addresses." if error.status_code in (404, 405) else ""
     answer = problem_response(request, error.status_code, kind, str(error.detail), advice)
     answer.headers.update(error.headers or {})
     return answer
@@ -165,12 +165,12 @@ async def answer_database_error(request: Request, error: Exception) -> Response:
     if isinstance(
         error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn | psycopg.errors.UndefinedFunction
     ):
-        log.error("the schema is not this version's: %s", error)
+        log.error("the schema belongs to another version: %s", error)
         return problem_response(
             request,
             503,
             "unavailable",
-            "the database's tables are not those of this version",
+            "the database has the schema of another version",
             "Ask the operator to run `flitwatch db migrate`.",
         )
     if isinstance(error, psycopg.DataError):
@@ -201,7 +201,7 @@ async def answer_unexpected_error(request: Request, error: Exception) -> Respons
     """A defect: the log has the story, the caller a reference to it."""
     reference = secrets.token_hex(6)
     log.error("reference %s: %s %s failed", reference, request.method, request.url.path, exc_info=error)
-    return problem_response(request, 500, "internal", f"an unexpected failure, reference {reference}", "")
+    return problem_response(request, 500, "internal", f"unexpected error, reference {reference}", "")
 
 
 def install_handlers(app: FastAPI) -> None:
@@ -222,9 +222,9 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
     for status, words in (
-        (400, "The request cannot be understood"),
+        (400, "The request cannot be parsed"),
         (404, "Not found"),
-        (413, "Over a limit, which is named"),
+        (413, "Over the named limit"),
         (422, "A parameter is not valid"),
         (503, "A part of the service does not answer"),
     )
@@ -241,7 +241,8 @@ body {{ font: 16px/1.5 Inter, system-ui, sans-serif; max-width: 34rem; margin: 1
 h1 {{ font-size: 1.375rem; }}
 small {{ opacity: .75; }}
 </style></head>
-<body><main><h1>{title}</h1><p>{detail}.</p><p>{advice}</p><p><a href="/login">To the login page</a></p><p><small>Request {request}</small></p></main></body></html>
+<body><main><h1>{title}</h1><p>{detail}.</p><p>{advice}</p><p><a href="/login">To the login page</a></p><p><small>Request
+{request}</small></p></main></body></html>
 """
 
 

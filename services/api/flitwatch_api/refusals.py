@@ -35,7 +35,7 @@ def without_folders(source: str) -> str:
 
 
 def redact_record(row: dict[str, Any]) -> dict[str, Any]:
-    """A refused record, or an event about some, as everybody may read it."""
+    """A refused record, or an event about some, as everyone may read it."""
     shown = {field: without_values(row[field]) for field in ("reason", "where") if isinstance(row.get(field), str)}
     if isinstance(row.get("source"), str):
         shown["source"] = without_folders(row["source"])

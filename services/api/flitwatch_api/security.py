@@ -18,7 +18,7 @@ from flitwatch_db.tasks.files import MAX_FILE_BYTES
 MAX_BODY_BYTES = 1 << 20
 #: Where whole files are sent, and how long they may be; the route itself ends a body of unknown length there.
 FILES_PATH = "/api/v1/tasks/files"
-SMALLER_FILE = "Compress it (gzip, xz, zstd), or leave out what does not matter."
+SMALLER_FILE = "Compress it (gzip, xz, zstd), or leave out parts that you do not need."
 #: After an answer that does not wait for the rest of the body, so much more of it is read and thrown away, for so long.
 LINGER_BYTES, LINGER_S = 2 * MAX_FILE_BYTES, 20.0
 #: Styles may be inline (the component library places its layers so), scripts never.
@@ -118,27 +118,23 @@ class SecurityMiddleware:
         hosts = headers.getlist("host")
         host = hosts[0] if hosts else ""
         if len(hosts) > 1 or (host and host_name(host) is None):
-            advice = "Send one Host header with a name, or an address, and perhaps a port."
+            advice = "Send one Host header with a name or an address, and optionally a port."
             return problem_response(request, 400, "bad-request", "the Host header is not valid", advice)
         aside = self.metrics_port is not None and (scope.get("server") or ("", None))[1] == self.metrics_port
         if aside and (scope["path"] not in METRICS_PATHS or scope["method"] not in SAFE):
             advice = f"It answers {', '.join(sorted(METRICS_PATHS))}."
             return problem_response(request, 404, "not-found", "this port is for scrapers and probes", advice)
         if not aside and self.hosts and host_name(host) not in self.hosts:
-            advice = (
-                "Use the name under which the service is published, or have the operator allow this one (--allow-host)."
-            )
-            return problem_response(
-                request, 400, "bad-request", "this service does not answer to that host name", advice
-            )
+            advice = "Use the published name of the service, or ask the operator to allow this one (--allow-host)."
+            return problem_response(request, 400, "bad-request", "this service does not accept that host name", advice)
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in SAFE and urlsplit_netloc(origin) != host.lower():
             return problem_response(
                 request,
                 403,
                 "forbidden",
-                "requests that change something must come from this site's own pages",
-                "Send it without an Origin header from a script.",
+                "requests that change data must come from this site's own pages",
+                "From a script, send it without an Origin header.",
             )
         length = headers.get("content-length", "0")
         name, most, advice = _body_limit(scope)

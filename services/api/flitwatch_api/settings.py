@@ -41,142 +41,155 @@ class Settings(BaseSettings):
 
     db: SecretStr = Field(default=SecretStr(""), description="URL of the database.")
     log: SecretStr = Field(
-        default=SecretStr(""), description="URL of a Kafka log, to tell how far the writer is behind it."
+        default=SecretStr(""), description="URL of a Kafka log, to report how far the writer is behind."
     )
-    web: Path | None = Field(default_factory=built_page, description="Folder of the built page; None: no page.")
+    web: Path | None = Field(default_factory=built_page, description="Folder of the built page. None: no page.")
     docs: Path | None = Field(
-        default_factory=built_docs, description="Folder of the built documentation, served at /docs; None: none."
+        default_factory=built_docs,
+        description="Folder of the built documentation, served at /docs. None: no documentation.",
     )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Host names that requests may name, comma-separated; empty: any."
+        default=(), description="Host names that requests may use, separated by commas. Empty: any."
     )
     api_trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Networks of proxies (10.0.0.0/24, ...) whose X-Forwarded-For and X-Forwarded-Proto are believed, comma-separated; empty: none.",
+        description="Networks of trusted proxies (10.0.0.0/24, ...), whose X-Forwarded-For and X-Forwarded-Proto are used, "
+        "separated by commas. Empty: none.",
     )
     api_frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Origins of portals whose pages may show this one in a frame (https://ondemand.example.edu, ...), comma-separated; empty: none.",
+        description="Origins of portals that can show this page in a frame (https://ondemand.example.edu, ...), separated by commas. Empty: none.",
     )
     api_job_links: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="CLUSTER|NAME|URL,...: links of a job's page to other monitors; * for every cluster, {job_id} and {cluster} in the URL.",
+        description="CLUSTER|NAME|URL,...: links from a job's page to other monitors. Use * for every cluster, and {job_id} and {cluster} in the URL.",
     )
     api_remotes: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="NAME|URL|TOKEN_FILE,...: other Flitwatch platforms whose machines this page shows too; the token may read only, and may be left out where no login is asked for.",
+        description="NAME|URL|TOKEN_FILE,...: other Flitwatch platforms whose machines this page also shows. Use a token that "
+        "can only read. Leave it out if the platform needs no login.",
     )
     api_remotes_ca: Path | None = Field(
         default=None,
-        description="Authorities (PEM) that their certificates are checked against; without it the system's.",
+        description="Certificate authorities (PEM) of these platforms (default: the system's).",
     )
     api_metrics_port: int | None = Field(
         default=None,
-        description="A second port that answers METRICS_PATHS only, regardless of the host name in the request: for scrapers and probes.",
+        description="A second port for scrapers and probes. It serves only METRICS_PATHS, for any host name.",
     )
-    api_pool_max: int = Field(default=6, ge=1, le=64, description="Connections for reading.")
+    api_pool_max: int = Field(default=6, ge=1, le=64, description="Number of database connections for reading.")
     api_statement_timeout_ms: int = Field(
-        default=15_000, ge=100, le=600_000, description="How long a statement may take."
+        default=15_000, ge=100, le=600_000, description="Timeout of a database statement."
     )
     api_connect_timeout_s: float = Field(
-        default=5.0, gt=0, le=60, description="How long a request waits for a connection."
+        default=5.0, gt=0, le=60, description="How long a request waits for a database connection."
     )
-    api_cache_mb: int = Field(
-        default=192, ge=8, le=65_536, description="Memory for counters that do not change any more."
-    )
-    api_streams_max: int = Field(default=500, ge=1, le=100_000, description="Event streams at once.")
+    api_cache_mb: int = Field(default=192, ge=8, le=65_536, description="Memory for cached counters of the past.")
+    api_streams_max: int = Field(default=500, ge=1, le=100_000, description="Largest number of open event streams.")
     api_streams_each: int = Field(
-        default=50, ge=1, le=100_000, description="Event streams at once of one caller (account, token, or address)."
+        default=50,
+        ge=1,
+        le=100_000,
+        description="Largest number of open event streams per caller (account, token or address).",
     )
     api_tasks_each: int = Field(
-        default=50, ge=1, le=100_000, description="Tasks that wait or run, of one account below scope `operate`."
+        default=50,
+        ge=1,
+        le=100_000,
+        description="Largest number of waiting and running tasks per account below scope `operate`.",
     )
     api_tasks_visit: int = Field(
         default=10,
         ge=1,
         le=100_000,
-        description="Tasks that wait or run, of one visit without a login; and visits of one address that have such tasks.",
+        description="Largest number of waiting and running tasks per visit without a login, and of visits with such tasks per address.",
     )
     api_tasks_anonymous: int = Field(
-        default=50, ge=1, le=100_000, description="Tasks that wait or run, of all callers without a login together."
+        default=50,
+        ge=1,
+        le=100_000,
+        description="Largest number of waiting and running tasks of all callers without a login.",
     )
     api_anonymous: Literal["none", "viewer", "user", "operator"] = Field(
-        default="none", description="Role of callers who do not log in; `flitwatch api` takes `user` on loopback."
+        default="none", description="Role of callers without a login. `flitwatch api` uses `user` on loopback."
     )
     api_jobs_below_names: Literal["shown", "hidden"] = Field(
         default="shown",
-        description="Whether callers below scope `names` see jobs (ids, times, nodes) alongside pseudonyms, or none at all.",
+        description="Whether callers below scope `names` see jobs (ids, times, nodes) under pseudonyms, or no jobs.",
     )
     api_rate_per_s: float = Field(
-        default=300.0, gt=0, le=1e6, description="Requests a second of one caller, sustained."
+        default=300.0, gt=0, le=1e6, description="Sustained limit of requests per second and caller."
     )
-    api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Requests of one caller at once.")
-    api_access_log: bool = Field(default=False, description="A line of JSON per request.")
+    api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Largest burst of requests of one caller.")
+    api_access_log: bool = Field(default=False, description="Log one line of JSON per request.")
     advice_parts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=tuple(name for name, on in vars(SERVED).items() if on),
-        description="What advice may rest on, comma-separated: some of counters, blame, forecast, running, drivers, pattern, routing.",
+        description="Parts of advice that are on, separated by commas: counters, blame, forecast, running, drivers, pattern, routing.",
     )
     api_heartbeat_s: float = Field(
-        default=15.0, gt=0, le=300, description="How often an event stream without news sends a line."
+        default=15.0, gt=0, le=300, description="How often an idle event stream sends a line."
     )
     api_url: str = Field(
         default="",
-        description="Where people reach the page, for the way back from a login; empty: as they asked for it.",
+        description="Address of the page, to which a login returns. Empty: the address of the request.",
     )
-    oidc_issuer: str = Field(default="", description="OpenID Connect provider; empty: local accounts only.")
-    oidc_client_id: str = Field(default="", description="What the provider calls this platform.")
+    oidc_issuer: str = Field(default="", description="OpenID Connect provider. Empty: only local accounts.")
+    oidc_client_id: str = Field(default="", description="Id of this platform at the provider.")
     oidc_client_secret: SecretStr = Field(
-        default=SecretStr(""), description="Empty with no file either: a public client."
+        default=SecretStr(""), description="Secret of the client. Without secret and file: a public client."
     )
     oidc_client_secret_file: Path | None = Field(default=None, description="File with the client's secret.")
     oidc_name: str = Field(
-        default="single sign-on", max_length=80, description="What the login page calls the provider."
+        default="single sign-on", max_length=80, description="Name of the provider on the login page."
     )
-    oidc_scopes: str = Field(default="openid profile", description="What is asked of the provider.")
-    oidc_user_claim: str = Field(default="preferred_username", description="The user's name on the machine.")
+    oidc_scopes: str = Field(default="openid profile", description="Scopes to request from the provider.")
+    oidc_user_claim: str = Field(default="preferred_username", description="Claim with the user's name on the machine.")
     oidc_role_claim: str = Field(
-        default="", description="Claim with groups or roles (dots lead inward); empty: roles are given here."
+        default="", description="Claim with groups or roles (dots for nested claims). Empty: admins assign roles here."
     )
-    oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
+    oidc_roles: str = Field(
+        default="", description="VALUE=ROLE,...: roles for values of this claim. Without a match: `user`."
+    )
     ldap_url: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="LDAP servers that check passwords (ldaps://ldap.example.edu, ...), comma-separated, asked in this order; empty: local accounts only.",
+        description="LDAP servers that check passwords (ldaps://ldap.example.edu, ...), separated by commas, in order of use. "
+        "Empty: only local accounts.",
     )
-    ldap_name: str = Field(default="the directory", max_length=80, description="What people call the LDAP directory.")
+    ldap_name: str = Field(
+        default="the directory", max_length=80, description="Name of the LDAP directory on the login page."
+    )
     ldap_start_tls: bool = Field(
         default=True,
-        description="Whether ldap:// begins TLS before anything is sent; without it only this machine is asked.",
+        description="Start TLS on ldap:// before anything is sent. If this is off, only a server on this machine is accepted.",
     )
     ldap_insecure_network: bool = Field(
-        default=False, description="Let passwords go over the network in the clear, where ldap_start_tls is off."
+        default=False, description="Allow unencrypted passwords on the network if ldap_start_tls is off."
     )
     ldap_ca: Path | None = Field(
         default=None,
-        description="File with the certificate authorities of the LDAP servers; None: those of the system.",
+        description="File with the certificate authorities of the LDAP servers. None: those of the system.",
     )
-    ldap_bind_dn: str = Field(
-        default="", description="Who looks people up in the directory; empty: no directory (anonymous)."
-    )
+    ldap_bind_dn: str = Field(default="", description="DN that looks people up in the directory. Empty: anonymous.")
     ldap_bind_password_file: Path | None = Field(default=None, description="File with the password of ldap_bind_dn.")
-    ldap_base: str = Field(default="", description="Where people are in the directory: ou=people,dc=example,dc=edu.")
+    ldap_base: str = Field(default="", description="Base of people in the directory: ou=people,dc=example,dc=edu.")
     ldap_user_filter: str = Field(
         default="(uid={name})",
-        description="Filter that finds a person by the name typed, {name}; it may also say who may come in.",
+        description="Filter that finds a person by the typed name, {name}. It can also limit who may log in.",
     )
     ldap_user_attribute: str = Field(default="uid", description="Attribute with the user's name on the machine.")
     ldap_id_attribute: str = Field(
         default="entryUUID",
-        description="Attribute that stays with a person and is never given to another: entryUUID, objectGUID (Active Directory), nsUniqueId, ipaUniqueID.",
+        description="Attribute that identifies a person permanently: entryUUID, objectGUID (Active Directory), nsUniqueId or ipaUniqueID.",
     )
     ldap_group_base: str = Field(
-        default="", description="Where groups are in the directory; empty: roles are given here."
+        default="", description="Base of groups in the directory. Empty: admins assign roles here."
     )
     ldap_group_filter: str = Field(
         default="(|(member={dn})(uniqueMember={dn})(memberUid={name}))",
-        description="Filter that finds a person's groups, by {dn} and {name}.",
+        description="Filter that finds a person's groups, with {dn} and {name}.",
     )
     ldap_group_attribute: str = Field(default="cn", description="Attribute with a group's name.")
-    ldap_roles: str = Field(default="", description="GROUP=ROLE,...: roles by groups; else `user`.")
+    ldap_roles: str = Field(default="", description="GROUP=ROLE,...: roles for groups. Without a match: `user`.")
 
     @classmethod
     def read(cls, **given: Any) -> Self:
@@ -221,11 +234,11 @@ class Settings(BaseSettings):
     @field_validator("api_frame_ancestors")
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # They are written into a header: what is no origin could end the policy, or open it to everybody.
+        # They are written into a header: what is no origin could end the policy, or open it to everyone.
         for part in value:
             if not _ORIGIN.fullmatch(part):
                 raise ValueError(
-                    f"{part[:80]!r} is no origin; write https:// and a host without a path, such as https://ondemand.example.edu"
+                    f"{part[:80]!r} is not an origin; write https:// and a host without a path, such as https://ondemand.example.edu"
                 )
         return value
 
@@ -247,7 +260,7 @@ class Settings(BaseSettings):
     @field_validator("api_trusted_proxies")
     @classmethod
     def _check_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # The server takes what is no network for a name, and `*` for everybody.
+        # The server takes what is no network for a name, and `*` for everyone.
         try:
             return tuple(str(ip_network(part)) for part in value)
         except ValueError as wrong:

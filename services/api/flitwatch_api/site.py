@@ -1,4 +1,5 @@
-"""The built page and the documentation from memory: what was there when the process began (or the index last changed) is all that can be asked for."""
+"""The built page and the documentation from memory: what was there when the process began (or the index last changed) is all that can be asked
+for."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ async def documentation(request: Request, path: str) -> Response:
             raise NotFound(
                 "the documentation is not built", advice="Build it with `make docs`, or read the folder docs/."
             )
-        raise NotFound(f"the documentation has no page /{path[:200]}", advice="Begin at /docs/.")
+        raise NotFound(f"the documentation has no page /{path[:200]}", advice="Start at /docs/.")
     return _file_response(request, file)
 
 
@@ -130,7 +131,7 @@ async def page(request: Request, path: str) -> Response:
     if path.startswith("api/"):
         if request.method == "HEAD" and path.removeprefix("api/v1").startswith(GET_ONLY):
             raise HTTPException(405, headers={"Allow": "GET"})
-        raise NotFound(f"there is nothing at /{path[:200]}", advice="/openapi.json lists the addresses of the API.")
+        raise NotFound(f"there is no page at /{path[:200]}", advice="/openapi.json lists the addresses of the API.")
     file = site.get(path)
     if file is None:
         if not site.get(INDEX):

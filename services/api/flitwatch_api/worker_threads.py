@@ -40,7 +40,7 @@ class WorkerThreads:
         """
         if not self._places.acquire(blocking=False):
             raise TooMany(
-                f"too many requests wait for {self._name}",
+                f"too many requests are waiting for {self._name}",
                 advice="Send it again after the time in Retry-After.",
                 retry_after_s=self._retry_after_s,
             )

@@ -124,7 +124,7 @@ class OutPath(click.Path):
             self.fail(f"{folder}: {failure.strerror or failure}", param, ctx)
         if not self._folder and path.exists() and not path.is_file():
             # The finished file takes the name's place: of a device or a pipe nothing would be left.
-            self.fail(f"{path} is no regular file.", param, ctx)
+            self.fail(f"{path} is not a regular file.", param, ctx)
         if not os.access(folder, os.W_OK):
             self.fail(f"{folder} is not writable.", param, ctx)
         return path
@@ -177,7 +177,8 @@ def mtu_option(function: F) -> F:
     return click.option(
         "--mtu",
         type=click.IntRange(1, 65536),
-        help="Weigh MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count; bytes of a full packet. Needs packets: they are not guessed from bytes.",
+        help="Size of a full packet. Weighs MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count. The "
+        "traffic must contain packets.",
     )(function)
 
 
@@ -189,38 +190,38 @@ def executor_option(function: F) -> F:
         default="local",
         show_default=True,
         metavar="WHERE",
-        help="Where independent parts run: local[:PROCESSES], dask[:WORKERS] on this machine, tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
+        help="Where to run independent parts: local[:PROCESSES], dask[:WORKERS] on this machine, tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
     )(function)
 
 
 def database_options(function: F) -> F:
     """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.open_database`."""
     function = click.option(
-        "--ephemeral", is_flag=True, help="Use a throw-away embedded database that is gone afterwards."
+        "--ephemeral", is_flag=True, help="Use a temporary embedded database, which is deleted afterwards."
     )(function)
     return click.option(
         "--db",
         "db_url",
         envvar="FLITWATCH_DB",
         default=None,
-        help="PostgreSQL URL; without it the project's embedded database is started and used.",
+        help="PostgreSQL URL. By default, the embedded database is started and used.",
     )(function)
 
 
 def seed_option(function: F) -> F:
     """Add `--seed` (parameter `seed`) for what a command draws."""
-    return click.option(
-        "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn."
-    )(function)
+    return click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Random seed.")(
+        function
+    )
 
 
 def lane_options(function: F) -> F:
     """Add `--sl` and `--vl` (parameters `sls`, `vls`): how many service levels and virtual lanes routes have."""
     function = click.option(
-        "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
+        "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Number of virtual lanes."
     )(function)
     return click.option(
-        "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
+        "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Number of service levels."
     )(function)
 
 

@@ -25,19 +25,20 @@ allow_host_option = click.option(
     "allow_hosts",
     multiple=True,
     envvar=HOSTS_VARIABLE,
-    help="Host name that requests may name (repeat it); by default those of this machine when listening on it only. '*' allows any.",
+    help="Host name that requests may use (repeatable). By default, the names of this machine if only it can connect. '*' allows any.",
 )
 anonymous_option = click.option(
     "--anonymous",
     type=click.Choice(get_args(Role)),
     envvar=ANONYMOUS_VARIABLE,
-    help="Role of callers who do not log in; by default viewer when listening on this machine only (user where `flitwatch up` has the twin as its source), none otherwise.",
+    help="Role of callers without a login. The default is viewer if only this machine can connect (user if `flitwatch up` runs "
+    "the twin), and none otherwise.",
 )
 insecure_option = click.option(
     "--insecure-network",
     is_flag=True,
     envvar=INSECURE_VARIABLE,
-    help="Listen beyond this machine although any host name is answered, or although callers who do not log in may do more than read.",
+    help="Listen to other machines even if every host name is answered, or if callers without a login can do more than read.",
 )
 
 
@@ -66,7 +67,8 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     Raises
     ------
     BadRequest
-        It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let callers without
+        It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let
+        callers without
         a login do more than read, and no one said that this is meant.
     """
     names = tuple(name.strip() for text in allow_hosts for name in text.split(",") if name.strip())
@@ -81,11 +83,11 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     if not names:
         raise BadRequest(
             f"{host} is reached from beyond this machine, and any host name would be answered, which a foreign page can use (DNS rebinding)",
-            advice=f"Name the hosts under which people reach it: --allow-host NAME or {HOSTS_VARIABLE}; or say --insecure-network ({INSECURE_VARIABLE}=1).",
+            advice=f"Name its host names: --allow-host NAME or {HOSTS_VARIABLE}; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     if role not in READING:
         raise BadRequest(
             f"{host} is reached from beyond this machine, and callers who do not log in would be {role}",
-            advice=f"Say --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or say --insecure-network ({INSECURE_VARIABLE}=1).",
+            advice=f"Use --anonymous viewer or none ({ANONYMOUS_VARIABLE}), and let people log in; or use --insecure-network ({INSECURE_VARIABLE}=1).",
         )
     return Exposure(names, role)

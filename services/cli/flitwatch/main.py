@@ -17,13 +17,13 @@ from flitwatch_domain.build import build_name
 
 #: command name -> (module under flitwatch.commands, attribute, short help). Entry points `flitwatch.commands` of other packages add theirs, with whole names of modules.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "up": ("up", "up", "Start the platform: database, log, twin or collectors, writer, API and page."),
+    "up": ("up", "up", "Start the platform: database, log, writer, worker, API and page."),
     "down": ("down", "down", "Stop the platform that `up` started."),
-    "status": ("status", "status", "Say what runs here."),
-    "doctor": ("doctor", "doctor", "Check a site before you start it."),
+    "status": ("status", "status", "Show what is running."),
+    "doctor": ("doctor", "doctor", "Check a site before you start Flitwatch."),
     "db": ("db", "db", "Migrate, inspect and maintain the database."),
     "import": ("import_", "import_", "Import fabrics, counters, accounting and runs from files."),
-    "collect": ("collect", "collect", "Follow a producer and publish what it writes to the log."),
+    "collect": ("collect", "collect", "Collect data from a source continuously and publish them to the log."),
     "sampler": ("sampler", "sampler", "Decode marked packets on a receiving host."),
     "writer": ("writer", "writer", "Write records from the log to the database."),
     "api": ("api", "api", "Serve the API and the page."),
@@ -36,7 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "incidents": (
         "incidents",
         "incidents",
-        "List incidents, or show one: who slowed whom, for how long, and what it cost.",
+        "List incidents, or show one: which job slowed which, for how long, and at what cost.",
     ),
     "top": ("top", "top", "Show a machine's hottest groups, links and jobs, live."),
     "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
@@ -48,12 +48,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "mail": ("mail", "mail", "Mail the end of a Slurm job with what slowed it."),
     "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
-    "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that speaks the producers' formats."),
+    "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that writes the formats of real sources."),
     "bench": ("bench", "bench", "Measure this installation."),
     "topology": ("topology", "topology", "Describe a topology."),
     "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
     "blame": ("blame", "blame", "Rank users whose jobs go with slow runs."),
-    "blamed": ("blamed", "blamed", "List names that several applications' estimates find."),
+    "blamed": ("blamed", "blamed", "List names found in several applications."),
     "drivers": ("drivers", "drivers", "Show the drivers of an application: counters that go with slow steps."),
     "deviation": ("deviation", "deviation", "Compute drivers from files: counters that go with slow steps."),
     "forecast": ("forecast", "forecast", "Forecast the time of the next steps."),
@@ -115,7 +115,7 @@ class LazyGroup(click.Group):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As Click does it, which ends with 1 where the reader of standard output went away."""
+        """As Click does it, which ends with 1 where the reader of standard output closed the pipe."""
         with _reader_may_leave():
             return super().invoke(ctx)
 
@@ -169,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not (absent.name or "").startswith("flitwatch"):
             raise
         _exit(
-            "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
+            "this needs the server's package: pip install flitwatch. A collector does not need it with --log URL"
         )
     except OSError as refused:
         _exit(f"{refused.filename or 'the system'}: {refused.strerror or refused}")

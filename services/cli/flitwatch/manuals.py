@@ -19,7 +19,8 @@ FILES = {
     "/etc/flitwatch/flitwatch.toml": "Settings of the services on this machine; FLITWATCH_CONFIG names another file.",
     "~/.config/flitwatch/config.toml": "Addresses of platforms: a table [profile.NAME] with url and token_file.",
 }
-ABOUT = """Flitwatch watches the network of a supercomputer. It says who slows a job, what in the network carries it, what comes next, what if, and what to do. Every \
+ABOUT = """Flitwatch monitors the network of a supercomputer. It shows which job slows which, over which links, what comes next, and what you can do
+about it. Every \
 command takes --json: one JSON object on standard output; everything for people goes to standard error."""
 
 

@@ -34,7 +34,7 @@ def metrics_option(function: F) -> F:
         envvar="FLITWATCH_METRICS_PORT",
         expose_value=False,
         callback=_serve_metrics,
-        help="Serve /metrics of this process at this port.",
+        help="Serve the metrics of this process on this port.",
     )
     host = click.option(
         "--metrics-host",
@@ -44,7 +44,7 @@ def metrics_option(function: F) -> F:
         expose_value=False,
         is_eager=True,
         callback=_note_host,
-        help="The address that it is served on; anyone who can reach it may read it.",
+        help="Address that the metrics are served on. Anyone who can reach it can read them.",
     )
     hangs = click.option(
         "--hangs-after",
@@ -88,7 +88,7 @@ def process_info(command: str, registry: CollectorRegistry) -> None:
     """Say in a registry what this process is."""
     from prometheus_client import Info
 
-    Info("flitwatch_process", "What this process is.", registry=registry).info(
+    Info("flitwatch_process", "Command and version of this process.", registry=registry).info(
         {"command": command, "version": build_name()}
     )
 

@@ -13,12 +13,14 @@ from flitwatch.metrics import process_info
 
 HEAD = """# Metrics
 
-Made by `make reference` from the services' registries. Names and types follow Prometheus' convention: what only grows is a counter and ends in `_total`, units are base units, a share is a ratio.
-A metric without a value is absent: what is not known is not 0. `promtool check metrics` passes for each service (a test).
+Generated with `make reference`. Names and types follow Prometheus conventions: counters only grow and end in `_total`, units are base units, and
+shares are ratios.
+Metrics without a value are absent, because unknown is not 0. A test runs `promtool check metrics` on each service.
 
-The API answers at `/metrics` (and at `--metrics-port`), every other service at its `--metrics-port`. The API's findings (`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`,
-`flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) come to callers who may view: where callers without a login may not, give Prometheus a token with scope `read`
-(`authorization: {credentials_file: ...}`). They are read from the database every 15 s at most.
+The API serves metrics at `/metrics` and on `--metrics-port`, and each other service on its `--metrics-port`. Metrics about the machine
+(`flitwatch_fabric_*`, `flitwatch_group_*`, `flitwatch_link_class_*`, `flitwatch_recent_gaps`, `flitwatch_alerts_firing`, `flitwatch_job_*`) need the
+right to view. If callers without a login may not view, give Prometheus a token with scope `read`
+(`authorization: {credentials_file: ...}`). The API reads them from the database at most every 15 s.
 """
 
 

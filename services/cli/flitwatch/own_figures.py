@@ -62,13 +62,11 @@ class OwnFigures(Collector):
 
 def queue_families(found: Sequence[QueueFigures]) -> list[Metric]:
     """Show depth, age and failures by queue."""
-    tasks = GaugeMetricFamily("flitwatch_tasks", "Tasks that wait or run.", labels=["queue", "state"])
+    tasks = GaugeMetricFamily("flitwatch_tasks", "Waiting and running tasks.", labels=["queue", "state"])
     waiting = GaugeMetricFamily(
-        "flitwatch_task_waiting_seconds", "For how long the oldest waiting task has waited.", labels=["queue"]
+        "flitwatch_task_waiting_seconds", "Waiting time of the oldest waiting task.", labels=["queue"]
     )
-    running = GaugeMetricFamily(
-        "flitwatch_task_running_seconds", "For how long the oldest running task has run.", labels=["queue"]
-    )
+    running = GaugeMetricFamily("flitwatch_task_running_seconds", "Age of the oldest running task.", labels=["queue"])
     failed = GaugeMetricFamily("flitwatch_recent_failed_tasks", "Tasks that failed in the last hour.", labels=["queue"])
     for one in found:
         tasks.add_metric([one.queue, "queued"], one.queued)
@@ -83,12 +81,16 @@ def queue_families(found: Sequence[QueueFigures]) -> list[Metric]:
 def delivery_families(found: Sequence[ReceiverFigures]) -> list[Metric]:
     """Show undelivered notices by receiver; a receiver that has got all of its notices is absent."""
     families = [
-        GaugeMetricFamily("flitwatch_notices_waiting", "Notices that were not delivered yet.", labels=["receiver"]),
         GaugeMetricFamily(
-            "flitwatch_notices_failing", "Notices whose last delivery failed and is tried again.", labels=["receiver"]
+            "flitwatch_notices_waiting", "Notifications that are not delivered yet.", labels=["receiver"]
         ),
         GaugeMetricFamily(
-            "flitwatch_notice_waiting_seconds", "For how long the oldest of them has waited.", labels=["receiver"]
+            "flitwatch_notices_failing", "Notifications whose last delivery failed.", labels=["receiver"]
+        ),
+        GaugeMetricFamily(
+            "flitwatch_notice_waiting_seconds",
+            "Waiting time of the oldest undelivered notification.",
+            labels=["receiver"],
         ),
     ]
     for one in found:
@@ -99,8 +101,8 @@ def delivery_families(found: Sequence[ReceiverFigures]) -> list[Metric]:
 
 def place_families(url: str | None) -> list[Metric]:
     """Show disk and backups of the embedded database; of a server elsewhere nothing is known here."""
-    free = GaugeMetricFamily("flitwatch_database_disk_free_bytes", "Free on the disk of this machine's own database.")
-    age = GaugeMetricFamily("flitwatch_backup_age_seconds", "Since the newest base backup was finished.")
+    free = GaugeMetricFamily("flitwatch_database_disk_free_bytes", "Free space on the disk of the embedded database.")
+    age = GaugeMetricFamily("flitwatch_backup_age_seconds", "Age of the newest base backup.")
     disk = None if url is None else disk_of(url)
     if disk is not None and disk.folder is not None:
         if (free_bytes := disk.free_bytes()) is not None:

@@ -37,16 +37,15 @@ def render_report(runs: Path, exposure: Path, correlation: Path, shuffles: int =
     return f"""# Blame on real runs
 
 Measured, not simulated: {len(data.runs)} runs of MILC on Perlmutter (Slingshot, a dragonfly) from {first} to {last}, alongside {len(data.users)} users, whose names were replaced. The data belongs to
-Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Made by `make real-runs`.
+Wei, Pradeep and Bhatele, "The Case of the Elusive Application Performance on Production GPU Supercomputers", IPDPS 2026; it is not part of this repository. Generated with `make real-runs`.
 
-Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes that their jobs alongside the run held. The truth is unknown here; the
-questions are what a method says, how often it says so of shuffled runs, and what is left when the calendar is taken out.
+Mean time {data.time_s.mean():.1f} s, coefficient of variation {data.time_s.std() / data.time_s.mean():.1%}. A user's amount is the number of nodes of their jobs alongside the run. The true causes are unknown. The questions are which users a method names, how often it names users after shuffling, and what remains without the calendar.
 
-## What ours says
+## Our verdicts
 
 {counts["named"]} named, {counts["cannot tell"]} "cannot tell", {counts["no evidence"]} "no evidence". With run times shuffled {calibration["shuffles"]} times, {calibration["sets_with_a_name"]} sets ({calibration["share"]:.1%}; wanted: at most 10 %) have a name at q ≤ {calibration["q"]}.
 
-A shuffle loses what one run has of the run before it. With run times rotated in time, which keeps it, {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
+Shuffling removes the dependence of consecutive runs. Rotating run times in time keeps it: {rotations["sets_with_a_name"]} of {rotations["rotations"]} sets have a name.
 
 | user | verdict | q | extra seconds in an exposed run (95 %) | exposed runs | why |
 |---|---|---|---|---|---|
@@ -68,24 +67,24 @@ A random user among those who can be tested is planted in shuffled run times. Th
 |---|---|---|
 {_compare_methods(data, ours)}
 
-The data has no jobs, so the data cannot tell who was there throughout: the paper's rule stands here for presence in any part of a run, and for more than 128 nodes held in sum.
+The data contain no jobs, so presence throughout a run is unknown. The paper's rule is used with presence in any part of a run, and with more than 128 nodes in total.
 
 ## Circumstances of the runs
 
-Correlation of each column with run time, hours, dates and regimes taken out; q over the columns.
+Correlation of each column with run time, without hours, dates and regimes; q over the columns.
 
 | column | correlation | q | published (Pearson, nothing taken out) |
 |---|---|---|---|
 {_format_drivers(ours["drivers"], published)}
 
-## The strongest published correlations, and what survives the calendar
+## The strongest published correlations without the calendar
 
 | name | published | ours, the whole list of neighbours | verdict | q |
 |---|---|---|---|---|
 {_format_strongest(data, ours["users"], published)}
 
-A name such as `job_number` grows with time: its correlation is the calendar's. With run times shuffled 1,000 times, the largest correlation over all users has a median of {middle:.3f} and a 95 % point of
-{high:.3f}: a name follows from a correlation alone only beyond that.
+A column such as `job_number` grows with time, so its correlation is that of the calendar. With run times shuffled 1,000 times, the largest correlation over all users has a median of {middle:.3f} and a 95 % point of
+{high:.3f}: only a larger correlation would be evidence on its own.
 """
 
 

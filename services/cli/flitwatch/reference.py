@@ -14,7 +14,7 @@ from flitwatch.metrics_reference import render_metrics
 
 HEAD = """# Commands
 
-Made by `make reference` from the commands themselves. Every command takes `--json`: one JSON object on standard output; everything for people goes to
+Generated with `make reference`. With `--json`, a command prints one JSON object on standard output. Text for people is printed on
 standard error. Only `flitwatch run -- COMMAND`, whose standard output is COMMAND's, prints it as the last line of standard error.
 
 ## Exit statuses
@@ -25,14 +25,14 @@ standard error. Only `flitwatch run -- COMMAND`, whose standard output is COMMAN
 #: What a command may end with; commands name no others.
 STATUSES = {
     0: "done",
-    1: "not done; one line on standard error says why and what to do",
-    2: "wrong use: a command or an option that is not known, or a value that it does not take",
-    3: "imported, but some records were refused (the page Health lists them)",
-    4: "counters came, and none of them has a place in a fabric",
-    126: "`flitwatch run`: the program cannot be run; otherwise `flitwatch run` ends with the program's own status",
-    127: "`flitwatch run`: there is no such program",
+    1: "failed; one line on standard error gives the reason and what to do",
+    2: "usage error: an unknown command or option, or an invalid value",
+    3: "imported, but some records were refused (the Health page lists them)",
+    4: "counters were read, but none belongs to an imported fabric",
+    126: "`flitwatch run`: the program cannot be executed. Otherwise, `flitwatch run` returns the program's status",
+    127: "`flitwatch run`: the program was not found",
     130: "stopped by Ctrl-C",
-    141: "the reader of standard output went away",
+    141: "the reader of standard output closed the pipe",
     143: "stopped by SIGTERM",
 }
 
@@ -71,8 +71,10 @@ def render_reference() -> str:
 
 SETTINGS_HEAD = """# Settings
 
-Made by `make reference` from the program. Every setting is an environment variable; a command's option wins over it. The file /etc/flitwatch/flitwatch.toml
-(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment wins over the file.
+Generated with `make reference`. Every setting is an environment variable. An option of a command overrides it. The file
+/etc/flitwatch/flitwatch.toml
+(or the one that FLITWATCH_CONFIG names) has the same settings in lower case without the prefix: `api_rate_per_s = 100`. The environment overrides
+the file.
 
 ## Everywhere
 
@@ -82,39 +84,41 @@ Made by `make reference` from the program. Every setting is an environment varia
 #: Variables that no option and no settings model names.
 OTHERS = {
     "FLITWATCH_HOME": (
-        "`flitwatch up` and what it starts",
+        "`flitwatch up` and its processes",
         "Folder of the database, logs and state. [default: .flitwatch of the checkout; installed, flitwatch below XDG_STATE_HOME]",
     ),
     "FLITWATCH_DISK_LEAST_FREE_MIB": (
-        "all that writes into a database or log on this machine",
-        "Space in MiB to keep free on the database's disk: below it nothing new is stored, below half of it the embedded log takes no records. 0: no limit."
+        "all processes that write to a database or log on this machine",
+        "Space in MiB to keep free on the database's disk. Below it, nothing new is stored. Below half of it, the embedded log "
+        "accepts no records. 0: no limit."
         " [default: 1024, or 5 % of the disk if that is less]",
     ),
     "FLITWATCH_CACHE": (
         "`scorecard`, `twin campaign`, set-up",
-        "Folder for what can be made again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
+        "Folder for data that can be created again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
     ),
     "FLITWATCH_KAFKA_PROPERTIES": (
-        "all that reads or writes a log in Kafka",
-        "File of librdkafka's properties for TLS, SASL and the network, a line property=value each; with a password in it only its owner and group may read it.",
+        "all processes that read or write a log in Kafka",
+        "File with librdkafka properties for TLS, SASL and the network, one property=value per line. If it contains a password, "
+        "only its owner and group may read it.",
     ),
     "FLITWATCH_VIEWER_PASSWORD": (
         "`db viewer`",
-        "The password of the database login for Grafana; without it one is asked for.",
+        "Password of the database login for Grafana. By default, you are asked for it.",
     ),
-    "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File that the routing library writes its choices to."),
-    "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File that the routing library reads the NIC's counters from."),
+    "FLITWATCH_ROUTING_LOG": ("the uGNI library", "File for the routing library's choices."),
+    "FLITWATCH_NIC_COUNTERS": ("the uGNI library", "File with the NIC's counters for the routing library."),
     "FLITWATCH_CONFIG": (
         "every command",
-        "File of settings. [default: /etc/flitwatch/flitwatch.toml, where it is and may be read]",
+        "Configuration file. [default: /etc/flitwatch/flitwatch.toml, if it is readable]",
     ),
     "FLITWATCH_STEPS": (
         "programs under `flitwatch run`",
-        "File to which a program appends its steps, each a line STEP SECONDS; `flitwatch run` sets it.",
+        "File to which a program appends a line STEP SECONDS per step. `flitwatch run` sets it.",
     ),
     "FLITWATCH_COMMIT": (
         "`make dist`, the image's build",
-        "The commit that a wheel names where there is no Git. [default: Git's]",
+        "Commit in the name of a wheel, if there is no Git. [default: Git's]",
     ),
     "FLITWATCH_NO_APT": ("set-up", "Any value: set-up installs no system packages."),
 }
@@ -122,9 +126,10 @@ OTHERS = {
 
 #: Variables of the set-up and the build, and passwords that are asked for: not of the configuration file.
 NOT_IN_FILE = {"FLITWATCH_CONFIG", "FLITWATCH_COMMIT", "FLITWATCH_NO_APT", "FLITWATCH_VIEWER_PASSWORD"}
-FILE_HEAD = """# Settings of Flitwatch's services on this machine. A variable of the environment wins over a line here, and a command's option over both.
+FILE_HEAD = """# Settings of Flitwatch's services on this machine. An environment variable overrides a line here, and an option of a command overrides
+both.
 # The file holds addresses, not passwords: name files that hold those (passfile=... in a database's URL, oidc_client_secret_file).
-# Every line below is commented out; what is there is the default, or nothing where there is none.
+# Every line below is commented out; it shows the default, or nothing if there is none.
 """
 
 
@@ -163,7 +168,7 @@ def _show_default(default: object) -> object:
 
 
 def _collect_variables() -> dict[str, tuple[list[str], str]]:
-    """Each variable, who reads it and what it means; without those that only the API reads."""
+    """Each variable, who reads it and meaning; without those that only the API reads."""
     read: dict[str, tuple[list[str], str]] = {name: ([where], meaning) for name, (where, meaning) in OTHERS.items()}
     for words, command in walk_commands():
         for option in command.params:
@@ -203,8 +208,8 @@ def _format_section(words: str, command: click.Command) -> str:
         if isinstance(option, click.Option) and not option.hidden
     ]
     return (
-        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{help_text}\n\nFor example:\n\n```\n{EXAMPLES[words]}\n```\n\n| option | |\n|---|---|\n"
-        + "".join(rows)
+        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{help_text}\n\nFor "
+        f"example:\n\n```\n{EXAMPLES[words]}\n```\n\n| option | |\n|---|---|\n" + "".join(rows)
     )
 
 

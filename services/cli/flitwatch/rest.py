@@ -22,9 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 #: What the user of a terminal does; the API's own advice is for browsers too.
 ADVICE = {
-    401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` makes one.",
+    401: "Name a file with an API token: --token-file FILE, or token_file of the profile; `flitwatch tokens create` creates one.",
     403: "Use a token with that scope (--token-file FILE), or ask an admin of this site.",
-    429: "Wait a little and ask again; `flitwatch top --every SECONDS` asks less often.",
+    429: "Wait and try again. `flitwatch top --every SECONDS` asks less often.",
 }
 
 
@@ -49,7 +49,9 @@ class Place:
         text = self.token_file.read_text(encoding="utf-8").strip()
         if not text or not text.isascii() or len(text.split()) > 1:
             raise BadInput(
-                "it holds no API token", where=str(self.token_file), advice="Put the token on a line of its own: fwt_…."
+                "it contains no API token",
+                where=str(self.token_file),
+                advice="Put the token on a separate line: fwt_….",
             )
         return text
 
@@ -60,7 +62,8 @@ def api_options(function: F) -> F:
         "--profile",
         envvar="FLITWATCH_PROFILE",
         metavar="NAME",
-        help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
+        help="Use the address and token of [profile.NAME] in ~/.config/flitwatch/config.toml. Without this option and --url, "
+        "[profile.default] is used.",
     )(function)
     function = click.option(
         "--token-file",
@@ -68,23 +71,23 @@ def api_options(function: F) -> F:
         envvar="FLITWATCH_TOKEN_FILE",
         help="File with an API token, for --url or the profile.",
     )(function)
-    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")(function)
+    return click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")(function)
 
 
-def application_options(required: bool, without_nodes: str = "the size with the newest estimate") -> Callable[[F], F]:
+def application_options(required: bool, without_nodes: str = "that of the newest estimate") -> Callable[[F], F]:
     """Add `--application` and `--nodes`: whose stored estimate is asked for, and what is taken without a number of nodes."""
 
     def added(function: F) -> F:
         function = click.option(
             "--nodes",
             type=click.IntRange(1),
-            help=f"The application on this many nodes; without it, {without_nodes}.",
+            help=f"The application's number of nodes (default: {without_nodes}).",
         )(function)
         return click.option(
             "--application",
             metavar="NAME",
             required=required,
-            help="Read the stored estimate of this application from the platform.",
+            help="Show the platform's stored verdicts for this application.",
         )(function)
 
     return added
@@ -128,7 +131,7 @@ def require_place(api_url: str | None, token_file: Path | None, profile: str | N
     state = read_running_state(home_folder())
     if state is None or "url" not in state:
         advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.locate_config()}, or start one here: flitwatch up."
-        raise BadInput("there is no platform to ask", advice=advice)
+        raise BadInput("no platform is running", advice=advice)
     return Place(_check_address(str(state["url"])), token_file)
 
 

@@ -177,7 +177,7 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
     into = np.flatnonzero(links.src >= routers)
     card_bytes = np.zeros((len(fabric.endpoints), 1))
     card_bytes[links.src[into] - routers, 0] = carried[into] * BUCKET_S
-    # A row of an adapter has the second of its sample, which is the last of what it counts. Else they contradict the ports, and the solver uses all of its time.
+    # A row of an adapter has the second of its sample, which is the last of counted events. Else they contradict the ports, and the solver uses all of its time.
     spans = [SpanSums(int(at) + BUCKET_S, BUCKET_S, card_bytes) for at in times]
     return counters.Batch(
         ports=ports, endpoints=_make_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)

@@ -91,14 +91,15 @@ def show_run_time(found: JobRunTime) -> None:
     """Print when a job ends, or why that cannot be determined."""
     estimate, head = found["run_time"], f"job {remove_controls(found['job_id'])}"
     if estimate is None:
-        click.echo(f"{head} does not run: there is nothing to forecast")
+        click.echo(f"{head} is not running, so there is nothing to forecast")
         return
     head = f"{head}, {format_number(estimate['elapsed_s'])} s so far"
     if estimate["expected_s"] is None:
         click.echo(f"{head}: {CANNOT_TELL}: {remove_controls(estimate['lacks'] or '')}")
         return
     click.echo(
-        f"{head}: {format_number(estimate['expected_s'])} s in all ({format_number(estimate['low_s'])} to {format_number(estimate['high_s'])} s, 90 %)"
+        f"{head}: {format_number(estimate['expected_s'])} s in all ({format_number(estimate['low_s'])} to "
+        f"{format_number(estimate['high_s'])} s, 90 %)"
     )
     click.echo(f"rests on {remove_controls(estimate['rests_on'] or '')}")
     if found["has_steps"]:
@@ -233,7 +234,7 @@ def show_forecast(found: Mapping[str, Any]) -> None:
     for entry in found["rests_on"]:
         _show_rests_on(entry)
     if found["rests_on_lacks"]:
-        click.echo(f"what it rests on: {CANNOT_TELL}: {remove_controls(found['rests_on_lacks'])}")
+        click.echo(f"based on: {CANNOT_TELL}: {remove_controls(found['rests_on_lacks'])}")
     if found["drift"] and found["drift"]["drifting"]:
         click.echo(
             f"drifting: {remove_controls(found['drift']['why'] or 'recent runs differ from those of the estimate')}"
@@ -270,7 +271,8 @@ def _format_outlook(one: Mapping[str, Any]) -> str:
     if newest is None:
         return f"{head}: {CANNOT_TELL}: {remove_controls(one['lacks'] or 'no forecast was made yet')}"
     return (
-        f"{head}: the next {newest['ahead']} steps take {format_number(newest['expected_s'])} s ({format_number(newest['low_s'])} to {format_number(newest['high_s'])} s), "
+        f"{head}: the next {newest['ahead']} steps take {format_number(newest['expected_s'])} s "
+        f"({format_number(newest['low_s'])} to {format_number(newest['high_s'])} s), "
         f"usually {format_number(newest['usual_s'])} s"
     )
 
@@ -301,12 +303,13 @@ def show_drivers(found: Mapping[str, Any]) -> None:
         title = f"{_format_set(counter_set['estimate'])}: error {format_number(counter_set['mape'])} %, without counters {format_number(counter_set['baseline_mape'])} %"
         print_table(
             title,
-            ["counter", "relevance", "spread", "rank", "what it means", "what it counts"],
+            ["counter", "relevance", "spread", "rank", "meaning", "counted events"],
             rows,
-            ["counter", "what it means", "what it counts"],
+            ["counter", "meaning", "counted events"],
         )
     for counter_set in found["lacking"]:
         click.echo(
-            f"{remove_controls(counter_set['exe'])} on {counter_set['nodes']} nodes: {CANNOT_TELL}: {remove_controls(counter_set['lacks'] or 'not estimated yet')}"
+            f"{remove_controls(counter_set['exe'])} on {counter_set['nodes']} nodes: {CANNOT_TELL}: "
+            f"{remove_controls(counter_set['lacks'] or 'not estimated yet')}"
         )
     click.echo(remove_controls(found["caveat"]))

@@ -60,7 +60,7 @@ class _Http(Operations):
         except httpx.HTTPError as problem:
             raise Unavailable(
                 f"the API at {self._http.base_url} does not answer: {type(problem).__name__}: {problem}",
-                "Is it started, and the address right?",
+                "Check that it is running and that the address is correct.",
             ) from None
         if answer.is_error:
             kind = answer.headers.get("content-type", "")
@@ -69,7 +69,7 @@ class _Http(Operations):
         if answer.is_redirect or ("text/html" in answer.headers.get("content-type", "") and not path.endswith("/case")):
             raise Unavailable(
                 f"{answer.url} answers with {'another address' if answer.is_redirect else 'a web page'}, not with data",
-                "Is it the address of a Flitwatch platform, without a path?",
+                "Use the address of a Flitwatch platform, without a path.",
             )
         return answer
 
@@ -366,7 +366,8 @@ class Client:
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
         """Explain whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
 
-        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has its
+        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()`
+        has its
         candidates as a table.
         """
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
@@ -402,7 +403,7 @@ class Client:
             while task["state"] in ("queued", "running"):
                 if time.monotonic() > end:
                     raise TimeoutError(
-                        f"task {number} is {task['state']} after {wait_s:g} s; it goes on, and api.task({number}) asks again"
+                        f"task {number} is {task['state']} after {wait_s:g} s; it is still running; api.task({number}) asks again"
                     )
                 time.sleep(0.2)
                 task = self.api.task(number)
@@ -491,7 +492,7 @@ def connect(
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
-        raise ValueError("no address: give connect() the platform's URL, or set FLITWATCH_URL")
+        raise ValueError("no address: pass the platform's URL to connect(), or set FLITWATCH_URL")
     if not _is_address(url):
         raise ValueError(f"{url} is not an address: write it like https://flitwatch.site.example")
     file = os.environ.get("FLITWATCH_TOKEN_FILE")
@@ -504,7 +505,7 @@ def connect(
             raise ValueError(f"others may read {file}, which FLITWATCH_TOKEN_FILE names: chmod 600 {file}")
     token = (token or "").strip()
     if any(not "!" <= char <= "~" for char in token):
-        raise ValueError("the token holds a character that no token has: give what `flitwatch tokens create` printed")
+        raise ValueError("the token contains an invalid character: use the output of `flitwatch tokens create`")
     return Client(url, token, timeout_s, progress)
 
 

@@ -483,13 +483,6 @@ class DetourSizes(TypedDict):
     detour_us: NotRequired[float]
 
 
-class DoorRefusal(TypedDict):
-    records: int
-    at: str
-    where: str
-    reason: str
-
-
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -2058,6 +2051,13 @@ class SlowedTotal(TypedDict):
     incidents: list[int]
 
 
+class SourceRefusal(TypedDict):
+    records: int
+    at: str
+    where: str
+    reason: str
+
+
 Span = TypedDict(
     'Span',
     {
@@ -2747,19 +2747,6 @@ class Deviation(TypedDict):
     caveat: str
 
 
-class DoorArrivals(TypedDict):
-    key: str
-    title: str
-    about: str
-    commands: list[str]
-    needs: list[str]
-    scope: str | None
-    records: int
-    recent: int
-    last_at: str | None
-    refused: list[DoorRefusal]
-
-
 DryRun = TypedDict(
     'DryRun',
     {
@@ -3237,6 +3224,19 @@ class SimulatedList(TypedDict):
     items: list[SimulatedPoint]
 
 
+class SourceArrivals(TypedDict):
+    key: str
+    title: str
+    about: str
+    commands: list[str]
+    needs: list[str]
+    scope: str | None
+    records: int
+    recent: int
+    last_at: str | None
+    refused: list[SourceRefusal]
+
+
 class StartAdvice(TypedDict):
     name: Literal['routing.advice']
     args: AdviceInput
@@ -3297,7 +3297,7 @@ class AdviceBatchAnswer(TypedDict):
 class Arrivals(TypedDict):
     now: str
     recent_s: int
-    doors: list[DoorArrivals]
+    sources: list[SourceArrivals]
     simulated: int
     unknown: int
     machines: list[MachineReport]

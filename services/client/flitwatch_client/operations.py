@@ -29,6 +29,22 @@ class Operations:
         """GET /api/v1/advice/state: The applications, sizes and groups of nodes that advice knows: what is worth asking about."""
         return self._call("GET", "/api/v1/advice/state", {})
 
+    def one_advice(self, recommendation_id: int) -> models.RecommendationDetail:
+        """GET /api/v1/advice/{recommendation_id}: One recommendation with its evidence."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}", {})
+
+    def advice_lfts(self, recommendation_id: int) -> Any:
+        """GET /api/v1/advice/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/lfts", {})
+
+    def advice_links(self, recommendation_id: int) -> models.BeforeAfterLinks:
+        """GET /api/v1/advice/{recommendation_id}/links: Links between switches before and after, for the plots."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/links", {})
+
+    def advice_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
+        """GET /api/v1/advice/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
+        return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
+
     def alerts(self, *, phase: str | None = None, rule: str | None = None, from_: str | float | None = None, to: str | float | None = None, limit: int | None = None, cursor: str | None = None) -> models.AlertList:
         """GET /api/v1/alerts: Alerts, the newest first."""
         return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
@@ -46,7 +62,7 @@ class Operations:
         return self._call("PUT", f"/api/v1/alerts/contacts/{self._part(name)}", {}, body)
 
     def test_alert_contact(self, name: str) -> Any:
-        """POST /api/v1/alerts/contacts/{name}/test: Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+        """POST /api/v1/alerts/contacts/{name}/test: Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
         return self._call("POST", f"/api/v1/alerts/contacts/{self._part(name)}/test", {})
 
     def alert_rules(self) -> models.RuleList:
@@ -234,7 +250,7 @@ class Operations:
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})
 
     def dead_letter_raw(self, number: int) -> Any:
-        """GET /api/v1/ingest/dead-letters/{number}/raw: The bytes of a record as they came; to be saved, never shown."""
+        """GET /api/v1/ingest/dead-letters/{number}/raw: The raw bytes of a record, as a download."""
         return self._call("GET", f"/api/v1/ingest/dead-letters/{self._part(number)}/raw", {})
 
     def status(self) -> models.Status:
@@ -246,7 +262,7 @@ class Operations:
         return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
 
     def job(self, job_id: str, *, cluster: str | None = None) -> models.JobDetail:
-        """GET /api/v1/jobs/{job_id}: One job, its place on the fabric and its neighbours."""
+        """GET /api/v1/jobs/{job_id}: One job, its nodes on the fabric and its neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}", {"cluster": cluster})
 
     def case(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> Any:
@@ -262,7 +278,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.Explanation:
-        """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
+        """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
     def network_noise(self, job_id: str, *, cluster: str | None = None) -> models.JobNetworkNoise:
@@ -374,7 +390,7 @@ class Operations:
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:
-        """DELETE /api/v1/tasks/files/{file_id}: Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+        """DELETE /api/v1/tasks/files/{file_id}: Delete an uploaded file that waits for a task. Below scope `operate`, only the caller's own tasks."""
         return self._call("DELETE", f"/api/v1/tasks/files/{self._part(file_id)}", {})
 
     def task(self, task_id: int) -> models.Task:
@@ -382,11 +398,11 @@ class Operations:
         return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})
 
     def cancel(self, task_id: int) -> Any:
-        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
+        """POST /api/v1/tasks/{task_id}/cancel: Ask a task to stop at its next step. Below scope `operate`, only the caller's own tasks."""
         return self._call("POST", f"/api/v1/tasks/{self._part(task_id)}/cancel", {})
 
     def tokens(self) -> models.TokenList:
-        """GET /api/v1/tokens: The caller's tokens; an admin's answer has everybody's."""
+        """GET /api/v1/tokens: The caller's tokens. Admins get the tokens of all accounts."""
         return self._call("GET", "/api/v1/tokens", {})
 
     def add_token(self, body: models.NewToken) -> Any:
@@ -418,5 +434,5 @@ class Operations:
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Ready:
-        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
+        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be read."""
         return self._call("GET", "/readyz", {})

@@ -13,7 +13,7 @@ Open
   `routes` for the ways of a machine's traffic: of a dragonfly (`link_shares`), of a fat tree (`tree_routes`), under forwarding tables (`table_routes`);
   `link_waits` for how long flits wait for each link of a tree; `attribution` for whose traffic a slow job waits for; `incidents` for what slowed jobs as an object, for as long as it lasts;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
-- `doors` for the ways by which data come in, and which records came through which;
+- `data_sources` for the sources of data, and which records came from which;
 - `congestion` for the kinds of congestion that counters show; `outlook` for a group's in the next hour, from its usual hours; `residents` for how long running jobs stay; `run_time` for how long a job without steps takes;
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;

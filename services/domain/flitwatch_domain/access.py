@@ -26,7 +26,7 @@ SCOPES_OF = {
 }
 
 
-#: What a visitor without a login never may, whatever their role: everybody's estimates rest on runs.
+#: What a visitor without a login never may, whatever their role: everyone's estimates rest on runs.
 NEVER_ANONYMOUS = frozenset({"runs"})
 
 

@@ -39,9 +39,9 @@ LONGEST_S = 31 * 86_400.0
 _MOST_STEPS, _MOST_MEMORY = 2000, 1 << 20
 #: What to write instead of what RE2 does not know, by how it says so.
 _INSTEAD = {
-    "invalid perl operator: (?": "there is no looking ahead or behind: write what the whole value may be, or a second matcher",
-    "invalid escape sequence: \\": "there are no references to what a group matched: write the alternatives out, as in aa|bb",
-    "bad repetition operator": "nothing is possessive: write a single + or *",
+    "invalid perl operator: (?": "lookahead and lookbehind are not supported: match the whole value, or add a second matcher",
+    "invalid escape sequence: \\": "back-references are not supported: list the alternatives, as in aa|bb",
+    "bad repetition operator": "possessive quantifiers are not supported: write a single + or *",
     "invalid repetition size": "repeat at most 1000 times, or write + or *",
     "pattern too large": "repeat fewer times, or write + or *",
 }
@@ -108,29 +108,37 @@ class Rule(BaseModel):
         default=None,
         ge=0,
         le=1,
-        description="Least probability that the value is at or above `above` (signal slowdown).",
+        description="Smallest probability that the value is at or above `above` (signal slowdown).",
     )
     for_s: float = Field(
-        default=0.0, ge=0, le=LONGEST_S, alias="for", description="How long it must hold, seconds or `5m`."
+        default=0.0,
+        ge=0,
+        le=LONGEST_S,
+        alias="for",
+        description="How long the value must stay there, in seconds or as `5m`.",
     )
     every_s: float = Field(default=60.0, ge=10, le=86_400, alias="every", description="Step of evaluation.")
     absent_s: float = Field(
-        default=600.0, ge=10, le=LONGEST_S, alias="absent", description="A series without samples for so long is over."
+        default=600.0,
+        ge=10,
+        le=LONGEST_S,
+        alias="absent",
+        description="A series without samples for this long has ended.",
     )
-    by: By = Field(default="group", description="What a value of counters is about.")
+    by: By = Field(default="group", description="Scope of a counter value.")
     where: dict[str, Text] = Field(default_factory=dict, description="Only series with these labels.")
     congested_at: float = Field(
         default=1.0,
         gt=0,
         le=MOST,
         allow_inf_nan=False,
-        description="Stalls per flit from which a router counts as congested.",
+        description="Stalls per flit at which a router counts as congested.",
     )
     severity: Severity = "warning"
     summary: Text = Field(
-        default="", description="May name labels in braces, and {value}; of signal incident {title} too."
+        default="", description="Can contain labels in braces and {value}, and {title} for signal incident."
     )
-    labels: dict[str, Text] = Field(default_factory=dict, description="Further labels of its alerts.")
+    labels: dict[str, Text] = Field(default_factory=dict, description="Additional labels of its alerts.")
     enabled: bool = True
 
     @field_validator("for_s", "every_s", "absent_s", mode="before")
@@ -142,13 +150,13 @@ class Rule(BaseModel):
     @classmethod
     def _check_labels(cls, value: dict[str, str]) -> dict[str, str]:
         if len(value) > 20 or any(not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", name) for name in value):
-            raise ValueError("labels are at most 20 words of a-z, 0-9 and _, with values of at most 400 characters")
+            raise ValueError("use at most 20 labels of a-z, 0-9 and _, with values of at most 400 characters")
         return value
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Rule:
         if self.clear is not None and self.clear > self.above:
-            raise ValueError("`clear` is at or below `above`, or an alert would end while it begins")
+            raise ValueError("`clear` is at or below `above`, or an alert would end when it starts")
         if self.probability is not None and self.signal != "slowdown":
             raise ValueError("only the signal slowdown has a probability")
         unknown = [name for name in self.where if name not in self.series_labels]
@@ -157,7 +165,7 @@ class Rule(BaseModel):
         conflicts = [name for name in self.labels if name in (*self.series_labels, *OWN, "alertname")]
         if conflicts:
             raise ValueError(
-                f"`labels` names {', '.join(conflicts)}, which the alert has already; {self._describe_labels()}"
+                f"`labels` names {', '.join(conflicts)}, which the alert already has; {self._describe_labels()}"
             )
         return self
 
@@ -204,7 +212,7 @@ class Sample:
     labels : tuple of (name, value), sorted
     value : float
     probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
-    evidence : dict              what it rests on: numbers and places of the page
+    evidence : dict              based on: numbers and places of the page
     words : mapping              what a summary may say of it alongside its labels
     """
 
@@ -257,7 +265,8 @@ def expression_of(matcher: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _compile_expression(expression: str) -> Any:
-    """An expression of RE2, which matches in time that grows with the text and never doubles with each letter; ValueError says what to write instead."""
+    """An expression of RE2, which matches in time that grows with the text and never doubles with each letter; ValueError says what to write
+    instead."""
     options = re2.Options()
     options.log_errors, options.max_mem = False, _MOST_MEMORY
     try:
@@ -291,16 +300,18 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
             _compile_expression(expression)
             _check_go(expression)
         except ValueError as problem:
-            raise ValueError(f"{matcher} is no regular expression as Alertmanager takes them: {problem}") from None
+            raise ValueError(f"{matcher} is not a regular expression that Alertmanager accepts: {problem}") from None
 
 
 def check_silence(matchers: Mapping[str, str]) -> None:
-    """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything, which Alertmanager refuses too."""
+    """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
+    which Alertmanager refuses too."""
     check_matchers(matchers)
     if match_labels(matchers, {}):
         named = ", ".join(f"{name}={value}" for name, value in matchers.items())
         raise ValueError(
-            f"{named or 'no matcher'} matches alerts without these labels too, so it would silence everything: give one label a value, or write /.+/ for any"
+            f"{named or 'no matcher'} matches alerts without these labels too, so it would silence everything: give one label a "
+            f"value, or write /.+/ for any"
         )
 
 

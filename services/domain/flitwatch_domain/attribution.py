@@ -1,13 +1,17 @@
 """Attribution by flow: which jobs make the links on a job's paths stall.
 
-No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there when
+No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there
+when
 the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
 
 1. The damage at a place is the waiting there beyond the quiet one, weighted by the part of the slow job's traffic that passes it.
-2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A job
-   that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does not
+2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A
+job
+   that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does
+   not
    matter whether the slow job was there before them.
-3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link whose traffic is half its own, its own
+3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link whose traffic is half its own,
+its own
    traffic alone would wait a quarter as long at most.
 
 A place is a port, or where only a router's sums are left, all links of a class that are counted at that router.
@@ -173,7 +177,7 @@ def attribute_waiting(
         if then is None or heat is not None:
             then, _ = _estimate_loads(routes, places, quiet, worst, flit_bytes, heat)
         if explained < LEAST_EXPLAINED:
-            reason = "what the jobs' network cards moved does not explain what the links carried"
+            reason = "the traffic of the jobs' network cards does not explain the traffic on the links"
             return attribution(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
         users = _divide_load(np.maximum(now - then, 0.0), now, own)
         moments[place] = explained * _divide_damage(place_damage[worst], users)
@@ -187,7 +191,8 @@ def attribute_waiting(
 def compute_user_parts(
     routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None
 ) -> Floats | None:
-    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None where that is not known.
+    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None where that is not
+    known.
 
     `weight` float64 (places,) is the part of that way's traffic that each place sees.
     """
@@ -238,7 +243,8 @@ def _estimate_loads(
 ) -> tuple[Floats, float]:
     """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
 
-    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not. With `heat` each link
+    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not. With `heat` each
+    link
     counts by that, and all of the slow job's way has to be explained.
     """
     inverse = np.full(places.count, -1, np.int64)

@@ -79,7 +79,7 @@ class DataDisk:
         if (why := self.lack(part, whose)) is not None:
             raise DiskFull(
                 f"{why}, so nothing new is stored",
-                advice="Make room on the disk (`flitwatch db status` says what is large), then try again.",
+                advice="Free some space (`flitwatch db status` shows what is large), and try again.",
             )
 
 
@@ -91,5 +91,5 @@ def _least_bytes(text: str, disk_bytes: int) -> float:
     except ValueError:
         least = math.nan
     if not 0 <= least < math.inf:
-        raise BadRequest(f"{LEAST_FREE} is {text!r}", advice="Give a number of MiB, or 0 for no mark.")
+        raise BadRequest(f"{LEAST_FREE} is {text!r}", advice="Give a number of MiB, or 0 for no limit.")
     return least * MIB

@@ -12,7 +12,8 @@ _PLURAL = (Meaning.STALLS, Meaning.ERRORS, Meaning.OTHER)
 
 
 def in_words(group: Mapping[str, Any]) -> str:
-    """A group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %), kept in 8 of 10 folds"."""
+    """A group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %),
+    kept in 8 of 10 folds"."""
     name, stability = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
     explain = "explain" if str(name).startswith(_PLURAL) else "explains"
     share = f"{_format_percent(group['explained'])} % of the deviation ({_format_percent(group['low'])} to {_format_percent(group['high'])} %)"
@@ -29,7 +30,7 @@ def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
     used = [in_words(group) for group in groups if group["verdict"] != NOT_USED]
     if any(group["verdict"] == CARRIES for group in groups):
         return used
-    return ["cannot tell what carries the deviation: no group explains it beyond chance in most folds", *used]
+    return ["cannot tell what explains the deviation: no group explains it beyond chance in most folds", *used]
 
 
 def _format_percent(share: float) -> str:

@@ -1,6 +1,7 @@
 """The HTTP protocol of every listener: uvicorn's with httptools, and limits that neither has.
 
-A request's head has a largest size and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because the API, the collectors and the metrics port
+A request's head has a largest size and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because
+the API, the collectors and the metrics port
 use it, and they share no other package. Only listeners import it.
 """
 
@@ -75,7 +76,8 @@ class _HeadTooLarge(Exception):
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection of a listener with HttpConfig; heads and bodies are due within HEAD_S and BODY_S, however steadily their bytes drip, and a larger head gets 431."""
+    """One connection of a listener with HttpConfig; heads and bodies are due within HEAD_S and BODY_S, however steadily their bytes drip, and a
+    larger head gets 431."""
 
     _due: asyncio.TimerHandle | None = None
     #: Bytes since the last part of a body or the last end of a request; and those of the head that the parser has handed on.
@@ -145,7 +147,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser does not take."""
+        """Refuse what the parser does not accept."""
         if self._head > HEAD_BYTES or self._has_too_many_headers():
             self._end(_TOO_LARGE)
         else:

@@ -215,7 +215,7 @@ def make_title(
     if gone:
         return f"{who} slowed {whom} since {since} and {'has' if single else 'have'} ended"
     if slow_now:
-        return f"{who} {'slows' if single else 'slow'} {whom} since {since}"
+        return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}"
     links = "its links" if len(victims) == 1 else "their links"
     return f"{who} slowed {whom} and still {'keeps' if single else 'keep'} {links} busy, since {since}"
 
@@ -223,13 +223,13 @@ def make_title(
 def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
     """Describe what the title rests on, and what the incident cost."""
     parts = [
-        f"{format_percent(part)} of the added waiting comes with the traffic of job {job}."
+        f"{format_percent(part)} of the added waiting is due to the traffic of job {job}."
         for job, part in causes
         if part is not None
     ]
     total, low, high = node_hours_lost
     parts.append(
-        f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}). That is traffic and time, not proof."
+        f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}). Based on traffic and timing; not proof of cause."
     )
     return " ".join(parts)
 

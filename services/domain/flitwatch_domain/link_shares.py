@@ -111,7 +111,8 @@ def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, t
 
 @dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of some jobs together: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups, groups)."""
+    """Flows of some jobs together: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups,
+    groups)."""
 
     owner: Ints
     jobs: int
@@ -179,11 +180,11 @@ class DragonflyRoutes:
         self.reason: str | None = None
         self.links = len(fabric.links)
         if fabric.kind is not FabricKind.DRAGONFLY:
-            self.reason = "The machine is no dragonfly."
+            self.reason = "The machine is not a dragonfly."
             return
         names, group = np.unique(fabric.routers.group, return_inverse=True)
         if len(names) and names[0] < 0:
-            self.reason = "Some routers have no group, so the ways of traffic between groups are not known."
+            self.reason = "Some routers have no group, so the paths between groups are unknown."
             return
         links = fabric.links
         self._routers, self._groups, self._group = len(fabric.routers), len(names), group.astype(np.int64)
@@ -198,7 +199,7 @@ class DragonflyRoutes:
         self._cables = np.zeros((self._groups, self._groups))
         np.add.at(self._cables, (self._group[self._src[away]], self._group[self._dst[away]]), 1)
         if ((self._cables == 0) & ~np.eye(self._groups, dtype=bool)).any():
-            self.reason = "Some groups are not joined by a cable, so the ways of traffic between them are not known."
+            self.reason = "Some groups are not joined by a cable, so the paths between them are unknown."
             return
         self._away = away
         self._in_group = np.zeros((self._routers, self._groups))
@@ -221,7 +222,8 @@ class DragonflyRoutes:
     def _inner_ways(self, local: Ints) -> None:
         """Ways within groups: direct, else over a router between, every one alike.
 
-        For each cable (`row` finds it), the routers that it is on the way to (`onward`: of what its begin sends there, the part that takes it), and those
+        For each cable (`row` finds it), the routers that it is on the way to (`onward`: of what its begin sends there, the part that takes it), and
+        those
         that it is on the way from (`before`: of what they send to its end, the part that takes it).
         """
         self._row = np.full(self.links, -1, np.int64)

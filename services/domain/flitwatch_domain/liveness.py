@@ -4,7 +4,7 @@ A URL may name several hosts: one writes and the others follow it. A follower re
 while another takes over tries again until it has.
 
 Without these a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction, with its locks, for two
-hours (`tcp_keepalive_time`): longer than anybody's data may be late. Unix sockets ignore them.
+hours (`tcp_keepalive_time`): longer than anyone's data may be late. Unix sockets ignore them.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def read_passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
     try:
         with file.open(encoding="utf-8") as lines:
             if os.fstat(lines.fileno()).st_mode & stat.S_IRWXO:
-                raise Unavailable(f"everybody on this machine may read {file}", advice=f"Run `chmod 600 {file}`.")
+                raise Unavailable(f"all users of this machine can read {file}", advice=f"Run `chmod 600 {file}`.")
             rows = [_split_fields(line.rstrip("\n")) for line in lines if line.strip() and not line.startswith("#")]
     except OSError:
         return {}

@@ -18,7 +18,7 @@ def _check_mailbox(text: str) -> str:
     # It mends a space in a name, and drops what follows an address: nobody meant that.
     whole = [address for address in read if address.username and text.removesuffix(">").endswith(address.addr_spec)]
     if len(read) != 1 or not whole:
-        raise ValueError(f"{text!r} is no mail address: write name@host, one an entry")
+        raise ValueError(f"{text!r} is not a mail address: write one name@host per entry")
     return text
 
 

@@ -52,7 +52,7 @@ class RunTime:
         if self.basis is None:
             return None
         like = " and ".join(self.basis.rsplit(", ", 1))
-        text = f"{self.jobs} completed jobs of the same {like} that took longer than this one has lasted"
+        text = f"{self.jobs} completed jobs of the same {like} that ran longer than this one has run"
         if self.coverage90 is None:
             return f"{text}; too few to test the interval on them"
         return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % were in their interval"
@@ -67,7 +67,8 @@ def predict_interval(times_s: ArrayLike) -> tuple[float, float, float]:
 
 
 def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, float] | None:
-    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None where fewer than `LEAST_JOBS` of these took longer."""
+    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `predict_interval`; None where fewer than `LEAST_JOBS` of these
+    took longer."""
     first = int(np.searchsorted(ascending_s, elapsed_s, side="right"))
     longer = ascending_s[first:]
     count = len(longer)
@@ -97,12 +98,13 @@ def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
             return RunTime(elapsed_s, median, low, high, basis, len(times), tested, coverage, None)
     best = max(longer, key=lambda basis: len(longer[basis]), default=None)
     jobs, of = (len(longer[best]), len(times_of[best])) if best is not None else (0, 0)
-    lacks = f"needs {LEAST_JOBS} similar completed jobs that took longer than this one has lasted; of {of} of the same {best or BASES[0]}, {jobs} did"
+    lacks = f"needs {LEAST_JOBS} similar completed jobs that ran longer than this one has run; of {of} of the same {best or BASES[0]}, {jobs} did"
     return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks)
 
 
 def backtest_interval(times_s: Floats) -> tuple[int, float | None]:
-    """Return how many of these times, in order of start, have enough before them, and the share of those that were in the interval of the ones before."""
+    """Return how many of these times, in order of start, have enough before them, and the share of those that were in the interval of the ones
+    before."""
     hits = [
         low <= time <= high
         for at, time in enumerate(times_s.tolist())

@@ -19,7 +19,7 @@ def secret_of(path: Path, what: str) -> str:
     Raises
     ------
     BadInput
-        The file cannot be read, others than its owner may read or write it, or it is not one line of printable characters.
+        The file cannot be read, users other than its owner can read or write it, or it is not one line of printable characters.
     """
     try:
         text = path.read_text().strip()
@@ -40,4 +40,4 @@ def check_private(path: Path) -> None:
         With the command that closes it.
     """
     if path.stat().st_mode & 0o077:
-        raise BadInput("others than its owner may read or write it", where=str(path), advice=f"chmod 600 {path}")
+        raise BadInput("users other than its owner can read or write it", where=str(path), advice=f"chmod 600 {path}")

@@ -1,7 +1,9 @@
 """Names found in several sets of runs, with the evidence of each (Bhatele 2020, table III), and all sets of a name taken together.
 
-A set is the runs of one application on as many nodes. The paper lists users with high mutual information in more than one of its six sets. Ours asks for a
-verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets depend on one
+A set is the runs of one application on as many nodes. The paper lists users with high mutual information in more than one of its six sets. Ours asks
+for a
+verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets depend on
+one
 another: runs of all applications share the machine's slow weeks.
 """
 
@@ -51,7 +53,8 @@ def several_sets(
 ) -> list[SeveralSets]:
     """Names that are found in at least `least_sets` sets (0: every name), those of most sets first.
 
-    `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is named, by
+    `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is
+    named, by
     `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.
     """
     by_name: dict[str, list[Evidence]] = {}
@@ -125,11 +128,11 @@ def _decide_verdict(evidence: list[Evidence], q: float | None) -> tuple[str, tup
     ]
     named = sum(entry["verdict"] == NAMED for entry in evidence)
     if q is None:
-        return CANNOT_TELL, ("no set has runs enough to test it",)
+        return CANNOT_TELL, ("no set has enough runs to test it",)
     if q > FOUND_Q:
         return NO_EVIDENCE, (f"q = {q:.2g} over all sets",)
     if not named:
-        return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no set alone names it",)
+        return CANNOT_TELL, (f"q = {q:.2g} over all sets, but no single set names it",)
     if doubts:
         return CANNOT_TELL, (f"named in {_format_sets(named)}, in doubt in {_format_sets(len(doubts))}",)
     return NAMED, (f"named in {_format_sets(named)}, q = {q:.2g} over all sets",)

@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 MOST_PAIRS = 1_000_000
 #: Switches on a way; a table that goes in circles leads nowhere.
 MOST_HOPS = 64
-OTHER_FABRIC = "The forwarding tables are those of another version of the fabric."
-HOLES = "The forwarding tables lead to some nodes from some switches only."
+OTHER_FABRIC = "The forwarding tables belong to another version of the fabric."
+HOLES = "The forwarding tables reach some nodes only from some switches."
 
 
 class TableRoutes:

@@ -3,7 +3,8 @@
 Traffic goes up to the nearest switches that lead down to its target, and down from there. At every switch it is spread evenly over the cables of its
 shortest ways, as adaptive routing does and as static tables do over many targets.
 
-Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class: once
+Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class:
+once
 for a pod, and once more for leaves that lack a cable.
 """
 
@@ -23,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-NO_TREE = "The routes of this machine are not known: it is no dragonfly and no tree, and its forwarding tables were not imported."
+NO_TREE = "The routes of this machine are unknown, because it is neither a dragonfly nor a tree, and its forwarding tables were not imported."
 NO_WAY = "Some switches of the tree do not reach each other by going up and then down."
 
 
@@ -284,7 +285,8 @@ class TreeRoutes:
 
 
 class TerminalLoads:
-    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by one."""
+    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by
+    one."""
 
     def __init__(self, fabric: Fabric) -> None:
         links, switches = fabric.links, len(fabric.routers)

@@ -123,7 +123,7 @@ _WORDS = {
     Code.TOO_LARGE: "a number that does not fit 64 bits",
     Code.NOT_FINITE: "NaN or infinity, not a number",
     Code.NULL: "null where a value is needed",
-    Code.REPEATED_KEY: "a metric that stands twice",
+    Code.REPEATED_KEY: "a metric that is listed twice",
     Code.NO_TIME: "no timestamp",
     Code.TIME_RANGE: "a timestamp outside 1970 to 2106",
     Code.BRANCH: "an Avro union branch or block that does not exist",

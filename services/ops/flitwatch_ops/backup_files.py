@@ -95,14 +95,14 @@ def verify_backups(folder: Path, on_step: OnStep = lambda done, total, what: Non
     Raises
     ------
     NotFound
-        The folder holds no backup.
+        The folder contains no backup.
     """
     # The server's programs run in another folder.
     folder = folder.absolute()
     base_list = list_bases(folder)
     unreadable = sorted({p.name for p in folder.glob("base/[!.]*")} - {base.name for base in base_list})
     if not base_list and not unreadable:
-        raise NotFound(f"{folder} holds no backup", advice="flitwatch db backup --folder takes one.")
+        raise NotFound(f"{folder} contains no backup", advice="Make one with flitwatch db backup --folder.")
     binaries = embedded_host.Host(embedded_host.locate_wheel(), None, None)
     segments = sorted(path for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name))
     total = len(base_list) + len(segments)

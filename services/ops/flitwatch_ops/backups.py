@@ -149,7 +149,7 @@ def restore_backup(
     Conflict
         The database is in use.
     Unavailable
-        The log ends before `to_s`, or cannot be read; the database is what it was.
+        The log ends before `to_s`, or cannot be read; the database is unchanged.
     """
     folder = folder.absolute()
     base = _base_for(folder, to_s)
@@ -180,8 +180,8 @@ def restore_backup(
         _put_back(recovering, before)
         if isinstance(problem, Unavailable) and "before configured recovery target was reached" in problem.message:
             raise Unavailable(
-                f"the log that is kept ends before {format_moment(to_s)}; the database is what it was",
-                advice="Leave --to out to bring back everything that is kept.",
+                f"the copied log ends before {format_moment(to_s)}; the database is unchanged",
+                advice="Leave out --to to restore everything.",
             ) from None
         raise
     on_step(2, 2, "done")
@@ -218,7 +218,7 @@ def _recovery_settings(folder: Path, before: Path | None, to_s: float | None) ->
 def _base_for(folder: Path, to_s: float | None) -> Base:
     base_list = list_bases(folder)
     if not base_list:
-        raise NotFound(f"{folder} holds no backup", advice="Name the folder that flitwatch db backup wrote.")
+        raise NotFound(f"{folder} contains no backup", advice="Name the folder that flitwatch db backup wrote.")
     fitting = [base for base in base_list if to_s is None or base.finished_s <= to_s]
     if not fitting:
         raise NotFound(
@@ -244,7 +244,7 @@ def _require_space(place: Path, base: Path) -> None:
     if free < needed * 1.1:
         raise Unavailable(
             f"the restored database takes {needed / 1e9:.1f} GB, and {place} has {free / 1e9:.1f} GB left",
-            advice="The data that is there now is kept too: make room first.",
+            advice="The present data are kept too. Free some space first.",
         )
 
 
@@ -256,14 +256,14 @@ def _archives_log(conn: psycopg.Connection[Any], folder: Path) -> bool:
 def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
     if not _archives_log(conn, folder):
         raise Conflict(
-            f"the database was started before its log was kept in {folder}",
-            advice="Run this command again with --restart: it restarts the database, and services reconnect within seconds.",
+            f"the database was started before its log was copied to {folder}",
+            advice="Run this command again with --restart. It restarts the database, and services reconnect within seconds.",
         )
     archiving = server_log.load_archiving(conn)
     if archiving.failed is not None:
         raise Conflict(
-            f"segment {archiving.failed} of the log could not be kept",
-            advice="server.log alongside the database's data says why.",
+            f"segment {archiving.failed} of the log could not be copied",
+            advice="server.log next to the database's data has the reason.",
         )
 
 
@@ -274,7 +274,7 @@ def _await_archived(conn: psycopg.Connection[Any], folder: Path, limit_s: float 
         _require_archiving(conn, folder)
         if time.monotonic() > deadline:
             raise Unavailable(
-                f"segment {segment} of the log was not kept within {limit_s:g} s", advice="See server.log."
+                f"segment {segment} of the log was not copied within {limit_s:g} s", advice="See server.log."
             )
         time.sleep(0.1)
 

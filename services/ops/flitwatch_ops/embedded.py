@@ -172,9 +172,9 @@ class Embedded:
             try:
                 while self._is_replaying():
                     if self.pid() is None:
-                        raise self._start_error("it ended while it replayed its log")
+                        raise self._start_error("the server exited while it replayed its log")
                     if stop():
-                        raise Cancelled("stopped while the log was replayed")
+                        raise Cancelled("stopped during the replay of the log")
                     time.sleep(0.1)
             finally:
                 self._shut_down()
@@ -291,7 +291,7 @@ class Embedded:
                     # SIGQUIT is PostgreSQL's immediate stop; what ignores it for five seconds is killed.
                     os.kill(pid, signal.SIGQUIT if time.monotonic() < deadline - 5 else signal.SIGKILL)
             if time.monotonic() > deadline:
-                raise Unavailable(f"processes {orphans} still use {self.data}", advice="End them and start again.")
+                raise Unavailable(f"processes {orphans} still use {self.data}", advice="Stop them and start again.")
             time.sleep(0.05)
 
     def _list_processes(self) -> list[int]:

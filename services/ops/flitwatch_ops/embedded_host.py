@@ -117,7 +117,7 @@ def _make_user() -> pwd.struct_passwd:
     program = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if program is None:
         raise MissingDependency(
-            "as root the embedded database needs a user of its own", advice="Install the package passwd."
+            "as root, the embedded database needs its own user", advice="Install the package passwd."
         )
     done = subprocess.run(
         [program, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
@@ -138,7 +138,7 @@ def open_way(path: Path) -> None:
         if not mode & stat.S_IXOTH:
             log.log(
                 logging.INFO if folder == path else logging.WARNING,
-                "letting other users pass through %s (chmod o+x), because PostgreSQL does not run as root",
+                "allowing other users to enter %s (chmod o+x), because PostgreSQL does not run as root",
                 folder,
             )
             folder.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)

@@ -58,12 +58,12 @@ def keep_log(server_folder: Path, folder: Path) -> None:
     folder = folder.absolute()
     if folder == server_folder or server_folder in folder.parents:
         raise BadInput(
-            f"{folder} is in the database's own folder", advice="Choose another disk, best another machine's."
+            f"{folder} is in the database's folder", advice="Choose another disk, preferably on another machine."
         )
     if "\n" in str(folder):
-        raise BadInput("the folder's name holds a line break")
+        raise BadInput("the folder's name contains a line break")
     if folder.exists() and (strange := sorted({p.name for p in folder.iterdir()} - {"base", "wal"})):
-        raise BadInput(f"{folder} holds {strange[0]}, which is no backup", advice="Choose an empty folder.")
+        raise BadInput(f"{folder} holds {strange[0]}, which is not a backup", advice="Choose an empty folder.")
     server_folder.mkdir(parents=True, exist_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     host = embedded_host.prepare_host(server_folder)

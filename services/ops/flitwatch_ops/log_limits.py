@@ -20,7 +20,7 @@ class LogLimits:
     def __str__(self) -> str:
         limits = [] if self.hours is None else [f"{self.hours:g} h"]
         limits += [] if self.bytes is None else [f"at most {self.bytes / 1e9:.1f} GB"]
-        return f"it keeps {', '.join(limits)}" if limits else "it keeps all: nothing bounds it"
+        return f"it keeps {', '.join(limits)}" if limits else "it keeps everything, without a limit"
 
 
 def log_limits(url: str, topics: Mapping[str, int]) -> LogLimits | None:

@@ -110,7 +110,7 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
         return Check(
             "tables",
             "warning",
-            f"{len(waiting)} migrations to come; {ending[0]} ends the versions in use",
+            f"{len(waiting)} pending migrations; {ending[0]} ends the versions in use",
             "Stop the services, then run: flitwatch db migrate",
         )
     if waiting:
@@ -182,7 +182,7 @@ def check_log(url: str, listen_s: float, rates: dict[str, TopicRate], partitions
                     for record in consumer.poll(10_000, min(remaining_s, 0.5)):
                         rates.setdefault(record.topic, TopicRate()).add(record.value)
     except FlitwatchError as failure:
-        yield Check("log", "failed", _format_failure(failure), "Check the URL and that the broker listens there")
+        yield Check("log", "failed", _format_failure(failure), "Check the URL, and that the broker is listening")
         return
     yield from _check_arrivals(rates, listen_s)
 
@@ -192,8 +192,8 @@ def _check_arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Ch
         yield Check(
             "records",
             "warning",
-            f"nothing came in {listen_s:.0f} s",
-            "Start ldmsd's store or a collector, then ask again",
+            f"no records within {listen_s:.0f} s",
+            "Start ldmsd's store or a collector, and try again",
         )
         return
     for topic, rate in sorted(rates.items()):
@@ -203,7 +203,7 @@ def _check_arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Ch
             topic,
             "warning" if broken else "ok",
             detail + broken,
-            "Unreadable records go to the dead letters" if broken else "",
+            "Unreadable records become dead letters" if broken else "",
         )
         if rate.newest_s:
             yield _check_clock(f"{topic} clock", rate.newest_s - time.time())

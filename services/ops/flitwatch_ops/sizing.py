@@ -87,17 +87,17 @@ def site_of(text: str) -> Site:
         try:
             numbers[name.strip()] = float(number)
         except ValueError:
-            raise BadInput(f"{part.strip()[:40]!r} is no name and number", advice=advice) from None
+            raise BadInput(f"{part.strip()[:40]!r} is not NAME=NUMBER", advice=advice) from None
     needed = {"routers", "ports", "nics", "hz"}
     if not needed <= numbers.keys() <= needed | {"port_counters", "nic_counters"}:
-        raise BadInput(f"{text[:80]!r} does not say routers, ports, nics and hz, and no more", advice=advice)
+        raise BadInput(f"{text[:80]!r} must contain routers, ports, nics and hz", advice=advice)
     counts = {name: numbers.pop(name) for name in ("routers", "ports", "nics")}
     if any(not 0 <= count <= 1e8 or count != int(count) for count in counts.values()):
         raise BadInput("routers, ports and nics are whole numbers up to 100 million", advice=advice)
     if not 1e-4 <= numbers["hz"] <= 100 or any(not 0 <= n <= 1e5 for n in numbers.values()):
         raise BadInput("hz is between 0.0001 and 100, counters of a device between 0 and 100,000", advice=advice)
     if counts["ports"] and not counts["routers"]:
-        raise BadInput("ports belong to routers, and there is none", advice=advice)
+        raise BadInput("there are ports, but no routers", advice=advice)
     return Site(
         int(counts["routers"]),
         int(counts["ports"]),

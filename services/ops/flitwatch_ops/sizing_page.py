@@ -13,7 +13,7 @@ SITES = {
 }
 _HEAD = f"""# Sizing
 
-How much disk, memory and processor time a site needs. Figures for larger sites are computed, not measured.
+The disk, memory and processor time that a site needs. Figures for larger sites are computed, not measured.
 
 ## Size your site
 
@@ -21,17 +21,17 @@ How much disk, memory and processor time a site needs. Figures for larger sites 
 
 Add `port_counters=` and `nic_counters=` for the number of counters that samplers read from a port and an endpoint.
 
-`make reference` makes this page with the same arithmetic (`flitwatch_ops.sizing`).
+`make reference` generates this page with the same arithmetic (`flitwatch_ops.sizing`).
 
 ## Bytes
 
-A row has its columns, its header and pointer, in whole rows of a page of 8 KiB, and {sizing.KEY_BYTES} bytes of its key.
+The size of a row includes its columns, its header and pointer, and {sizing.KEY_BYTES} bytes for its key. Whole rows fill pages of 8 KiB.
 
-A test writes the tables and compares, within 15 %. Rows with more than 80 ports a router are compressed, and take less.
+A test writes the tables and compares their sizes, within 15 %. Rows with more than 80 ports per router are compressed and need less.
 
-Minutes and hours leave half of each page free for updates. Tables without a limit are counted for one year.
+Tables of minutes and hours leave half of each page free for updates. Tables without a limit are counted for one year.
 
-The full edition of TimescaleDB compresses a row to {sizing.COMPRESSED:.0%}. This was measured for `router_1s`, and is assumed for the other tables.
+The full edition of TimescaleDB compresses a row to {sizing.COMPRESSED:.0%}. This was measured for `router_1s` and is assumed for the other tables.
 
 Jobs, runs, observations and packet samples are not included.
 
@@ -45,9 +45,9 @@ Measured with Avro on a core of 2.5 GHz, 300 s of 3,264 routers ([ingest](benchm
 | database | {sizing.DATABASE_US_A_ROW:g} µs a row |
 | Kafka | {sizing.LOG_US_A_VALUE:g} µs a value |
 
-The memory of the database and of Kafka is that of these runs.
+The memory of the database and of Kafka was measured in these runs.
 
-A topic has one writer, and one connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices. Larger sites must send their devices in several topics.
+A topic has one writer, and one connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices. Larger sites must divide their devices among several topics.
 
 ## Three sites
 """
@@ -66,7 +66,8 @@ def _format_summary() -> Iterator[str]:
         disk = site_size["disk_tb"]
         yield (
             f"| {name} | `{text}` | {site_size['values_per_s']:,} | {site_size['rows_per_s']:,.0f} | {disk['plain']:.1f} | {disk['compressed']:.1f}"
-            f" | {disk['log_a_day_avro']:.2f} | {site_size['cores']['sum']:.1f} | {site_size['memory_gb']['sum']:.1f} | {'yes' if site_size['one_writer']['fits'] else 'no'} |"
+            f" | {disk['log_a_day_avro']:.2f} | {site_size['cores']['sum']:.1f} | {site_size['memory_gb']['sum']:.1f} | "
+            f"{'yes' if site_size['one_writer']['fits'] else 'no'} |"
         )
 
 

@@ -1,6 +1,7 @@
 """Hard calendars for blame: users with jobs on a time axis, runs alongside them, and a machine that is upgraded, drifts or is noisy; simulated.
 
-Each draw has eight strong users, twelve weak ones, and users who slow no other user and are there for three to eight weeks only. How a user's nodes slow a run is a
+Each draw has eight strong users, twelve weak ones, and users who slow no other user and are there for three to eight weeks only. How a user's nodes
+slow a run is a
 saturating share of them; nothing here is an estimator's own form.
 """
 
@@ -25,7 +26,7 @@ WORLDS = {
     "shift-10": "all runs take 10 % longer from a day on",
     "shift-20": "all runs take 20 % longer from a day on",
     "drift": "run times rise by a tenth and swing over weeks",
-    "campaigns": "everybody comes for whole weeks, and run times swing over weeks",
+    "campaigns": "all users are present for whole weeks, and run times swing over weeks",
     "slow-weeks": "every fourth week is 15 % slower, and every other user who slows no other user comes in those weeks alone",
     "pairs": "four users who slow no other user come together with four strong ones",
     "heteroscedastic": "noise is nearly four times as large from a day on",
@@ -48,7 +49,8 @@ HALF_NODES = 30.0
 
 @dataclass(frozen=True, eq=False)
 class StressCase:
-    """Estimator inputs: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
+    """Estimator inputs: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong:
+    null}."""
 
     exposure: Floats
     time_s: Floats

@@ -28,8 +28,10 @@ Traffic = tuple[NDArray, NDArray, NDArray]
 class Bounds:
     """Bytes of the busiest link between switches, at least.
 
-    z_ar: without the one-port rule, as hardware-adaptive routing may spread (Taffet 2021, section 3.3);  exact: it is that optimum, and not only below it
-    fixed: with the rule, by pigeonholes of leaves' entries and by packing them into ports; infinite (as z_ar) where failed cables part leaves that communicate
+    z_ar: without the one-port rule, as hardware-adaptive routing may spread (Taffet 2021, section 3.3);  exact: it is that optimum, and not only
+    below it
+    fixed: with the rule, by pigeonholes of leaves' entries and by packing them into ports; infinite (as z_ar) where failed cables part leaves that
+    communicate
     """
 
     z_ar: float
@@ -40,18 +42,20 @@ class Bounds:
 def compute_bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes alone.
+    """Bounds for traffic (src, dst, bytes; endpoints from 0), without that of endpoints on no leaf; without `packing`, `fixed` is by pigeonholes
+    alone.
 
     Raises
     ------
     BadInput
-        Where the fabric is no fat tree.
+        Where the fabric is not a fat tree.
     """
     return bounds_of(as_tree(fabric), of_leaves(fabric, traffic), time_limit_s, watch, packing)
 
 
 def whole_loads(size: NDArray, bound: float) -> float:
-    """The bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole numbers."""
+    """The bound, raised to what whole entries of these bytes can add up to: a multiple of their greatest common divisor, where all are whole
+    numbers."""
     largest = float(size.max(initial=0.0))
     if not 0 < largest < LARGEST_WHOLE or not math.isfinite(bound) or (size != np.floor(size)).any():
         return bound

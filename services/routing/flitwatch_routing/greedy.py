@@ -33,7 +33,7 @@ def greedy_tables(fabric: Fabric, traffic: Traffic) -> Ints:
     Raises
     ------
     BadInput
-        Where the fabric is no fat tree.
+        Where the fabric is not a fat tree.
     """
     state = _Flows(fabric, ftree_tables(fabric), traffic)
     looks_left, moved = MOST_LOOKS, True

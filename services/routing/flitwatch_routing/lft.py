@@ -43,8 +43,10 @@ def _parse_guid(text: object, otherwise: int) -> int:
 def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:
     """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
 
-    The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no path.
-    LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has the
+    The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no
+    path.
+    LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has
+    the
     same last `lmc` bits. BadInput where there are not enough LIDs.
     """
     switches, ends = list_guids(fabric)
@@ -121,7 +123,7 @@ def read_dump(path: Path, fabric: Fabric, lmc: int = 0) -> Dump:
         unknown[(base == len(owners)) & ~np.isin(np.arange(len(ends)), owners)] = True
     if len(lid) and unknown.all():
         raise BadInput(
-            "nothing tells which endpoint an entry is for: of its port GUIDs and LIDs the topology knows none",
+            "the endpoint of an entry is unknown: the topology contains none of its port GUIDs and LIDs",
             where=str(path),
             advice="Give a dump with `portguid` comments (opensm-lfts.dump), or the topology as ibnetdiscover printed it when the tables were loaded",
         )
@@ -169,7 +171,8 @@ def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints,
         return
     first_wrong = int(endpoints[np.argmax(wrong)]) if len(endpoints) else 0
     raise BadInput(
-        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {first_wrong} ({fabric.endpoints.node[first_wrong]}) has "
+        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {first_wrong} "
+        f"({fabric.endpoints.node[first_wrong]}) has "
         f"0x{lowest[first_wrong]:04x} to 0x{highest[first_wrong]:04x}",
         where=str(path),
         advice="Give the LMC that OpenSM ran with (`opensm --lmc`)",
@@ -193,7 +196,8 @@ def _match_switches(path: Path, found: Ints, names: list[bytes], switches: list[
 
 
 def _match_endpoints(destination: NDArray[np.uint64], fabric: Fabric, ends: list[int]) -> Ints:
-    """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its number."""
+    """The endpoint of each port GUID, -1 for none. A topology without port GUIDs has the adapters': then a port's is the adapter's plus its
+    number."""
     links, routers = fabric.links, len(fabric.routers)
     number = np.ones(len(ends), np.int64)
     hosts = np.flatnonzero(links.src >= routers)

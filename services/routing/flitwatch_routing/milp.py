@@ -1,10 +1,13 @@
 """Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: the oracle of small trees.
 
-`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one takes the
+`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one
+takes the
 partitioned one's routes as soon as it asks for some, and where it never asked they are compared at the end (section 3.4).
 
-Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches, and in place of
-the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all bytes for d from leaves
+Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches,
+and in place of
+the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all bytes for d
+from leaves
 that reach d through s.
 """
 
@@ -88,7 +91,7 @@ def optimise_with_highs(
     Raises
     ------
     BadInput
-        Where the fabric is no fat tree, or the traffic does not fit it.
+        Where the fabric is not a fat tree, or the traffic does not fit it.
     BadRequest
         For a limit that is no positive number of seconds, a formulation that does not exist or does not fit the tree, or where HiGHS has no routes
         within the limit.

@@ -59,8 +59,10 @@ class Routes:
 
     z: largest load;  z_ar: the bound without the one-port rule (Taffet 2021, section 3.3) of the fabric as it is, failed cables left out;
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
-    fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
-    no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better, in any slot;  worst_links: that carry as much as their slot's busiest
+    fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z -
+    fixed_bound) / fixed_bound; None where
+    no traffic crosses a switch, and no comparison is possible;  proven: no routes can be better, in any slot;  worst_links: that carry as much as
+    their slot's busiest
     ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out;  progress: of an integer program
     detours: pairs (leaf, endpoint of a leaf) that no way joins up and then down; theirs goes down and up again, and may deadlock
     """
@@ -97,14 +99,18 @@ def optimise_routes(
 ) -> Routes:
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
 
-    Endpoints that are on no leaf, as aggregation units of spines, are reached by the ways to their switches, and so are those to which no way leads up and
-    then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded ones are kept.
+    Endpoints that are on no leaf, as aggregation units of spines, are reached by the ways to their switches, and so are those to which no way leads
+    up and
+    then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded ones
+    are kept.
 
-    later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest load of the
+    later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest
+    load of the
         sum (Taffet 2021, section 5.3, on what routes for the sum do to phases)
     lmc : an endpoint has 2^lmc LIDs, over which the traffic to it is spread evenly
     fewest_worst : then lower the number of links that carry as much as the busiest (Taffet 2021, section 5.4), in the last part of the time
-    loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many entries as that
+    loaded (routers, endpoints x 2^lmc) : begin with these ports, stop once the busiest link is `within` (relative) of the bound, and leave as many
+    entries as that
         allows; -1 or a port that leads nowhere for entries that have to be made again
 
     Raises
@@ -196,7 +202,7 @@ def _validate_traffic(traffic: Traffic, endpoints: int) -> Traffic:
     if len(src) and (src.max() >= endpoints or dst.max() >= endpoints or min(src.min(), dst.min()) < 0):
         raise BadInput(f"traffic names endpoints outside 0 to {endpoints - 1}")
     if len(size) and not (np.isfinite(size).all() and (size >= 0).all()):
-        raise BadInput("traffic holds bytes that are negative or no finite number")
+        raise BadInput("traffic contains negative or infinite bytes")
     return src, dst, size
 
 
@@ -228,7 +234,8 @@ def _count_busiest_links(load: NDArray) -> int:
 
 
 def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at all."""
+    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at
+    all."""
     placed = on_leaves(fabric)
     router = fabric.endpoints.router
     leaves = np.unique(router[placed])
@@ -239,7 +246,7 @@ def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArra
         leaf, endpoint = none[0].tolist()
         raise BadInput(
             f"the fabric is disconnected: {fabric.routers.name[leaf]} has no way to endpoint {endpoint} ({fabric.endpoints.node[endpoint]})",
-            advice="Mend its cables, or give the fabric without it",
+            advice="Repair its cables, or use the fabric without it",
         )
     return result
 

@@ -135,9 +135,10 @@ def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everybody within two ranks.
+    """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
 
-    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and a
+    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next,
+    and a
     face is 4^4 times smaller.
     """
     if n < 1728:
@@ -162,7 +163,8 @@ def _boxlib_mg(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the coarse one above it.
+    """A V-cycle on 1,000 ranks: six neighbours on a periodic 10 x 10 x 10, on every second rank of each axis, and so on; and between a rank and the
+    coarse one above it.
 
     In kind: the finest level is the published six partners a rank, how the coarse grids are dealt out is not described.
     """
@@ -186,7 +188,8 @@ def _multigrid_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
-    """Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points a side), and reductions by recursive doubling.
+    """Nekbone on 1,024 ranks: 26 neighbours on 16 x 8 x 8 (faces, edges and corners of elements with eight points a side), and reductions by
+    recursive doubling.
 
     In kind: the description has a stencil, cross-diagonal communication and frequent reductions; recursive doubling is the cross-diagonal part.
     """
@@ -202,9 +205,11 @@ def _nekbone_traffic(n: int, rng: np.random.Generator) -> Traffic:
 
 
 def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
-    """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells with the fine ones inside them.
+    """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
+    with the fine ones inside them.
 
-    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands of slope 2 and
+    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the
+    bands of slope 2 and
     1/2 that the dissertation names (section 5.5), and the rest is irregular.
     """
     if n < 1024:
@@ -287,7 +292,7 @@ def load_traffic(name: str, endpoints: int, seed: int, mtu: float | None = None,
         return matrix
     if packets is None:
         raise BadRequest(
-            f"mixed weighting needs packets, and {name} holds bytes alone",
+            f"mixed weighting needs packets, and {name} contains only bytes",
             advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
         )
     return matrix[0], matrix[1], weighted_bytes(matrix[2], packets, mtu)
@@ -373,7 +378,7 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
     matrix = np.array(src, np.int32), np.array(dst, np.int32), np.array(size, float)
     if not ((matrix[2] > 0) & (matrix[0] != matrix[1])).any():
         nothing = "no rows" if not src else "no bytes from one endpoint to another"
-        raise BadInput(f"holds no traffic: {nothing}, so there is nothing to route", where=str(path))
+        raise BadInput(f"contains no traffic: {nothing}, so there is nothing to route", where=str(path))
     return matrix, np.array(packets, float) if header == _COUNTED else None
 
 

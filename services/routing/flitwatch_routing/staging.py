@@ -1,7 +1,9 @@
 """Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, regardless of what happens in between.
 
-In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which nothing reads
-yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is in `flitwatch-N/` with the
+In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which
+nothing reads
+yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is
+in `flitwatch-N/` with the
 journal that says what is what, each written aside, synced and renamed.
 """
 
@@ -42,7 +44,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they are."""
+    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they
+    are."""
 
     tables: Path
     policy: Path | None
@@ -75,7 +78,7 @@ class OpensmFolder:
     Raises
     ------
     BadInput
-        It is not a folder, a link, or what it holds is no regular file.
+        It is not a folder, a link, or what it holds is not a regular file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -105,7 +108,7 @@ class OpensmFolder:
         at = self.path / name
         if not at.exists():
             raise BadInput(
-                "is missing, so what is loaded is not known",
+                "is missing, so the loaded tables are unknown",
                 where=str(at),
                 advice=f"Let OpenSM write it: `dump_files_dir {self.path}` and log flag 0x40, or copy it here.",
             )
@@ -131,7 +134,7 @@ class OpensmFolder:
         for line in there_now:
             words = line.split()
             key = words[0] if words else ""
-            # Of a setting that stands twice OpenSM takes the last.
+            # Of a setting that is listed twice OpenSM takes the last.
             if key in settings and (words[1:] != [settings[key]] or key in there):
                 removed.append(line)
                 continue
@@ -149,7 +152,7 @@ class OpensmFolder:
         )
         if last.get("qos", "FALSE").upper() in ("TRUE", "YES", "1") and not ours:
             raise BadInput(
-                "has service levels of the site's own (`qos TRUE`), which those of the recommendation would replace",
+                "uses the site's own service levels (`qos TRUE`), which the recommendation would replace",
                 where=str(self.path / CONFIGURATION),
                 advice="Run the loop without --sl.",
             )
@@ -201,11 +204,11 @@ class OpensmFolder:
                 _write_whole(path, content, 0o644)
                 if path.read_bytes() != content:
                     path.unlink()
-                    raise BadInput("does not hold what was written", where=str(path))
+                    raise BadInput("has other contents than written", where=str(path))
             _write_whole(before, after, _file_mode(before), like=before)
             if self._configuration_digest() != journal["after"]:
                 self._restore_configuration(number, journal)
-                raise BadInput("does not hold what was written: the old one was restored", where=str(before))
+                raise BadInput("has other contents than written: the old one was restored", where=str(before))
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
@@ -225,7 +228,7 @@ class OpensmFolder:
             if self._configuration_digest() not in (journal["before"], journal["after"]):
                 raise Conflict(
                     f"{self.path / CONFIGURATION} was changed since recommendation {number} was staged",
-                    advice=f"Compare it with {self._backup_folder(number) / _BEFORE} and restore by hand what you want.",
+                    advice=f"Compare it with {self._backup_folder(number) / _BEFORE} and restore your changes by hand.",
                 )
             self._restore_configuration(number, journal)
             return True
@@ -249,7 +252,7 @@ class OpensmFolder:
             else:
                 old_bytes = backup.read_bytes() if backup.exists() else b""
                 if _sha256_hex(old_bytes) != journal["before"]:
-                    raise BadInput("is damaged: it is not what was kept", where=str(backup))
+                    raise BadInput("is damaged: it differs from the stored one", where=str(backup))
                 _write_whole(at, old_bytes, _file_mode(at), like=at)
         for at in (self._tables_path(number), self._policy_path(number)):
             with suppress(FileNotFoundError):
@@ -312,7 +315,8 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no file."""
+    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
+    file."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -320,7 +324,7 @@ def _regular_file_status(path: Path) -> os.stat_result | None:
     if stat.S_ISDIR(status.st_mode) and path.name not in (CONFIGURATION, LOADED, LANES):
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise BadInput("is a link" if stat.S_ISLNK(status.st_mode) else "is no regular file", where=str(path))
+        raise BadInput("is a link" if stat.S_ISLNK(status.st_mode) else "is not a regular file", where=str(path))
     return status
 
 
@@ -335,7 +339,7 @@ def _read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError:
         raise BadInput("is no text", where=str(path)) from None
     if re.search(r"[^\S\n\t ]|\x00", text):
-        raise BadInput("is no configuration: it has characters that OpenSM does not read", where=str(path))
+        raise BadInput("is not a configuration: it contains characters that OpenSM does not read", where=str(path))
     return text.splitlines()
 
 

@@ -29,7 +29,8 @@ class Tree:
     shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
     slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place; -1 for those that are on no leaf (`on_leaves`)
     leaf, spine, core : router number of each place, -1 where a place is empty
-    up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables), down_port_core
+    up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables),
+    down_port_core
     (cores, pods, spines a group, cables): the ports of each link's cables, -1 where a cable is absent or failed. `cables` is the most that join two
     switches of the level.
     host_port : (leaves, hosts), -1 where there is no endpoint
@@ -67,7 +68,8 @@ class Tree:
         return (self.link_ports() >= 0).sum(axis=1).astype(np.uint8)
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of the
+        """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
+        the
         group), down from spines (spines, leaves of the pod); -1 where no cable works."""
         first, result = 0, []
         for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
@@ -120,7 +122,8 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     Raises
     ------
     BadInput
-        Where the fabric is no tree of two or three levels, two switches are joined by more than `MOST_CABLES` cables, or an LMC above 0 needs more LIDs
+        Where the fabric is no tree of two or three levels, two switches are joined by more than `MOST_CABLES` cables, or an LMC above 0 needs more
+        LIDs
         than there are.
     TooCostly
         Where its tables have more than `MOST_ENTRIES` entries.
@@ -128,7 +131,8 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     routers, each = len(fabric.routers.name), lids_each(lmc)
     if routers * len(fabric.endpoints) * each > MOST_ENTRIES:
         raise TooCostly(
-            f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints{f' of {each} LIDs' if lmc else ''} have more than {MOST_ENTRIES:,} entries",
+            f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints{f' of {each} LIDs' if lmc else ''} have "
+            f"more than {MOST_ENTRIES:,} entries",
             advice="Take a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
         )
     if lmc:
@@ -200,7 +204,8 @@ def of_leaves(fabric: Fabric, traffic: Traffic) -> Traffic:
 
 
 def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
-    """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join themselves."""
+    """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join
+    themselves."""
     pod = _label_components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
     both = np.concatenate([edges, edges[:, ::-1]])  # of a cable one direction may be lost
     up = both[is_spine[both[:, 0]] & is_core[both[:, 1]]]
@@ -264,7 +269,7 @@ def _laid_out(
     if lonely.any():
         raise BadInput(
             f"the fabric is disconnected: {fabric.routers.name[int(np.argmax(lonely))]} is joined to leaves and to no core",
-            advice="Leave the switch out, or read the fabric again once its cables are mended",
+            advice="Leave the switch out, or import the fabric again once its cables are repaired",
         )
     groups = int(group[is_core].max()) + 1 if has_cores else 0
     if not has_cores and pods > 1:

@@ -3,7 +3,8 @@
 Who held which nodes, and how much the other jobs' nodes sent, are read from the tables. What the moved job sends is not recorded anywhere:
 its pattern and bytes are the asker's. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
 
-The job is also simulated without the others. What it lost then, by its steps, is scaled: by how much longer it takes elsewhere than alone, over how much longer
+The job is also simulated without the others. What it lost then, by its steps, is scaled: by how much longer it takes elsewhere than alone, over how
+much longer
 it takes as it was than alone.
 """
 
@@ -285,7 +286,7 @@ def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> 
         return "The job was not slow at that moment, so nothing was lost."
     losses = [(item["lost"], item) for item in variants if item["lost"] is not None]
     if not losses:
-        return "The other jobs hardly slow it in the simulation, so that cannot tell what another placement would have saved."
+        return "The other jobs hardly slow it in the simulation, so the saving with another placement is unknown."
     would, best = min(losses, key=lambda item: item[0]["median_s"])
     interval = f"90 %: {minutes_and_seconds(would['low_s'])} to {minutes_and_seconds(would['high_s'])}"
     if would["median_s"] >= lost_s * (1 - LEAST_SLOWER):

@@ -7,7 +7,7 @@ import re
 #: What Slurm takes at submission; it refuses a job with a longer one.
 MOST_BYTES = 1024
 _MARK = re.compile(r"\[flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])[^\[\]]*\]")
-#: As older versions wrote it, over the whole comment. It is read, and stays as anybody's text.
+#: As older versions wrote it, over the whole comment. It is read, and stays as anyone's text.
 _OLD_MARK = re.compile(r"flitwatch (start|delay|prefer|released) since=([0-9]{1,12})(?![0-9])")
 
 

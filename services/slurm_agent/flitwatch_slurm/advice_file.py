@@ -96,7 +96,7 @@ def check_folder(folder: Path) -> None:
     Raises
     ------
     Forbidden
-        Others may write into the folder: what is there could be anybody's advice.
+        Others may write into the folder: what is there could be anyone's advice.
     """
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     status = folder.stat()

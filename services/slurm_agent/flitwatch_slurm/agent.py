@@ -91,7 +91,7 @@ class Agent:
             state = self.api.state()
             if state["pseudonyms"]:
                 raise Forbidden(
-                    "the API shows pseudonyms, which Slurm does not know: give the agent a token with scope names",
+                    "the API returns pseudonyms, which Slurm does not know: give the agent a token with scope names",
                     advice="flitwatch tokens create slurm --scope read --scope names --scope advice",
                 )
             where = find_places(state, cluster.list_nodes())
@@ -108,7 +108,7 @@ class Agent:
             except OSError as problem:
                 raise Unavailable(
                     f"{self.path} cannot be written: {problem.strerror}",
-                    advice="Until it can, jobs start without advice.",
+                    advice="Until this is corrected, jobs start without advice.",
                 ) from None
         except FlitwatchError:
             self._give_up()

@@ -129,12 +129,12 @@ def read_pending(told: str | bytes) -> list[Pending]:
     Raises
     ------
     Unavailable
-        It is no list of jobs as Slurm 21.08 and newer write it.
+        It is not a list of jobs as Slurm 21.08 and newer write it.
     """
     try:
         return [_make_pending(job) for job in _decode_json(told)["jobs"] if "PENDING" in job["job_state"]]
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        raise Unavailable("squeue --json gave no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
+        raise Unavailable("squeue --json printed no list of jobs", advice="It needs Slurm 21.08 or newer.") from None
 
 
 def _decode_json(told: str | bytes) -> Any:

@@ -37,7 +37,7 @@ local function content()
   local size = file:seek("end")
   if not size or size < 1 or size > M.most_bytes or not file:seek("set", 0) then
     file:close()
-    return nil, "is no regular file of at most " .. M.most_bytes .. " bytes"
+    return nil, "is not a regular file of at most " .. M.most_bytes .. " bytes"
   end
   local text = file:read(size)
   file:close()

@@ -39,7 +39,7 @@ class Notes:
         except FileNotFoundError:
             return cls(path)
         except (OSError, ValueError, TypeError, AttributeError) as problem:
-            log.warning("%s cannot be read: jobs whose mark is gone are not ours: %s", path, problem)
+            log.warning("%s cannot be read: jobs without a mark are left alone: %s", path, problem)
             return cls(path)
         return cls(path, marks, content)
 

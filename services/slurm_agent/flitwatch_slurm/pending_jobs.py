@@ -175,12 +175,13 @@ def _choose_preference(job: Pending, advice: PlacedAdvice, where: Places, limits
 
 
 def _mark_change(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
-    """The change of the admin comment that leaves our mark alongside other tools' text: empty where it is there already, None where it has no place there."""
+    """The change of the admin comment that leaves our mark alongside other tools' text: empty where it already exists, None where it has no place
+    there."""
     comment = admin_comment.merge_mark(job.admin_comment, what, since, why)
     if comment is not None or job.mark is not None:
         marks[job.job_id] = what, since
     if comment is None:
-        log.warning("job %s: the admin comment of another tool leaves no place for a mark and stays", job.job_id)
+        log.warning("job %s: the admin comment of another tool has no space for a mark and is not changed", job.job_id)
         return None
     return {} if comment == job.admin_comment else {"AdminComment": comment}
 

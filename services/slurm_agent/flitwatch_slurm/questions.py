@@ -210,7 +210,7 @@ class Api:
                     text += part
                     if time.monotonic() > until or len(text) > MOST_ANSWER_BYTES:
                         raise Unavailable(
-                            f"the API's answer to {method} {path} was not whole after {ANSWER_LIMIT_S:.0f} s"
+                            f"the API's answer to {method} {path} was not complete after {ANSWER_LIMIT_S:.0f} s"
                             f" or {MOST_ANSWER_BYTES >> 20} MiB"
                         )
         except (httpx.HTTPError, httpx.InvalidURL) as problem:
@@ -218,7 +218,8 @@ class Api:
         if answer.status_code in (401, 403):
             raise Unavailable(
                 f"the API refuses the agent with {answer.status_code}",
-                advice="Give it a token that holds: flitwatch tokens create slurm --scope read --scope names --scope advice; --token-file.",
+                advice="Create a valid token (flitwatch tokens create slurm --scope read --scope names --scope advice), and "
+                "name its file in --token-file.",
             )
         if answer.status_code != 200:
             excerpt = text[:200].decode(errors="replace")
@@ -231,8 +232,8 @@ class Api:
 
 def _foreign_answer_error(path: str) -> Unavailable:
     return Unavailable(
-        f"what answers at {path} is not the API that this agent knows",
-        advice="See whether --api is Flitwatch's address, and whether both are of one version.",
+        f"the server at {path} is not an API that this agent knows",
+        advice="Check that --api is Flitwatch's address, and that both have the same version.",
     )
 
 

@@ -60,7 +60,7 @@ class Trial:
             if header.share != share:
                 raise BadInput(
                     f"the trial in {path} gives advice to {header.share:g} of the jobs, not to {share:g}",
-                    advice="Another share is another trial: name another --trial-file.",
+                    advice="A different share is a different trial. Name another --trial-file.",
                 )
             return cls(path, header, {participant.job_id: participant.advised for participant in participants})
         header = Header(secrets.token_hex(16), share, time.time())
@@ -101,7 +101,7 @@ class Trial:
                     del self.drawn[line["job_id"]]
                 raise Unavailable(
                     f"the trial's record {self.path} cannot be written: {problem.strerror}",
-                    advice="No further job is changed until it can. A record that is gone is a trial that has ended: name another --trial-file.",
+                    advice="No job is changed until it can. If the record is lost, the trial has ended. Name another --trial-file.",
                 ) from None
         return out
 
@@ -119,10 +119,12 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        raise NotFound(f"{path} is not there", advice="flitwatch agent slurm --trial writes it: --file.") from None
+        raise NotFound(
+            f"{path} is not there", advice="flitwatch agent slurm --trial writes it. Name it with --file."
+        ) from None
     except OSError as problem:
         raise Unavailable(
-            f"{path} cannot be read: {problem.strerror}", advice="Run this as the user that the agent runs as."
+            f"{path} cannot be read: {problem.strerror}", advice="Run this as the agent's user."
         ) from None
     try:
         first: dict[str, Any] = orjson.loads(lines[0])
@@ -130,7 +132,9 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
         if first["trial"] != 1 or not 0 < header.share < 1 or not math.isfinite(header.begun_s):
             raise ValueError
     except (ValueError, LookupError, TypeError):
-        raise BadInput(f"{path} is no record of a trial", advice="flitwatch agent slurm --trial writes one.") from None
+        raise BadInput(
+            f"{path} is not a record of a trial", advice="flitwatch agent slurm --trial writes one."
+        ) from None
     participants: dict[str, Participant] = {}
     torn = 0
     for number, line in enumerate(lines[1:], 2):
@@ -142,9 +146,7 @@ def read_record(path: Path) -> tuple[Header, list[Participant], int]:
             torn += 1
             continue
         if participant.advised is not is_advised(header.salt, participant.job_id, header.share):
-            raise BadInput(
-                f"line {number} of {path}: job {participant.job_id} is not in the half that was drawn for it"
-            )
+            raise BadInput(f"line {number} of {path}: job {participant.job_id} is in the wrong half")
         participants.setdefault(participant.job_id, participant)
     return header, list(participants.values()), torn
 
@@ -154,13 +156,13 @@ def _parse_participant(said: dict[str, Any]) -> Participant:
     participant = Participant(**said)
     numbers = (participant.slowdown, participant.at_s, participant.usual_s)
     if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
-        raise ValueError("a number is none")
+        raise ValueError("a number is missing")
     if not (
         isinstance(participant.job_id, str)
         and isinstance(participant.advised, bool)
         and isinstance(participant.nodes, int)
     ):
-        raise TypeError("a job's id, half or nodes are of another kind")
+        raise TypeError("a job's id, half or nodes have the wrong type")
     return participant
 
 

@@ -17,4 +17,6 @@ def open_log(url: str) -> Log:
         from flitwatch_stream.table import TableLog
 
         return TableLog(url)
-    raise BadRequest("this is not a log's URL", advice="Write kafka://host:9092 or postgresql://user@host/database.")
+    raise BadRequest(
+        "this is not the URL of a log", advice="Write kafka://host:9092 or postgresql://user@host/database."
+    )

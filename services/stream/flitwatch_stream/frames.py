@@ -52,7 +52,7 @@ def unpack_batch(encoding: int, payload: bytes) -> bytes:
         size = zstandard.frame_content_size(payload)
         if not 0 <= size <= _MOST_BYTES:
             raise ValueError(
-                f"{size} bytes are in it, more than {_MOST_BYTES}" if size > 0 else "it does not say how much is in it"
+                f"{size} bytes are in it, more than {_MOST_BYTES}" if size > 0 else "it does not state its size"
             )
         return zstandard.ZstdDecompressor().decompress(payload)
     except zstandard.ZstdError as problem:

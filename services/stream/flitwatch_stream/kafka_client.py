@@ -50,7 +50,7 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
     Raises
     ------
     BadInput
-        The site's properties cannot be read, or librdkafka does not take them.
+        The site's properties cannot be read, or librdkafka does not accept them.
     """
     site = kafka_site.load_properties()
     clear_refusal(brokers)
@@ -71,13 +71,14 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
             # librdkafka quotes what it refuses; a password may stand on the wrong line.
             message = message.replace(f'"{value}"', "(not shown)")
         raise BadInput(
-            f"Kafka's client does not take the site's properties: {message}",
+            f"Kafka's client rejects the site's properties: {message}",
             advice=f"Correct the file that {kafka_site.VARIABLE} names.",
         ) from None
 
 
 def make_error_watcher(brokers: str) -> Callable[[KafkaError], None]:
-    """Notes why brokers refuse a client. Of all else librdkafka reconnects automatically; what lasts shows up as a call that runs into its time limit."""
+    """Notes why brokers refuse a client. Of all else librdkafka reconnects automatically; what lasts shows up as a call that runs into its time
+    limit."""
 
     def note(problem: KafkaError) -> None:
         advice = _REFUSALS.get(problem.code())
@@ -121,7 +122,7 @@ def make_unavailable(brokers: str, problem: object, asked: Any = None) -> Unavai
         )
     return Unavailable(
         f"Kafka at {brokers} does not answer: {problem}",
-        advice="Check that the broker runs and is reachable, and that its listener speaks the security.protocol in the file that"
+        advice="Check that the broker runs and is reachable, and that its listener uses the security.protocol in the file that"
         f" {kafka_site.VARIABLE} names (without one: PLAINTEXT).",
     )
 

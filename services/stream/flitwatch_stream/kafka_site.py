@@ -37,7 +37,8 @@ def load_properties() -> dict[str, str]:
     Raises
     ------
     BadInput
-        The file cannot be read, others may read the secrets in it, a line is no property, or a property is not the site's to set. No message holds a value.
+        The file cannot be read, others may read the secrets in it, a line is not a property, or a property is not the site's to set. No message
+        holds a value.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -46,7 +47,7 @@ def load_properties() -> dict[str, str]:
         file_stat = os.stat(named)
     except OSError as problem:
         raise _make_file_error(
-            named, f"it cannot be read: {problem.strerror}", "Name a file that this service may read."
+            named, f"it cannot be read: {problem.strerror}", "Name a file that this service can read."
         ) from None
     return dict(_read_properties(named, file_stat.st_mtime_ns, file_stat.st_mode))
 
@@ -56,9 +57,9 @@ def _read_properties(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str
     try:
         text = Path(named).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise _make_file_error(
-            named, f"it cannot be read: {reason}", "Name a text file that this service may read."
+            named, f"it cannot be read: {reason}", "Name a text file that this service can read."
         ) from None
     settings: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -67,18 +68,18 @@ def _read_properties(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str
         name, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not name:
             raise _make_file_error(
-                named, f"line {number} is no property", "Write a line as: security.protocol=SASL_SSL"
+                named, f"line {number} is not a property", "Write a line as: security.protocol=SASL_SSL"
             )
         if not name.startswith(ALLOWED):
-            raise _make_file_error(
-                named, f"line {number}: {name} is not a site's to set", f"Allowed are {', '.join(ALLOWED)}."
-            )
+            raise _make_file_error(named, f"line {number}: {name} cannot be set", f"Allowed are {', '.join(ALLOWED)}.")
         if name in settings:
             raise _make_file_error(named, f"line {number}: {name} is set twice", "Keep one of the two lines.")
         settings[name] = value
     secret = next((name for name in settings if any(part in name for part in SECRET)), None)
     if secret is not None and mode & (stat.S_IRWXO | stat.S_IWGRP):
-        raise _make_file_error(named, f"it holds {secret}, and others may read or change it", f"Run: chmod 640 {named}")
+        raise _make_file_error(
+            named, f"it holds {secret}, and other users can read or change it", f"Run: chmod 640 {named}"
+        )
     return tuple(settings.items())
 
 

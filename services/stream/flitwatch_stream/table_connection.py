@@ -47,7 +47,7 @@ def _parse_url(url: str) -> logins.Parameters:
     try:
         return dict(conninfo_to_dict(url))
     except psycopg.ProgrammingError:
-        raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
+        raise BadRequest("this is not the URL of a log", advice="Write postgresql://user@host/database.") from None
 
 
 def make_unavailable(problem: psycopg.Error) -> FlitwatchError:

@@ -88,7 +88,7 @@ class Machine(Nodes):
             or min(place.group.min(), place.row.min(), place.col.min()) < 0
         ):
             raise BadRequest(
-                f"fabric {fabric.name!r} is no dragonfly with known places",
+                f"fabric {fabric.name!r} is not a dragonfly with known positions",
                 advice="The twin simulates dragonflies and fat trees only.",
             )
         ids, group = np.unique(place.group, return_inverse=True)

@@ -68,7 +68,7 @@ class DragonflyPaths:
             first, second = np.argwhere(joined == 0)[0]
             raise BadRequest(
                 f"groups {first} and {second} are not joined by a cable",
-                advice="The twin needs every pair of groups joined.",
+                advice="The twin requires links between every pair of groups.",
             )
         cell = np.arange(machine.group_size)
         row, col = cell // machine.cols, cell % machine.cols
@@ -76,7 +76,7 @@ class DragonflyPaths:
         have = self._local_count.reshape(machine.groups, machine.group_size, machine.group_size) > 0
         if not (have | ~alike).all():
             raise BadRequest(
-                "a row or a column of some group is not all-to-all", advice="The twin needs full rows and columns."
+                "a row or a column of some group is not all-to-all", advice="The twin requires full rows and columns."
             )
 
     def loads(

@@ -59,5 +59,5 @@ class HttpRegistry:
             return int(answer.json()["id"])
         except (httpx.HTTPError, ValueError, KeyError) as error:
             raise Unavailable(
-                f"the schema registry at {self._url} does not take {layout.row_schema}: {error}"
+                f"the schema registry at {self._url} does not accept {layout.row_schema}: {error}"
             ) from error

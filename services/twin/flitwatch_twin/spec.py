@@ -167,7 +167,7 @@ def load_spec(text: str) -> TwinSpec:
     path = Path(text)
     if not path.is_file():
         raise BadInput(
-            f"there is no scenario and no file {text!r}",
+            f"there is no scenario or file named {text!r}",
             advice=f"Scenarios: {', '.join(SCENARIOS)}; or write a YAML file as services/twin/README.md describes.",
         )
     loaded = read_yaml(path)

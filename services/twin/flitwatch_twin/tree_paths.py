@@ -22,7 +22,7 @@ class TreePaths:
 
     def __init__(self, fabric: Fabric) -> None:
         if fabric.kind is not FabricKind.FAT_TREE:
-            raise BadRequest(f"fabric {fabric.name!r} is no fat tree")
+            raise BadRequest(f"fabric {fabric.name!r} is not a fat tree")
         self._gather = Gather(len(fabric.links))
         self._routers, self._dst = len(fabric.routers), fabric.links.dst.astype(np.int64)
         inject = np.flatnonzero(fabric.links.src >= self._routers)

@@ -1,9 +1,9 @@
-/** What has arrived by door: each way in with its commands, and what came through it. */
+/** What has arrived by source: each way in with its commands, and what came through it. */
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
 
-const doorShape = v.object({
+const sourceShape = v.object({
   key: v.string(),
   title: v.string(),
   about: v.string(),
@@ -15,12 +15,12 @@ const doorShape = v.object({
   last_at: v.nullable(v.string()),
   refused: v.array(v.object({ records: v.number(), at: v.string(), where: v.string(), reason: v.string() })),
 });
-export type DoorArrivals = v.InferOutput<typeof doorShape>;
+export type SourceArrivals = v.InferOutput<typeof sourceShape>;
 
 export const arrivalsShape = v.object({
   now: v.string(),
   recent_s: v.number(),
-  doors: v.array(doorShape),
+  sources: v.array(sourceShape),
   simulated: v.number(),
   unknown: v.number(),
   machines: v.array(

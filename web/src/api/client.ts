@@ -28,7 +28,7 @@ const UNREACHABLE: Problem = {
   status: 0,
   detail: "No connection to Flitwatch.",
   advice:
-    "What was collected is kept. The page tries again automatically; if it stays, ask whether the service runs (flitwatch status).",
+    "The page keeps what it has and retries automatically. If this continues, check that the service is running (flitwatch status).",
 };
 
 async function problemOf(response: Response): Promise<Problem> {
@@ -40,7 +40,7 @@ async function problemOf(response: Response): Promise<Problem> {
     title: `The server answered ${response.status}`,
     status: response.status,
     detail: response.statusText,
-    advice: "Try again in a moment.",
+    advice: "Try again shortly.",
   };
 }
 
@@ -95,7 +95,7 @@ function mayChange(path: string): void {
     title: "This platform can only be read from here",
     status: 405,
     detail: `${REMOTE} is another platform.`,
-    advice: "Do this on its own page.",
+    advice: "Use its own page for that.",
   });
 }
 
@@ -138,10 +138,10 @@ async function validated<S extends v.GenericSchema>(
   const issue = parsed.issues[0];
   const where = v.getDotPath(issue) ?? "the answer";
   throw new ApiError({
-    title: "The server's answer has another shape than this page expects",
+    title: "The server's answer has an unexpected format",
     status: 200,
     detail: `${path}: ${where}: ${issue.message}`,
-    advice: "The page and the server are probably of different versions: reload the page.",
+    advice: "The page and the server probably have different versions. Reload the page.",
   });
 }
 

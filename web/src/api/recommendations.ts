@@ -10,7 +10,7 @@ export const recommendationsQuery = (state: string | undefined, limit = 100) =>
   infiniteQueryOptions({
     queryKey: ["recommendations", "list", state, limit],
     queryFn: ({ pageParam, signal }) =>
-      getJson(shapes.recommendationsShape, "/recommendations", { state, limit, cursor: pageParam }, signal),
+      getJson(shapes.recommendationsShape, "/advice", { state, limit, cursor: pageParam }, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
     refetchInterval: PACE_MS,
@@ -20,19 +20,19 @@ export const recommendationsQuery = (state: string | undefined, limit = 100) =>
 export const recommendationQuery = (id: number) =>
   queryOptions({
     queryKey: ["recommendations", "one", id],
-    queryFn: ({ signal }) => getJson(shapes.recommendationDetailShape, `/recommendations/${id}`, {}, signal),
+    queryFn: ({ signal }) => getJson(shapes.recommendationDetailShape, `/advice/${id}`, {}, signal),
   });
 
 export const trafficMatrixQuery = (id: number, by: string) =>
   queryOptions({
     queryKey: ["recommendations", "matrix", id, by],
-    queryFn: ({ signal }) => getJson(shapes.trafficMatrixShape, `/recommendations/${id}/matrix`, { by }, signal),
+    queryFn: ({ signal }) => getJson(shapes.trafficMatrixShape, `/advice/${id}/matrix`, { by }, signal),
     staleTime: NEVER_OLD,
   });
 
 export const beforeAfterQuery = (id: number) =>
   queryOptions({
     queryKey: ["recommendations", "links", id],
-    queryFn: ({ signal }) => getJson(shapes.beforeAfterShape, `/recommendations/${id}/links`, {}, signal),
+    queryFn: ({ signal }) => getJson(shapes.beforeAfterShape, `/advice/${id}/links`, {}, signal),
     staleTime: NEVER_OLD,
   });

@@ -38,8 +38,8 @@ export default function HelpDialog({ onClose }: { onClose: () => void }) {
           </section>
         ))}
         <p className="muted">
-          On the time axis: drag selects a window, Shift-drag the one to compare with. Double-click a router to go
-          closer, Esc to go back.
+          On the time axis, drag to select a window, and Shift-drag to select the window to compare with. Double-click a
+          router to zoom in, and press Esc to go back.
         </p>
       </div>
     </Dialog>

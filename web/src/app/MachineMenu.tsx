@@ -58,7 +58,7 @@ export function MachineMenu({ machine, machines }: Props) {
   return (
     <Menu
       heading="Machines"
-      empty={fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"}
+      empty={fabrics ? "No machines yet" : machines.error ? machines.error.message : "Loading the machines…"}
       trigger={
         <>
           <span className="visually-hidden">Machine </span>

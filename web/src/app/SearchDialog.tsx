@@ -66,14 +66,14 @@ export default function SearchDialog({ fabric, onClose }: { fabric: Fabric | nul
       <Command shouldFilter={false} label="Search jobs, routers, users, actions">
         <Command.Input
           className="field search-field"
-          placeholder="Job number or name, router, node, user, action"
+          placeholder="Job id or name, router, node, user, action"
           value={text}
           onValueChange={setText}
         />
         <Command.List className="search-list">
           {asked && !hits.length && !shownActions.length && !shownRecent.length && !isFetching && (
             <p className="menu-label">
-              {error ? error.message : `Nothing is called “${asked}”. A part of a name is enough.`}
+              {error ? error.message : `Nothing is called “${asked}”. You can type a part of a name.`}
             </p>
           )}
           {kinds.map((kind) => (
@@ -94,7 +94,7 @@ export default function SearchDialog({ fabric, onClose }: { fabric: Fabric | nul
             </Command.Group>
           ))}
           {shownRecent.length > 0 && (
-            <Command.Group heading={<span className="menu-label">Opened lately in this browser</span>}>
+            <Command.Group heading={<span className="menu-label">Recently opened in this browser</span>}>
               {shownRecent.map((one) => (
                 <Command.Item
                   key={one.href}

@@ -76,7 +76,7 @@ export function Shell() {
 
   const bindings = useMemo(
     () => [
-      { keys: "?", label: "Show the keys", run: () => setOpen("help") },
+      { keys: "?", label: "Show keyboard shortcuts", run: () => setOpen("help") },
       { keys: "/", label: "Search jobs, routers, users", run: () => setOpen("search") },
       { keys: "g h", label: "Home", run: () => void navigate({ to: "/" }) },
       {
@@ -100,7 +100,7 @@ export function Shell() {
       { keys: "t", label: "Light or dark", run: toggleTheme },
       {
         keys: "w",
-        label: "Wall display on or off",
+        label: "Turn the wall display on or off",
         run: () => wallStore.set(wallStore.get() === null ? PACE_S : null),
       },
     ],
@@ -137,7 +137,7 @@ export function Shell() {
 export function Missing() {
   return (
     <Empty page title="Page not found">
-      Pages are reached from the top bar, or press <kbd>/</kbd> to search.
+      Use the top bar, or press <kbd>/</kbd> to search.
     </Empty>
   );
 }

@@ -16,32 +16,32 @@ interface Step {
 const STEPS: Step[] = [
   {
     title: "The machine",
-    text: "This is a simulated machine. Colours are stalls per flit: how long data wait on each part of the network.",
+    text: "This machine is simulated. Colours show stalls per flit: how long data wait in each part of the network.",
     marks: ['section[aria-label="Fabric"]', ".home-fabric", ".home-figures"],
   },
   {
     title: "The slow job",
-    text: "The incident panel names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
+    text: "The incident panel names a job that is slower than its earlier runs, and since when. On a quiet machine, it reports no slow job.",
     marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
   },
   {
-    title: "Who",
-    text: "The job that began just before, and shares links with the slow one. If the data are insufficient, this says that Flitwatch cannot tell.",
+    title: "The cause",
+    text: "This job started just before and shares links with the slow one. If the data are insufficient, Flitwatch reports that it cannot tell.",
     marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
   },
   {
-    title: "What carries it",
-    text: "The links that both jobs use, hottest first, with the jobs at their ends.",
+    title: "Affected links",
+    text: "The links that both jobs use, hottest first, with the jobs at both ends.",
     marks: [".incident-chain > li:nth-child(2)", 'section[aria-label="Hottest pairs"]'],
   },
   {
     title: "What would help",
-    text: "Other routes or another placement, simulated before you change anything. The Lab replays the job elsewhere.",
+    text: "Other routes or another placement, simulated before you change anything. In the Lab, you can replay the job on other nodes.",
     marks: [".incident-chain > li:nth-child(4)", 'section[aria-label="Incident"]'],
   },
   {
     title: "Connect your own data",
-    text: "Copy a command for your source, run it, and see its first records arrive.",
+    text: "Copy a command for your source, run it, and watch the first records arrive.",
     marks: [],
   },
 ];

@@ -74,7 +74,7 @@ export function WallBar({ machine, pace }: { machine: Fabric | null; pace: numbe
         ))}
       </nav>
       <div className="spacer" />
-      <span className="subtitle">{paused ? "stays while it is in use" : `the next page after ${pace} s`}</span>
+      <span className="subtitle">{paused ? "stays while in use" : `the next page after ${pace} s`}</span>
       <span className="wall-clock">
         {clock(now)} {ZONE}
       </span>

@@ -27,7 +27,7 @@ export function actionsOf(
     ["Connect your own data", "/connect"],
     ["Alert rules", "/alerts?view=rules"],
     ["Silences", "/alerts?view=silences"],
-    ["Contacts: where alerts are mailed", "/alerts?view=contacts"],
+    ["Contacts: e-mail addresses for alerts", "/alerts?view=contacts"],
   ];
   const all = [...bound, ...ways.map(([label, href]) => ({ label, run: () => go(href) }))];
   return all.filter((action, at) => all.findIndex((other) => other.label === action.label) === at);

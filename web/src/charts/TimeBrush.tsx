@@ -320,7 +320,7 @@ const Backdrop = memo(function Backdrop({
       )}
       {countedShare === 0 && (
         <text x={(left + right) / 2} y={(TOP + BOTTOM) / 2} textAnchor="middle" className="counted-share">
-          Nothing was counted in this time
+          No counters in this period
         </text>
       )}
       {silentFrom !== null && silentFrom < span.to && (

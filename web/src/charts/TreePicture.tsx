@@ -123,7 +123,7 @@ export function TreePicture({
           className="tree-strip"
           style={{ width: size.width, height: STRIP_HEIGHT }}
           role="img"
-          aria-label={`The worst link around each of ${leaves.length} leaves, to and from spines and nodes`}
+          aria-label={`The worst link at each of ${leaves.length} leaves, to and from spines and nodes`}
           onPointerMove={(event) => {
             const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX / zoomOf());
             if (leaf) showTooltip(event.clientX, event.clientY, describe(leaf.leaf), more?.(leaf.leaf));

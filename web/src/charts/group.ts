@@ -109,7 +109,7 @@ export function groupLayout(arrangement: Arrangement, panel: number, width: numb
     const blackWidth = Math.max(2, Math.floor((cellWidth - 5) / rows));
     bands.push({
       title: "Black links",
-      note: `one square per column; across: sending row, down: receiving row; worst of parallel links`,
+      note: `one square per column; across: sending row, down: receiving row; the worst of parallel links`,
       y: below + 12,
       squares: Array.from({ length: cols }, (_, col) => ({
         label: "",
@@ -147,7 +147,7 @@ export function groupLayout(arrangement: Arrangement, panel: number, width: numb
     );
     bands.push({
       title: "Links within",
-      note: "across: sending router, down: receiving router; worst of parallel links",
+      note: "across: sending router, down: receiving router; the worst of parallel links",
       y: below + 12,
       squares: [{ label: "", routers: ordered, x: left, y: below + 12 + TITLE + 2, cellWidth: cell, cellHeight: cell }],
     });

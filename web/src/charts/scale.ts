@@ -3,7 +3,7 @@ import stallCuts from "../api/generated/stallCuts.json";
 
 export type Theme = "light" | "dark";
 
-/** Upper ends of the first seven of eight steps, as the API says them; one step is twice the stalls. From the first on a router or port is stalled. */
+/** Upper ends of the first seven of eight steps, as the API says them; one step is twice the stalls. From the first on, a router or port counts as stalled. */
 export const HEAT_CUTS: readonly number[] = stallCuts;
 export const HEAT_LABELS: readonly string[] = HEAT_CUTS.map((cut) => (cut === 0.5 ? "½" : String(cut)));
 export const HEAT: Record<Theme, readonly string[]> = {
@@ -35,7 +35,7 @@ export function changeStep(factor: number): number {
   return step;
 }
 
-/** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anybody feels. */
+/** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anyone feels. */
 const LEAST_CHANGED = HEAT_CUTS[0] as number;
 
 /** This window's ratio over another's; NaN where either is unknown. */

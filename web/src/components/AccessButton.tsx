@@ -1,4 +1,4 @@
-/** A button for what not everybody may do: it says who may before the click, in the same words everywhere. */
+/** A button for what not everyone may do: it says who may before the click, in the same words everywhere. */
 import { useQuery } from "@tanstack/react-query";
 import type { ButtonHTMLAttributes } from "react";
 import { sessionQuery } from "../api/session";
@@ -14,11 +14,11 @@ export type Need = keyof typeof ROLES;
 export function useLacking(need: Need): { why: string; login: boolean } | null {
   const session = useQuery(sessionQuery()).data;
   if (need === "nothing" || (REMOTE === null && (!session || session.scopes.includes(need)))) return null;
-  if (REMOTE !== null) return { why: `Can only be read here: do this on the page of ${REMOTE}`, login: false };
+  if (REMOTE !== null) return { why: `Read-only here. Use the page of ${REMOTE}`, login: false };
   const role = ROLES[need];
   return session?.user
     ? { why: `Needs role ${role}; you are ${session.role ?? "without a role"}`, login: false }
-    : { why: `Needs a login with role ${role}`, login: true };
+    : { why: `Requires a login with role ${role}`, login: true };
 }
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {

@@ -11,7 +11,7 @@ interface Props {
   /** Of the file. */
   name: string;
   className?: string;
-  /** What the reader must be allowed; without it everybody may. */
+  /** What the reader must be allowed; without it everyone may. */
   need?: Need;
   /** In a row of a table. */
   compact?: boolean;

@@ -8,10 +8,10 @@ export function Misaddressed({ error: { message, keys } }: { error: AddressError
   const rest = Object.entries(parseSearch(searchStr)).filter(([key]) => !keys.includes(key));
   return (
     <div className="notice" role="alert">
-      <h1>This address cannot be shown</h1>
+      <h1>This address is not valid</h1>
       <p>{message}</p>
       <Link className="button" to={pathname} search={Object.fromEntries(rest) as never}>
-        Open the page without it
+        Open the page without this part
       </Link>
     </div>
   );

@@ -33,7 +33,7 @@ interface FailureProps {
 export function Failure({ error, retry, page = false, line = false }: FailureProps) {
   const Title = page ? "h1" : "h2";
   const problem = error instanceof ApiError ? error.problem : null;
-  const title = problem?.title ?? "This page failed";
+  const title = problem?.title ?? "This page could not be shown";
   const detail = problem?.detail ?? (error instanceof Error ? error.message : String(error));
   const again = retry && (
     <button className={line ? "link" : "button"} onClick={retry}>

@@ -35,7 +35,7 @@ export function addressError(raw: Record<string, unknown>, understood: object, n
     else if (TIMES.has(key) && at === null)
       wrong.push([key, `"${value}" is not a time: ${key} needs one such as 2026-11-29T14:05:00Z.`]);
     else if ((key === "at" || key === "from") && at !== null && at > now + AHEAD_MS)
-      wrong.push([key, `${key} (${String(value)}) is in the future: there are no data yet.`]);
+      wrong.push([key, `${key} (${String(value)}) is in the future, so there are no data yet.`]);
     else if (!TIMES.has(key) && (understood as Record<string, unknown>)[key] === undefined)
       wrong.push([key, `"${value}" is not a valid ${key}.`]);
   }

@@ -15,16 +15,16 @@ export interface Origin {
 
 /** What the figures of a page must not be taken for, by the beginning of its address. */
 const CAVEATS: [string, string][] = [
-  ["/jobs/", "To run alongside a slow job is traffic and time; it does not prove who slowed it."],
-  ["/incidents", "An incident names jobs by traffic and time; it does not prove who slowed whom."],
-  ["/blame", "Blame says which jobs slow runs go with; it does not prove who slowed them."],
-  ["/drivers", "Counters that go with slow steps need not cause them."],
-  ["/forecast", "A forecast holds within its interval, and only while the machine behaves as it did."],
-  ["/lab", "Results of simulations: they hold for the model, and for the machine as far as the model does."],
+  ["/jobs/", "Presence alongside a slow job is based on traffic and time; it does not prove the cause."],
+  ["/incidents", "An incident names jobs from traffic and time; it does not prove the cause."],
+  ["/blame", "Blame shows which jobs go with slow runs; it does not prove the cause."],
+  ["/drivers", "Counters that go with slow steps do not necessarily cause them."],
+  ["/forecast", "A forecast holds within its interval, and only while the machine behaves as before."],
+  ["/lab", "Simulated results hold for the model, and for the machine only as far as the model does."],
   ["/advice", "Predicted savings hold for the traffic that was counted."],
-  ["/fabric", "Routers and links without counters are unknown, and not zero."],
+  ["/fabric", "Routers and links without counters are unknown, not zero."],
 ];
-const CAVEAT = "An empty cell is unknown, and not zero.";
+const CAVEAT = "An empty cell is unknown, not zero.";
 
 /** The machine in the top bar, and what the page that is open says of itself. */
 let machine: Pick<Origin, "machine" | "simulated"> | null = null;
@@ -57,7 +57,7 @@ export function originOf(now = Date.now()): [string, string][] {
       "Window",
       page?.window
         ? `${isoTime(Math.round(page.window.from / 1000) * 1000)} to ${isoTime(Math.round(page.window.to / 1000) * 1000)}`
-        : "all that the page lists",
+        : "all rows of the page",
     ],
     ["Exported", isoTime(Math.floor(now / 1000) * 1000)],
     ["Caveat", `${shown?.simulated ? "Simulated data. " : ""}${said ?? CAVEAT}`],

@@ -19,6 +19,6 @@ it("weights the shares of a router's links by what they carry", () => {
 });
 
 it("names no job where no link tells", () => {
-  expect(sendersText([link(900, {}, "It does not fit.")])).toBe("who sends: cannot tell. It does not fit.");
+  expect(sendersText([link(900, {}, "It does not fit.")])).toBe("senders: cannot tell. It does not fit.");
   expect(sendersText([])).toBe("");
 });

@@ -34,7 +34,7 @@ export function sendersOf(links: readonly HotLink[]): Sender[] | null {
 
 export function sendersText(links: readonly HotLink[]): string {
   const senders = sendersOf(links);
-  if (!senders) return links.length ? `who sends: cannot tell. ${links[0]?.cannot_tell ?? ""}`.trim() : "";
+  if (!senders) return links.length ? `senders: cannot tell. ${links[0]?.cannot_tell ?? ""}`.trim() : "";
   const lines = senders
     .slice(0, NAMED)
     .map(({ job_id, name, share }) => [job_id, name, percent(share)].filter(Boolean).join(" "));

@@ -26,7 +26,7 @@ await suite.check("somebody signs in at the provider and out again", async (page
   assert.equal(await page.evaluate(() => document.cookie), "", "the session is out of scripts' reach");
   await page.goto(`${suite.url}/admin`);
   await page.locator("button", { hasText: "New token…" }).click();
-  await page.getByLabel("What it is for").fill("script");
+  await page.getByLabel("Purpose").fill("script");
   await page.locator('[role="dialog"] button', { hasText: "Make" }).click();
   assert.match(await page.locator(".people-secret").textContent(), /^fwt_/);
   await page.goto(`${suite.url}/login`);

@@ -13,7 +13,7 @@ await suite.check("own runs: measured files go up by pointer, and the page shows
   await card.getByLabel("Runs").setInputFiles(FLITWATCH_RUNS);
   await card.getByLabel("Exposure").setInputFiles(FLITWATCH_EXPOSURE);
   await card.getByLabel("Name of the set").fill("measured");
-  await card.getByRole("button", { name: "Judge these runs" }).click();
+  await card.getByRole("button", { name: "Compute verdicts" }).click();
   await page.waitForURL((address) => address.searchParams.get("exe") === "measured", { timeout: 240_000 });
   const { total, found, runs } = await suite.api("/estimates/blame?exe=measured&limit=1");
   assert.equal(runs.run_id.filter((run) => run !== null).length, 0);

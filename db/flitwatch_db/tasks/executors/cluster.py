@@ -78,7 +78,7 @@ class DaskExecutor:
         """Seconds for which the cluster has had no worker, and a line in the log for each minute of them."""
         if self._client.status != "running":
             raise Unavailable(
-                "the connection to the Dask scheduler is lost", advice="Start the scheduler, then the work again."
+                "the connection to the Dask scheduler was lost", advice="Start the scheduler, and run the work again."
             )
         if self.workers:
             return 0.0
@@ -99,7 +99,7 @@ class DaskExecutor:
             ) from killed
         except (FutureCancelledError, TimeoutError, OSError) as lost:
             raise Unavailable(
-                "the Dask scheduler lost a call", advice="Start the scheduler, then the work again."
+                "the Dask scheduler lost a call", advice="Start the scheduler, and run the work again."
             ) from lost
 
     def _end(self, stop: Any, waiting: dict[Any, int]) -> None:
@@ -195,12 +195,12 @@ def in_slurm_jobs(jobs: int) -> Iterator[DaskExecutor]:
             cluster.scale(jobs=jobs)
         except ValueError as lacking:
             raise BadRequest(
-                f"Dask's configuration does not say what a Slurm job is: {lacking}",
+                f"Dask's configuration does not describe a Slurm job: {lacking}",
                 advice="Set cores, memory and queue under jobqueue.slurm in ~/.config/dask/jobqueue.yaml.",
             ) from lacking
         except (OSError, RuntimeError) as refused:
             raise Unavailable(
-                f"Slurm took no job: {refused}", advice="See sinfo, and the queue in Dask's configuration."
+                f"Slurm accepted no job: {refused}", advice="Check sinfo and the queue in Dask's configuration."
             ) from refused
         yield DaskExecutor(opened.enter_context(distributed.Client(cluster)))
 

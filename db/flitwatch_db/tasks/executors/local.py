@@ -54,7 +54,7 @@ class LocalExecutor:
                     raise Cancelled("the work was cancelled")
         except BrokenProcessPool as broken:
             raise Unavailable(
-                "a process of the local executor died", advice="Use fewer processes: memory may have run out."
+                "a process of the local executor died", advice="Memory may have run out. Use fewer processes."
             ) from broken
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

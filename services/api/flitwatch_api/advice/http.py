@@ -34,8 +34,8 @@ def _map_shown_names(basis: Basis, names: Names) -> tuple[dict[str, str], dict[s
     shown_names: tuple[dict[str, str], dict[str, str]] | None = basis.memo.get("meant")
     if shown_names is None:
         rows = [row for part in (basis.runs, basis.blamed) for rows in part.values() for row in rows]
-        everybody = Names(names.key)
-        users = {everybody.user(user): user for user in {row["user"] for row in rows} if user}
+        everyone = Names(names.key)
+        users = {everyone.user(user): user for user in {row["user"] for row in rows} if user}
         applications = sorted(basis.runs.keys() | basis.blamed.keys() | basis.routing_modes.keys())
         # Of executables of one name the one with most runs.
         applications.sort(key=lambda application: len(basis.runs.get(application, ())))

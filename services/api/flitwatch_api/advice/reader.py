@@ -103,7 +103,7 @@ class Reader:
                 return self._request_basis()
             except (OSError, EOFError, ValueError, pickle.UnpicklingError):
                 self._end()
-                raise Unavailable("advice has no new state: its reader ended") from None
+                raise Unavailable("advice has no new state because its reader ended") from None
 
     def _request_basis(self) -> Basis:
         if self._process is None or self._process.poll() is not None:

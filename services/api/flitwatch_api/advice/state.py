@@ -74,7 +74,7 @@ class AdviceState:
                 try:
                     await self._read_basis()
                 except FlitwatchError as problem:
-                    log.warning("advice stays on old state: %s", problem.message)
+                    log.warning("advice keeps its old state: %s", problem.message)
             self._tried.set()
             # A big site's reading takes its time: it never takes more than a tenth of the database's.
             await asyncio.sleep(max(REFRESH_S, 10 * (time.monotonic() - spent)))

@@ -37,7 +37,7 @@ from flitwatch_domain.alerts import Rule, read_rule
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 
 http = APIRouter(prefix="/alerts", tags=["alerts"], responses=RESPONSES)
-RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The rule's name.")]
+RuleName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the rule.")]
 
 
 @http.get("", response_model=schemas.AlertList)
@@ -46,8 +46,10 @@ async def alerts(
     names: TheNames,
     phase: Annotated[Literal["pending", "firing", "resolved"] | None, Query()] = None,
     rule: Text = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Open at or after this.")] = None,
-    to: Annotated[Time | None, Query(description="Open at or before this.")] = None,
+    from_: Annotated[
+        Time | None, Query(alias="from", description="Only alerts that were open at or after this time.")
+    ] = None,
+    to: Annotated[Time | None, Query(description="Only alerts that were open at or before this time.")] = None,
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
@@ -122,7 +124,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
     shown.check_tried(rule, names)
     from_s, to_s = _epoch_seconds(asked.from_), _epoch_seconds(asked.to)
     if not 0 < to_s - from_s <= 31 * 86_400:
-        raise BadRequest("the span ends after it begins and is at most 31 days")
+        raise BadRequest("the period must end after its start and be at most 31 days long")
     args = {"rule": rule, "from_s": from_s, "to_s": to_s}
     task_id = await begin_task(request, platform, "alerting.test", args)
     async with platform.reading() as conn:
@@ -136,7 +138,7 @@ async def test_rule(request: Request, platform: ThePlatform, asked: schemas.DryR
 def _epoch_seconds(time: datetime) -> float:
     value = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if not 0 <= value < LATEST_S:
-        raise BadRequest("the time lies outside 1970 to 2106")
+        raise BadRequest("the time is outside 1970 to 2106")
     return value
 
 
@@ -155,7 +157,7 @@ async def add_silence(request: Request, platform: ThePlatform, new: schemas.NewS
     now_s, ends_s = datetime.now(UTC).timestamp(), _epoch_seconds(new.ends)
     starts_s = _epoch_seconds(new.starts) if new.starts else now_s
     if ends_s <= now_s:
-        raise BadInput("the silence is in the past", advice="Give a time to come as `ends`.")
+        raise BadInput("the silence is in the past", advice="Set `ends` to a time in the future.")
     if ends_s <= starts_s:
         raise BadRequest("the silence ends before it begins")
     by = made_by(request)
@@ -186,7 +188,7 @@ async def end_silence(platform: ThePlatform, silence_id: Id) -> Response:
     return Response(status_code=204)
 
 
-ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="The contact point's name.")]
+ContactName = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$", description="Name of the contact point.")]
 
 
 async def _list_contacts(request: Request, conn: Connection, name: str | None = None) -> list[shown.Row]:
@@ -220,7 +222,7 @@ async def delete_contact(platform: ThePlatform, name: ContactName) -> Response:
 
 @http.post("/contacts/{name}/test", response_model=schemas.Contact, status_code=202, name="test_alert_contact")
 async def test_contact(request: Request, platform: ThePlatform, name: ContactName) -> Response:
-    """Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went."""
+    """Let the engine send a test mail within seconds. `GET /alerts/contacts` shows the result."""
     if not await platform.in_thread("writer", lambda conn: contact_rows.ask_test(conn, name)):
         raise _no_contact(name)
     async with platform.reading() as conn:

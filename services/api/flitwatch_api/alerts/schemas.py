@@ -23,18 +23,18 @@ class Alert(BaseModel):
     labels: dict[str, str]
     phase: Literal["pending", "firing", "resolved"]
     severity: str
-    since: datetime = Field(description="Begin of this phase.")
+    since: datetime = Field(description="Start of this phase.")
     seen: datetime = Field(description="Time of the newest sample.")
     fired_at: datetime | None
     resolved_at: datetime | None
     value: float
     peak: float
     probability: float | None = Field(
-        description="That the value is at or above the threshold; null where it is measured."
+        description="Probability that the value is at or above the threshold; null for measured values."
     )
     summary: str
     simulated: bool
-    page: str | None = Field(description="Place of the page about it, at that time.")
+    page: str | None = Field(description="Path of the page about the alert, at that time.")
 
 
 class AlertList(BaseModel):
@@ -49,12 +49,12 @@ class Notice(BaseModel):
 
     receiver: str
     status: Literal["firing", "resolved"]
-    turn: int = Field(description="Repetition, from 0.")
+    turn: int = Field(description="Number of the repetition, from 0.")
     created: datetime
     delivered: datetime | None
     attempts: int
-    tried: datetime | None = Field(description="The last attempt.")
-    error: str | None = Field(description="Why the last attempt failed; below scope operate only that it did.")
+    tried: datetime | None = Field(description="Time of the last attempt.")
+    error: str | None = Field(description="Why the last attempt failed. Below scope operate, only the fact.")
 
 
 class AlertDetail(Alert):
@@ -93,13 +93,13 @@ class NewRule(BaseModel):
     absent: Duration = 600.0
     by: By = "group"
     where: dict[Word, Value] = Field(
-        default={}, max_length=20, description="Only series with these labels, which the signal has."
+        default={}, max_length=20, description="Only series with these labels of the signal."
     )
     congested_at: float = Field(default=1.0, gt=0)
     severity: Severity = "warning"
     summary: Value = ""
     labels: dict[Word, Value] = Field(
-        default={}, max_length=20, description="Further labels of its alerts, by which receivers and silences match."
+        default={}, max_length=20, description="Additional labels of its alerts, for receivers and silences."
     )
     enabled: bool = True
 
@@ -122,7 +122,7 @@ class Silence(BaseModel):
     matchers: dict[str, str]
     starts: datetime
     ends: datetime
-    comment: str | None = Field(description="Null below scope names: it is free text.")
+    comment: str | None = Field(description="Null below scope names, because it is free text.")
     created_by: str
     created: datetime
     active: bool
@@ -142,7 +142,7 @@ class NewSilence(BaseModel):
     matchers: dict[Word, Value] = Field(
         min_length=1, max_length=20, description="Label to value, or to /regular expression/; all must match."
     )
-    starts: datetime | None = Field(default=None, description="Without it, now.")
+    starts: datetime | None = Field(default=None, description="Default: now.")
     ends: datetime
     comment: str = Field(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")
 
@@ -158,13 +158,15 @@ class Contact(BaseModel):
 
     name: str
     addresses: list[str] | None = Field(description="Null below scope operate.")
-    least_severity: Severity = Field(description="Alerts below it are not mailed there.")
+    least_severity: Severity = Field(description="Lowest severity to send to this address.")
     updated: datetime
-    test_asked_at: datetime | None = Field(description="When the last test mail was asked for.")
+    test_asked_at: datetime | None = Field(description="When the last test mail was requested.")
     test_tried_at: datetime | None = Field(
-        description="When the engine last tried one; before `test_asked_at`: one waits for the engine."
+        description="When the engine last sent one. If this is before `test_asked_at`, a test mail is waiting."
     )
-    test_error: str | None = Field(description="Why the last test mail was not sent; below scope operate only that.")
+    test_error: str | None = Field(
+        description="Why the last test mail was not sent. Below scope operate, only the fact."
+    )
 
 
 class ContactList(BaseModel):

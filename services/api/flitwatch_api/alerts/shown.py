@@ -114,8 +114,8 @@ def check_written(new: Row, as_shown: Row, names: Names) -> None:
     """
     if names.pseudonyms and new != as_shown:
         raise Forbidden(
-            "a rule or silence that names another person, or an executable with its folders, takes scope names",
-            advice="Name yourself, or leave the user out, or ask an operator.",
+            "a rule or silence that names another person, or an executable with its path, requires scope names",
+            advice="Use your own name, leave the user out, or ask an operator.",
         )
 
 
@@ -130,7 +130,7 @@ def check_tried(tried: Any, names: Names) -> None:
     """
     if names.pseudonyms and _about_others(read_rule(tried), names):
         raise Forbidden(
-            "a rule about one person, or an executable with its folders, is tried with scope names",
+            "testing a rule about one person, or an executable with its path, requires scope names",
             advice="Leave `user` out of `where`, or ask an operator.",
         )
 

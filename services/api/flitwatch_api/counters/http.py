@@ -30,12 +30,12 @@ from flitwatch_db.counters.reads import PORT_BUCKET_S
 
 http = APIRouter(prefix="/fabrics/{fabric}", tags=["counters"], responses=RESPONSES)
 
-At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+At = Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")]
 Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
-Class = Annotated[str | None, Query(alias="class", max_length=40, description="Links of this class only.")]
+Class = Annotated[str | None, Query(alias="class", max_length=40, description="Only links of this class.")]
 From = Annotated[Time | None, Query(alias="from")]
-To = Annotated[Time | None, Query(description="Without it, until where the data are complete.")]
-Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Most steps in the answer.")]
+To = Annotated[Time | None, Query(description="Default: the time up to which data are complete.")]
+Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Largest number of steps in the answer.")]
 #: Ports have numbers of one byte.
 MOST_PORT = 255
 OCTETS = "application/octet-stream"
@@ -98,9 +98,11 @@ async def lanes(
     fabric: FabricId,
     at: At = None,
     window: Length = service.DEFAULT_WINDOW_S,
-    router: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="With `port`: a port of this router.")] = None,
+    router: Annotated[
+        int | None, Query(ge=0, le=2**31 - 1, description="Router of the port; use it with `port`.")
+    ] = None,
     port: Annotated[int | None, Query(ge=0, le=MOST_PORT)] = None,
-    endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="The adapter of this endpoint.")] = None,
+    endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Endpoint whose adapter to read.")] = None,
 ) -> Response:
     """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
     topology = await platform.topologies.get(conn, fabric)
@@ -115,7 +117,7 @@ async def lanes(
         **UNCHANGED,
         200: {
             "content": columnar.CONTENT,
-            "description": "As Arrow or Parquet: columns ts, router (unless summed) and one a counter; null is unknown.",
+            "description": "As Arrow or Parquet: columns ts, router (unless summed) and one column per counter; null is unknown.",
         },
     },
 )
@@ -132,7 +134,7 @@ async def timeseries(
     from_: From = None,
     to: To = None,
     points: Points = 300,
-    total: Annotated[bool, Query(alias="sum", description="One row: the sum over the routers.")] = False,
+    total: Annotated[bool, Query(alias="sum", description="Return the sum over the routers as one row.")] = False,
 ) -> Response:
     """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
     topology = await topology_of(platform, fabric)
@@ -186,7 +188,7 @@ async def _load_matrix(
     elif span is None:
         sums = np.full((2, groups, groups), np.nan)
     else:
-        check_limit(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
+        check_limit(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Request a shorter period.")
         first, end = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(first * PORT_BUCKET_S, end * PORT_BUCKET_S, PORT_BUCKET_S)
         window_query = service.WindowQuery(
@@ -236,7 +238,9 @@ async def overview(
         **UNCHANGED,
         200: {
             "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}, **columnar.CONTENT},
-            "description": "As Arrow or Parquet: columns ts, router, flits, stall_cycles, ratio. With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown.",
+            "description": "As Arrow or Parquet: columns ts, router, flits, stall_cycles, ratio. With Accept: "
+            "application/octet-stream float32, little endian: flits[step][router], then "
+            "stall_cycles[step][router]; NaN is unknown.",
         },
     },
 )
@@ -247,7 +251,7 @@ async def frames(
     from_: From = None,
     to: To = None,
     step: Annotated[
-        int, Query(ge=1, le=LONGEST_STEP_S, description="Shortest step in seconds; the answer's may be longer.")
+        int, Query(ge=1, le=LONGEST_STEP_S, description="Shortest step in seconds; the answer's step can be longer.")
     ] = 10,
     link_class: Class = None,
 ) -> Response:

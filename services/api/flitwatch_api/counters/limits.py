@@ -35,5 +35,5 @@ def check_limit(cost: float, limit: int, name: str, what: str, advice: str = "")
     if cost > limit:
         raise TooCostly(
             f"the request would take {int(cost):,} {what}; the limit {name} is {limit:,}",
-            advice=advice or "Ask for a shorter span, fewer routers or fewer points.",
+            advice=advice or "Request a shorter period, fewer routers or fewer points.",
         )

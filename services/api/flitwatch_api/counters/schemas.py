@@ -16,12 +16,12 @@ class RouterFigures(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None] = Field(
-        description=f"Summed stalls over summed flits, which is the time stalled over the time of sending. From {STALLED_AT} on a "
-        "router or port is stalled.",
+        description=f"Sum of stalls divided by sum of flits: stalled time divided by sending time. From {STALLED_AT} on, a "
+        f"router or port counts as stalled.",
         json_schema_extra={"x-stall-cuts": list(STALL_CUTS)},
     )
     coverage: list[float | None] = Field(
-        description="Counted time over the window, of the tiles that the router usually counts; 1 is all."
+        description="Share of the window for which the router's usual tiles have counters; 1 is all."
     )
 
 
@@ -35,9 +35,9 @@ class ClassFigures(BaseModel):
     p95: float | None
     max: float | None
     per: str = Field(
-        description="What p50, p95 and max are taken over: the ratios of each `link`, or of each `router`'s tiles of the class."
+        description="Basis of p50, p95 and max: the ratio of each `link`, or of each `router`'s tiles of the class."
     )
-    counted: int = Field(description="How many of those have a ratio.")
+    counted: int = Field(description="Number of links or routers with a ratio.")
 
 
 class PairFigures(BaseModel):
@@ -48,22 +48,20 @@ class PairFigures(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
-    note: str | None = Field(default=None, description="Says so where the sums of a long window are estimates.")
-    complete_through: datetime | None = Field(default=None, description="Port counters are complete up to here.")
+    note: str | None = Field(default=None, description="Present if the sums of a long window are estimates.")
+    complete_through: datetime | None = Field(default=None, description="Time up to which port counters are complete.")
 
 
 class StallFigures(BaseModel):
     """A window of time [at - window_s, at)."""
 
-    at: datetime | None = Field(description="End of the window that was used; null without data or time.")
+    at: datetime | None = Field(description="End of the window; null without data or times.")
     window_s: int | None
-    complete_through: datetime | None = Field(description="Rows are complete up to here.")
+    complete_through: datetime | None = Field(description="Time up to which rows are complete.")
     routers: RouterFigures
     classes: dict[str, ClassFigures]
     groups: PairFigures
-    note: str | None = Field(
-        default=None, description="Says so where figures of classes of a long window are estimates."
-    )
+    note: str | None = Field(default=None, description="Present if figures by class of a long window are estimates.")
     simulated: bool
     snapshot: bool
 
@@ -74,27 +72,28 @@ class LinkFigures(BaseModel):
     at: datetime | None
     window_s: int | None
     link: list[int]
-    src: list[int] = Field(description="Router that sends.")
-    dst: list[int] = Field(description="Router that receives.")
+    src: list[int] = Field(description="Sending router.")
+    dst: list[int] = Field(description="Receiving router.")
     src_port: list[int | None]
     dst_port: list[int | None]
     class_: list[str] = Field(alias="class")
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
-    note: str | None = Field(default=None, description="Says so where the sums of a long window are estimates.")
+    note: str | None = Field(default=None, description="Present if the sums of a long window are estimates.")
 
 
 class LaneFigures(BaseModel):
     """By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at)."""
 
-    at: datetime | None = Field(description="End of the window that was used; null without data or time.")
+    at: datetime | None = Field(description="End of the window; null without data or times.")
     window_s: int | None
     sl_flits: list[float | None] = Field(
         description="Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes."
     )
     stall_cycles: list[float | None] = Field(
-        description="By virtual lane (InfiniBand: PortVLXmitWait in times of a word), priority (Ethernet: pauses in times of a byte) or traffic class (cycles that a NIC was paused)."
+        description="By virtual lane (InfiniBand: PortVLXmitWait in word times), priority (Ethernet: pauses in byte times) or "
+        "traffic class (cycles in which a NIC was paused)."
     )
     packets: list[float | None] = Field(description="By traffic class.")
     simulated: bool
@@ -116,7 +115,7 @@ class Matrix(BaseModel):
     flits: list[list[float | None]]
     stall_cycles: list[list[float | None]]
     ratio: list[list[float | None]]
-    note: str | None = Field(default=None, description="Says so where the sums of a long span are estimates.")
+    note: str | None = Field(default=None, description="Present if the sums of a long period are estimates.")
 
 
 class Span(BaseModel):
@@ -143,12 +142,10 @@ class Overview(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
-    p50: list[float | None] = Field(description="Median over routers of their ratio.")
+    p50: list[float | None] = Field(description="Median ratio of the routers.")
     p95: list[float | None]
     coverage: list[float | None]
-    counted_share: float = Field(
-        description="Share of the steps, up to where rows are complete, in which any router was counted; 0: nothing was counted."
-    )
+    counted_share: float = Field(description="Share of the complete steps in which any router has counters; 0: none.")
     gaps: list[Span]
     marks: list[Mark]
 

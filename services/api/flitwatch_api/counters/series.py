@@ -53,7 +53,7 @@ def read_counters(text: str) -> list[str]:
             f"there is no counter {(unknown or '')[:60]!r}",
             advice=f"Counters: {', '.join(COUNTERS)}; several by commas.",
         )
-    check_limit(len(names), MAX_COUNTERS, "MAX_COUNTERS", "counters", "Ask for fewer counters.")
+    check_limit(len(names), MAX_COUNTERS, "MAX_COUNTERS", "counters", "Request fewer counters.")
     return names
 
 
@@ -106,7 +106,7 @@ async def span_of(
     if from_s is None:
         from_s = max(0.0, to_s - DEFAULT_SPAN_S)
     if to_s <= from_s:
-        raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
+        raise BadRequest("the period ends before it starts", advice="`to` must be later than `from`.")
     return from_s, to_s
 
 
@@ -258,7 +258,7 @@ async def load_frames(
     if link_class is not None and link_class not in COLUMN_CLASSES:
         raise BadRequest(
             f"frames of class {link_class!r} are not kept",
-            advice=f"Ask without class, or for one of {', '.join(COLUMN_CLASSES)}.",
+            advice=f"Leave out class, or use one of {', '.join(COLUMN_CLASSES)}.",
         )
     if span is None or topology.head.snapshot:
         nothing = np.empty((0, topology.size))
@@ -288,7 +288,7 @@ async def load_overview(
     steps = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(topology, span))
     step = steps.step_s
     ts = steps_of(*span, step)
-    check_limit(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
+    check_limit(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to search")
     closed = await platform.topologies.complete_s(conn, topology.head)
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
     sums = await step_sums(platform.store, conn, topology, names, ts, steps, closed or 0)

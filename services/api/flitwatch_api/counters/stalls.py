@@ -102,7 +102,7 @@ class WindowQuery:
         begun = None if self.window is None or first is None else max(self.window.from_s, first)
         if begun is not None and oldest_s is not None and oldest_s > begun + PORTS_BEGIN_S:
             notes.append(
-                f"Counters of ports are kept since {_day_and_time(oldest_s)}; what was before is not in these sums."
+                f"Port counters are stored since {_day_and_time(oldest_s)}; earlier values are not in these sums."
             )
         return " ".join(notes) or None
 

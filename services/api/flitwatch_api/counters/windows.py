@@ -49,7 +49,9 @@ FABRIC_WIDTHS = tuple(sorted(reads.FABRIC_WIDTHS, reverse=True))
 FINE_ROWS = 20_000
 #: So many rows of routers are as quick to read as rows of the fabric.
 FEW_ROWS = 200_000
-NOT_YET = "Some of its hours are not summed up by day yet: `flitwatch db maintain` does so. Ask again later, or for a shorter span."
+NOT_YET = (
+    "Some hours are not summed by day yet. Run `flitwatch db maintain`, try again later, or request a shorter period."
+)
 #: A window longer than this begins and ends on the hour, and is put together from pairs of hours and days.
 LONG_S = 7 * 86_400
 
@@ -224,7 +226,7 @@ async def window_sums(
     long = window.grid_s >= 3600
     chunks = split_window(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
     cost = sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost())
-    check_limit(cost.bytes(len(names)), MAX_BYTES, "MAX_BYTES", "bytes of counters", "Ask for a shorter window.")
+    check_limit(cost.bytes(len(names)), MAX_BYTES, "MAX_BYTES", "bytes of counters", "Request a shorter window.")
     sums = {name: np.full(topology.size, np.nan) for name in names}
     for width, start, end in chunks:
         blocks = await store.routers(conn, topology, names, start, end, width, closed_s)

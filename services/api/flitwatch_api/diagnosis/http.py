@@ -24,7 +24,7 @@ http = APIRouter(responses=RESPONSES)
 
 #: Longer windows hide which links were full.
 LONGEST_S = 3600
-At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+At = Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")]
 Length = Annotated[Window, Query(description="Length of the window that ends at `at`, at most an hour.")]
 
 
@@ -59,10 +59,10 @@ async def job_diagnosis(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="End of the window; without it the job's end, or now.")] = None,
+    at: Annotated[Time | None, Query(description="End of the window (default: the job's end, or now).")] = None,
     window: Length = DEFAULT_WINDOW_S,
-    tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Sampled messages of this tag only.")] = None,
-    phase: Annotated[str | None, Query(min_length=1, max_length=200, description="Samples of this phase only.")] = None,
+    tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Only sampled messages with this tag.")] = None,
+    phase: Annotated[str | None, Query(min_length=1, max_length=200, description="Only samples of this phase.")] = None,
 ) -> Response:  # fmt: skip
     """Find where the congestion that delays a job begins: from its packet samples if there are any, else from counters of ports."""
     _check_length(window)
@@ -83,4 +83,4 @@ def mask_diagnosis(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCong
 
 def _check_length(window: int) -> None:
     if window > LONGEST_S:
-        raise BadRequest(f"a window of {window} s is too long to tell which links were full", advice="Ask for at most 3600s.")  # fmt: skip
+        raise BadRequest(f"a window of {window} s is too long to show which links were full", advice="Ask for at most 3600s.")  # fmt: skip

@@ -17,12 +17,12 @@ class RootsOfCongestion(BaseModel):
     from_: datetime | None = Field(alias="from")
     to: datetime | None
     method: Literal["ports", "samples"] = Field(
-        description="What it rests on: counters of ports, or the job's packet samples."
+        description="Source of the answer: port counters, or the job's packet samples."
     )
     verdict: Literal["named", "none", "cannot tell"]
-    reasons: list[str] = Field(description="Why stalls are left that no root explains.")
-    roots: list[CongestionRoot] = Field(description="Those behind which most waits first.")
+    reasons: list[str] = Field(description="Why some stalls have no root.")
+    roots: list[CongestionRoot] = Field(description="Roots, those with most waiting links first.")
     links_counted: int
-    links_stalled: int = Field(description="Stalled links; by samples, congested ones.")
-    links_explained: int = Field(description="Those of them that wait behind a root.")
+    links_stalled: int = Field(description="Stalled links, or congested links with samples.")
+    links_explained: int = Field(description="Stalled links that wait behind a root.")
     simulated: bool

@@ -21,12 +21,12 @@ Exe = Annotated[
     str | None,
     Query(
         max_length=400,
-        description="The application; without it, of the newest estimate of recorded runs, else of files.",
+        description="Application (default: that of the newest estimate of recorded runs, then of files).",
     ),
 ]
-Nodes = Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its number of nodes.")]
+Nodes = Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Number of nodes of the application.")]
 Number = Annotated[
-    int | None, Query(ge=0, le=MAX_ID, description="This estimate instead of the newest (/estimates/versions).")
+    int | None, Query(ge=0, le=MAX_ID, description="Estimate to return instead of the newest (/estimates/versions).")
 ]
 Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 
@@ -59,7 +59,7 @@ async def blame(
     exe: Exe = None,
     nodes: Nodes = None,
     estimate: Number = None,
-    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    by: Annotated[schemas.By, Query(description="List users, or jobs of one name.")] = "user",
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
@@ -73,13 +73,13 @@ async def blame(
 async def blame_several(
     conn: Reader,
     names: TheNames,
-    by: Annotated[schemas.By, Query(description="Users, or jobs of one name.")] = "user",
+    by: Annotated[schemas.By, Query(description="List users, or jobs of one name.")] = "user",
     definition: Annotated[
         Literal["ours", "paper"],
-        Query(description="Found means named, or (the paper's) mutual information beyond chance."),
+        Query(description="Meaning of found: named, or mutual information beyond chance (the paper's)."),
     ] = "ours",
     least_sets: Annotated[
-        int, Query(ge=0, le=1000, description="Found in at least this many sets; 0 lists every name.")
+        int, Query(ge=0, le=1000, description="List names found in at least this many sets; 0 lists all names.")
     ] = 2,
     limit: Limit = 100,
 ) -> Response:
@@ -107,7 +107,9 @@ async def drivers(
     names: TheNames,
     inputs: Annotated[
         Literal["rates", "deltas"],
-        Query(description="Per second of the step, or as counted over it (the paper's; contains the step's duration)."),
+        Query(
+            description="Counters per second of the step, or as counted over it. The latter is the paper's choice and contains the step's duration."
+        ),
     ] = "rates",
 ) -> Response:
     """Show the relevance of counters by application."""
@@ -130,7 +132,9 @@ async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Respon
 
 @http.get("/forecasts/jobs", response_model=schemas.RunningJobList)
 async def forecasts_of_jobs(
-    conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest this many.")] = 50
+    conn: Reader,
+    names: TheNames,
+    limit: Annotated[int, Query(ge=1, le=200, description="Largest number of jobs to return.")] = 50,
 ) -> Response:
     """Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
     return json_response(await live.running_jobs(conn, names, limit))

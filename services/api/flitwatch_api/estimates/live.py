@@ -20,7 +20,7 @@ from flitwatch_domain.run_time import run_time
 #: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
 STALLS_MINUTES = 15
 MOST_NEIGHBOURS = 20
-NO_MODEL = "no forecaster has learned this application yet"
+NO_MODEL = "no forecaster is trained on this application yet"
 
 
 def _next_steps(row: reads.Row) -> schemas.NextSteps:
@@ -84,14 +84,14 @@ def _find_backtest(result: Mapping[str, Any], after_steps: int) -> schemas.Servi
         {name: row[name] for name in ("m", "k", "features", "coverage90")},
         forecaster=row["best"],
         mape=row["mape"][row["best"]],
-        why=f"least error over {row['runs']} held-out runs of those that take {row['m']} steps; {serves['m']} have not come",
+        why=f"smallest error on {row['runs']} held-out runs of those that take {row['m']} steps; {serves['m']} are missing",
     )
 
 
 def _missing_reason(state: reads.Row | None, steps: int) -> str:
     if state is None or state["estimate_id"] is None:
         return (state or {}).get("lacks") or NO_MODEL
-    return f"too early: {steps} steps have come"
+    return f"too early: {steps} steps have arrived"
 
 
 async def run_forecast(conn: Connection, names: Names, run_id: int) -> schemas.RunForecast:

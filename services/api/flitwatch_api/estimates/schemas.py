@@ -11,13 +11,13 @@ By = Literal["user", "application"]
 Source = Annotated[
     Literal["runs", "files"],
     Field(
-        description="`runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs)."
+        description="`runs`: recorded by the platform; `files`: uploaded by a person (task ml.blame_measured, flitwatch import runs)."
     ),
 ]
 
 
-RUN_ID = "Null: a run from a file, which the platform does not know."
-RUN_NAME = "As the file calls it; null for recorded runs, and below scope names for files of others."
+RUN_ID = "Null for a run from a file."
+RUN_NAME = "Name of the run in its file; null for recorded runs, and below scope names for files of others."
 
 
 class Head(BaseModel):
@@ -53,7 +53,7 @@ class EstimateStatus(BaseModel):
 
     estimate_id: int | None
     created: datetime | None
-    checked: datetime | None = Field(description="When a worker last looked at these runs.")
+    checked: datetime | None = Field(description="When a worker last examined these runs.")
     lacks: str | None = Field(description='Why there is no newer estimate, for example "needs 8 runs, has 3".')
     score: dict[str, Any] | None
 
@@ -64,7 +64,7 @@ class Application(BaseModel):
     exe: str
     nodes: int
     runs: int
-    running: int = Field(description="Runs whose job has not ended.")
+    running: int = Field(description="Runs of jobs that have not ended.")
     simulated: bool
     source: Source
     blame: EstimateStatus
@@ -82,43 +82,43 @@ class Method(BaseModel):
     """Method that estimated the blame."""
 
     name: str
-    strata: str = Field(description="Runs are compared within these only.")
+    strata: str = Field(description="Runs are compared only within these.")
     response: str
     alpha: float
-    least_nodes: int = Field(description="Smaller jobs do not count.")
-    min_exposed: int = Field(description="Fewer exposed runs are too few to test.")
-    beside: str = Field(description="The method of the paper, whose figures are alongside it.")
-    calendar: str | None = Field(None, description="What of the calendar is taken out of run times and exposure.")
+    least_nodes: int = Field(description="Smaller jobs are ignored.")
+    min_exposed: int = Field(description="Smallest number of exposed runs for a test.")
+    beside: str = Field(description="The paper's method, shown for comparison.")
+    calendar: str | None = Field(None, description="Calendar effects that are removed from run times and exposure.")
     regimes_s: list[float] = Field(
-        [], description="Epoch seconds since when another level of run times holds: marks and change points."
+        [], description="Epoch seconds at which the level of run times changes: marks and change points."
     )
 
 
 class BlameEntry(BaseModel):
     """A user, or the jobs of one name."""
 
-    place: int = Field(description="In the ranking, from 1.")
+    place: int = Field(description="Place in the ranking, from 1.")
     name: str
     pseudonym: bool
-    own: bool = Field(description="The runs themselves were submitted by this user.")
+    own: bool = Field(description="This user submitted the runs.")
     verdict: Literal["named", "cannot tell", "no evidence"] = Field(
-        description="Only `named` is a name: beyond chance, and neither the calendar, one week nor another user may stand for it."
+        description="Only `named` means blame: the effect is beyond chance and not explained by the calendar, one week or another user."
     )
     reasons: list[str] = Field(description="Why; `in place 3` is another entry of this estimate.")
-    effect_s: float | None = Field(description="Seconds by which an exposed run takes longer on average.")
+    effect_s: float | None = Field(description="Mean extra seconds of an exposed run.")
     effect_low_s: float | None = Field(description="95 % interval of `effect_s`.")
     effect_high_s: float | None
-    lost_node_hours: float | None = Field(description="effect_s x nodes of the exposed runs, added up.")
+    lost_node_hours: float | None = Field(description="Sum over the exposed runs of effect_s times nodes.")
     lost_low_node_hours: float | None
     lost_high_node_hours: float | None
     score: float = Field(description="Conditional z-score, given the others selected; high: exposed runs are slow.")
     sign: int
-    p: float | None = Field(description="One-sided; null where too few runs are shared.")
-    q: float | None = Field(description="Least false-discovery rate at which it is found.")
+    p: float | None = Field(description="One-sided; null with too few shared runs.")
+    q: float | None = Field(description="Smallest false-discovery rate at which it is found.")
     testable: bool
     reason: str | None = Field(description="Why it cannot be tested: too few shared runs, for example.")
     exposed_runs: int
-    selected: int | None = Field(description="Order in which the greedy selection took it; null: not selected.")
+    selected: int | None = Field(description="Order of the greedy selection; null: not selected.")
     mi_bits: float = Field(description="Mutual information of presence and optimality.")
     mi_sign: int
     mi_p: float | None
@@ -140,16 +140,16 @@ class Calibration(BaseModel):
     """False-positive rate of the method, on the same runs with their times shuffled at random."""
 
     shuffles: int
-    q: float = Field(description="The limit of false discoveries at which a name counts.")
+    q: float = Field(description="Limit of the false-discovery rate for a name.")
     sets_with_a_name: int
-    share: float | None = Field(description="Of the shuffled sets; at most a tenth should have a name.")
+    share: float | None = Field(description="Share of shuffled sets with a name; the limit is a tenth.")
 
 
 class Driver(BaseModel):
     """Relation between a circumstance of the runs and their times."""
 
     name: str
-    correlation: float = Field(description="Partial: hours, dates and regimes taken out.")
+    correlation: float = Field(description="Partial correlation, without hours, dates and regimes.")
     p: float
     q: float
 
@@ -166,9 +166,9 @@ class Blame(BaseModel):
     testable: int
     total: int
     runs: BlameRuns
-    calibration: Calibration | None = Field(description="Of runs from files; null for recorded ones.")
-    drivers: list[Driver] = Field(description="Of runs from files: other columns of numbers, the strongest first.")
-    notes: list[str] = Field(description="What a reader should know of the files.")
+    calibration: Calibration | None = Field(description="For runs from files; null for recorded runs.")
+    drivers: list[Driver] = Field(description="For runs from files: other numeric columns, strongest first.")
+    notes: list[str] = Field(description="Notes about the files.")
     entries: list[BlameEntry]
     next_cursor: str | None
 
@@ -186,7 +186,7 @@ class BlameDetail(BaseModel):
     time_s: list[float]
     slow: list[bool]
     overlap: list[float | None] = Field(
-        description="Share of the run that its large jobs covered together; null: not known (files give amounts only)."
+        description="Share of the run that its large jobs covered together; null: unknown (files contain only amounts)."
     )
     exposure: list[float] = Field(
         description="Sum over its jobs of overlap x shared nodes by group; 0: no such job alongside the run."
@@ -223,15 +223,15 @@ class SeveralSetsEntry(BaseModel):
 
     name: str
     pseudonym: bool
-    found_in: int = Field(description="Sets that find it by the definition asked for.")
+    found_in: int = Field(description="Number of sets that find it under the chosen definition.")
     tested_in: int
-    p: float | None = Field(description="Of all tested sets together (Cauchy combination); null: no set could test it.")
+    p: float | None = Field(description="Over all tested sets (Cauchy combination); null: no set could test it.")
     q: float | None = Field(description="Over all names, listed or not.")
     verdict: Literal["named", "cannot tell", "no evidence"] = Field(
-        description="`named` needs a set that names it and none that finds it and doubts it."
+        description="`named` requires a set that names it, and no set that finds it with doubts."
     )
     reasons: list[str]
-    evidence: list[BlameEvidence] = Field(description="The strongest first.")
+    evidence: list[BlameEvidence] = Field(description="Strongest first.")
 
 
 class SeveralSets(BaseModel):
@@ -241,7 +241,7 @@ class SeveralSets(BaseModel):
     definition: Literal["ours", "paper"]
     least_sets: int
     sets: int = Field(description="Sets that have an estimate of blame.")
-    total: int = Field(description="Names that are found in as many sets.")
+    total: int = Field(description="Number of names found in that many sets.")
     items: list[SeveralSetsEntry]
     caveat: str
 
@@ -249,11 +249,11 @@ class SeveralSets(BaseModel):
 class Counter(BaseModel):
     """A feature: a counter of table II, one of any other fabric, or how a run lay."""
 
-    abbreviation: str = Field(description="Its name; of table II's counters the abbreviation.")
+    abbreviation: str = Field(description="Name of the counter; for counters of table II, the abbreviation.")
     vendor: str
     column: str
     description: str
-    meaning: str = Field(description="What it counts and where, for example `stalls on the row bus`.")
+    meaning: str = Field(description="What the counter measures and where, for example `stalls on the row bus`.")
 
 
 class Explained(BaseModel):
@@ -262,11 +262,11 @@ class Explained(BaseModel):
     name: str
     features: list[str]
     explained: float = Field(
-        description="1 - error of a model of these features alone / error of the mean curve; mean over folds."
+        description="1 - error of a model with only these features / error of the mean curve; mean over folds."
     )
     low: float = Field(description="95 % interval over folds that holds for all groups at once.")
     high: float
-    kept: int = Field(description="Folds in which the elimination kept one of them.")
+    kept: int = Field(description="Number of folds in which the elimination kept one of them.")
     folds: int
     verdict: Literal["carries", "cannot tell", "not used"] = Field(
         description="`carries`: the interval is above zero, and seven of ten folds kept one of them."
@@ -279,7 +279,7 @@ class Relevance(BaseModel):
     estimate: Head
     relevance: list[float | None] = Field(description="Share of folds in which it is in the well-performing subset.")
     relevance_spread: list[float | None]
-    rank: list[float | None] = Field(description="Mean elimination rank; 1 was left last.")
+    rank: list[float | None] = Field(description="Mean rank of elimination; the last one left has rank 1.")
     rank_spread: list[float | None]
     place: list[int | None] = Field(
         description="From 1: features of the group that explains most first, within a group by rank; null also in estimates of older versions."
@@ -287,12 +287,12 @@ class Relevance(BaseModel):
     mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
     mape_spread: float
     baseline_mape: float = Field(description="% error of the mean curve alone.")
-    row_split_mape: float | None = Field(description="With rows of one run on both sides, as in the paper: flatters.")
-    folds: int
-    groups: list[Explained] = Field(description="Features of one meaning together, those that carry first.")
-    answer: list[str] = Field(
-        description="The same in words; an estimate of an older version says that it cannot tell."
+    row_split_mape: float | None = Field(
+        description="With rows of one run on both sides, as in the paper; this is optimistic."
     )
+    folds: int
+    groups: list[Explained] = Field(description="Features grouped by meaning, those that explain most first.")
+    answer: list[str] = Field(description="The result in words; estimates of older versions cannot tell.")
 
 
 class MissingEstimate(BaseModel):
@@ -352,7 +352,7 @@ class Drift(BaseModel):
     """Drift: whether new runs still look like those that the model learned from."""
 
     checked: datetime
-    forecasts: int = Field(description="Forecasts since, whose outcome is known.")
+    forecasts: int = Field(description="Number of forecasts since with a known outcome.")
     coverage90: float | None
     mape: float | None
     psi: dict[str, float] = Field(description="Population stability index by feature; above 0.25 is a shift.")
@@ -364,10 +364,10 @@ class ForecastInput(BaseModel):
     """Weight of one input in a forecast; counters of one meaning that move together are one input."""
 
     name: str
-    meaning: str = Field(description="What the counters count and where, for example `stalls on the row bus`.")
+    meaning: str = Field(description="What the counters measure and where, for example `stalls on the row bus`.")
     features: list[str]
     increase: float = Field(
-        description="Percentage points of error added on later runs where this input is that of another run."
+        description="Percentage points of error added on later runs if this input is from another run."
     )
     low: float = Field(description="95 % interval over runs that holds for all inputs at once.")
     high: float
@@ -389,10 +389,10 @@ class ForecastBasis(BaseModel):
     """Inputs of a forecaster (figure 11 of the paper): learned from the earlier runs, tested on later ones."""
 
     forecaster: str
-    mape: float = Field(description="% error on the later runs as they are.")
+    mape: float = Field(description="% error on the unchanged later runs.")
     learned: int
     runs: int
-    inputs: list[ForecastInput] = Field(description="The largest first.")
+    inputs: list[ForecastInput] = Field(description="Largest first.")
     weights: list[AttentionWeights]
 
 
@@ -406,9 +406,9 @@ class Forecast(BaseModel):
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
     rests_on: list[ForecastBasis] = Field(
-        description="Of what serves, then of attention alone, the paper's forecaster."
+        description="Of the deployed forecaster, then of attention alone, the paper's forecaster."
     )
-    rests_on_lacks: str | None = Field(description="Why that is unknown.")
+    rests_on_lacks: str | None = Field(description="Why it is unknown.")
     notes: list[str]
 
 
@@ -423,9 +423,9 @@ class NextSteps(BaseModel):
     expected_s: float
     low_s: float = Field(description="The interval, 90 %, is of the sum over the next `ahead` steps.")
     high_s: float
-    usual_s: float = Field(description="What the mean run takes for the same steps.")
+    usual_s: float = Field(description="Time of the mean run for the same steps.")
     slowdown: float = Field(description="expected / usual.")
-    observed_s: float | None = Field(description="What they took, once known.")
+    observed_s: float | None = Field(description="Their actual time, once known.")
 
 
 class Observed(BaseModel):
@@ -489,26 +489,26 @@ class RunningList(BaseModel):
 class PastJobs(BaseModel):
     """Completed jobs that a job can be held against."""
 
-    basis: str = Field(description="What they have in common: user, name, size (within a factor of two).")
+    basis: str = Field(description="What the jobs have in common: user, name, size (within a factor of two).")
     jobs: int
     p10_s: float | None
     p50_s: float | None
     p90_s: float | None
-    longer: float | None = Field(description="Share of them that took longer than this job has so far.")
+    longer: float | None = Field(description="Share of them that took longer than this job's time so far.")
 
 
 class RunTime(BaseModel):
     """Total run time of a job, from completed similar jobs that took longer than it has lasted."""
 
     elapsed_s: float
-    expected_s: float | None = Field(description="The median; null: cannot tell, and `lacks` says why.")
+    expected_s: float | None = Field(description="The median; null: cannot tell, with the reason in `lacks`.")
     low_s: float | None = Field(description="90 % interval of the whole run time.")
     high_s: float | None
-    basis: str | None = Field(description="What the jobs it rests on have in common with it.")
-    jobs: int = Field(description="How many of them took longer than this one has lasted.")
-    tested: int = Field(description="How many of these were forecast from those before them.")
-    coverage90: float | None = Field(description="Share of these that were in their interval.")
-    rests_on: str | None = Field(description="The same in words.")
+    basis: str | None = Field(description="What the similar jobs have in common with this one.")
+    jobs: int = Field(description="How many of them ran longer than this one so far.")
+    tested: int = Field(description="How many of these were forecast from earlier ones.")
+    coverage90: float | None = Field(description="Share of these forecasts whose outcome was in the interval.")
+    rests_on: str | None = Field(description="The result in words.")
     lacks: str | None
 
 
@@ -525,7 +525,7 @@ class RunningJob(BaseModel):
 
 
 class RunningJobList(BaseModel):
-    """The largest first."""
+    """Largest first."""
 
     items: list[RunningJob]
 
@@ -559,7 +559,7 @@ class Outlook(BaseModel):
     elapsed_s: float | None
     has_steps: bool
     past: list[PastJobs]
-    run_time: RunTime | None = Field(description="Null for a job that has not begun, or has ended.")
+    run_time: RunTime | None = Field(description="Null for a job that has not started or has ended.")
     stalls: Stalls | None
     neighbours: list[NeighbourWithBlame]
     simulated: bool

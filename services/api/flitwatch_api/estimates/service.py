@@ -34,18 +34,18 @@ _FIGURES = (
 )
 _UNJUDGED = {
     "verdict": CANNOT_TELL,
-    "reasons": ["made by an older version, which gave no verdicts: run the estimate again"],
+    "reasons": ["made with an older version, which gave no verdicts; run the estimate again"],
     **dict.fromkeys(_FIGURES),
 }
 #: What a set of runs from files lacks for drivers and forecasts.
-NO_STEPS = "files give the time of a run, not of its steps"
+NO_STEPS = "files contain the time of a run, not of its steps"
 #: What an estimate lacks that an older version made.
-_OLDER = "made by an older version: run the estimate again"
+_OLDER = "made with an older version; run the estimate again"
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
     "blame": "Dependence between exposure and slow runs of several applications; not proof of cause.",
-    "deviation": "Relevance tells which counters go with slow steps; not that they cause them.",
+    "deviation": "Relevance shows which counters go with slow steps, not that they cause them.",
 }
 
 
@@ -117,7 +117,7 @@ async def _find_estimate(
     why = f": {state['lacks']}" if state and state["lacks"] else ""
     raise NotFound(
         f"there is no estimate of {kind}{f' of {exe}' if exe else ''}{why}",
-        advice="/api/v1/estimates lists the applications and what each still lacks.",
+        advice="/api/v1/estimates lists the applications and what each of them still lacks.",
     )
 
 

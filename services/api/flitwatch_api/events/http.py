@@ -58,13 +58,15 @@ async def events(
     request: Request,
     platform: ThePlatform,
     last_event_id: Annotated[
-        str | None, Header(max_length=40, description="Events after this one are replayed first.")
+        str | None, Header(max_length=40, description="Replay the events after this one first.")
     ] = None,
     last: Annotated[
         str | None,
-        Query(alias="last_event_id", max_length=40, description="The same, for clients that cannot set the header."),
+        Query(
+            alias="last_event_id", max_length=40, description="The same as the header, for clients that cannot set it."
+        ),
     ] = None,
-    kinds: Annotated[str | None, Query(max_length=400, description="Only these kinds, comma-separated.")] = None,
+    kinds: Annotated[str | None, Query(max_length=400, description="Only these kinds, separated by commas.")] = None,
 ) -> StreamingResponse:
     """Stream events as server-sent events; a comment keeps the connection alive."""
     wanted_kinds = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
@@ -122,7 +124,7 @@ async def _replay_events(platform: Platform, after: int, wants: Wants) -> AsyncI
     async with platform.reading() as conn:
         newest = await reads.find_newest_event(conn)
     if after > newest or newest - after > MAX_REPLAY:
-        why = "that event is not of this database" if after > newest else f"more than {MAX_REPLAY} events were missed"
+        why = "that event is from another database" if after > newest else f"more than {MAX_REPLAY} events were missed"
         yield newest, reset_event(newest, why)
         return
     while after < newest:

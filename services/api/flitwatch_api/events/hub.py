@@ -93,7 +93,8 @@ class RelayedStream(Stream):
 def encode_event(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
-    A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders stay out
+    A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders
+    stay out
     also where a new kind or field brings them.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
@@ -194,13 +195,13 @@ class Hub:
         if self._each[of] >= self._most_each:
             raise TooMany(
                 f"{self._most_each} event streams of this caller are open, which is the limit api_streams_each",
-                advice="Close pages that are not needed.",
+                advice="Close pages that you do not need.",
                 retry_after_s=10,
             )
         if len(self._streams) >= self._most:
             raise Unavailable(
                 f"{self._most} event streams are open, which is the limit api_streams_max",
-                advice="Close pages that are not needed, or ask again later.",
+                advice="Close pages that you do not need, or try again later.",
             )
         stream = Stream() if stream is None else stream
         self._streams.add(stream)
@@ -225,9 +226,9 @@ class Hub:
                     self.listening = True
                     await self._follow_events(conn)
             except (psycopg.Error, OSError) as problem:
-                log.warning("no events from the database: %s; trying again", str(problem).strip().split("\n")[0])
+                log.warning("no events from the database: %s; retrying", str(problem).strip().split("\n")[0])
             except Exception:
-                log.exception("the event listener failed; trying again")
+                log.exception("the event listener failed; retrying")
             finally:
                 self.listening = False
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])

@@ -38,9 +38,9 @@ async def explanation(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
-    """Explain whether a job is slow, since when, which links carry it, which jobs may cause it, how certain that is, and what would help."""
+    """Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> Explanation:
         return explain_by_id(conn, job_id, cluster or None, at)
@@ -55,7 +55,7 @@ async def tasks_of_job(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
 
@@ -70,8 +70,8 @@ async def tasks_of_job(
 async def incident(
     platform: ThePlatform,
     names: TheNames,
-    fabric: Annotated[str, Query(min_length=1, max_length=200, description="The machine, by number or name.")],
-    at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
+    fabric: Annotated[str, Query(min_length=1, max_length=200, description="Number or name of the machine's fabric.")],
+    at: Annotated[Time | None, Query(description="Time of the answer (default: now).")] = None,
 ) -> Response:
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
     # The explanations take long, and need a connection of their own.
@@ -109,7 +109,7 @@ async def case(
     names: TheNames,
     job_id: JobId,
     cluster: Cluster = None,
-    at: Annotated[Time | None, Query(description="The evidence of this moment; without it, of now.")] = None,
+    at: Annotated[Time | None, Query(description="Time of the evidence (default: now).")] = None,
 ) -> Response:
     """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
 
@@ -133,9 +133,9 @@ async def counters(
     platform: ThePlatform,
     job_id: JobId,
     cluster: Cluster = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Without it, the job's start.")] = None,
-    to: Annotated[Time | None, Query(description="Without it, the job's end, or now.")] = None,
-    points: Annotated[int, Query(ge=2, le=1000, description="At most this many steps.")] = 180,
+    from_: Annotated[Time | None, Query(alias="from", description="Default: the job's start.")] = None,
+    to: Annotated[Time | None, Query(description="Default: the job's end, or now.")] = None,
+    points: Annotated[int, Query(ge=2, le=1000, description="Largest number of steps.")] = 180,
 ) -> Response:
     """Return the counters of a job's own network cards and of the links of its routers while it ran."""
 
@@ -147,7 +147,7 @@ async def counters(
         if begin is None:
             return build_model(schemas.JobCounters, ts=[], step_s=1, parts=[])
         if end <= begin:
-            raise BadRequest("the span ends before it begins", advice="`to` must be later than `from`.")
+            raise BadRequest("the period ends before it starts", advice="`to` must be later than `from`.")
         part_series = load_parts(conn, job["job_pk"], begin, end, points)
         shown = [build_model(schemas.JobPart, vars(part)) for part in part_series.parts]
         return build_model(schemas.JobCounters, ts=utc_texts(part_series.ts), step_s=part_series.step_s, parts=shown)

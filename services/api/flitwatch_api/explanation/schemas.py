@@ -12,8 +12,8 @@ class JobPart(BaseModel):
 
     key: str
     label: str
-    unit: str = Field(description="By the catalogue of counters.")
-    values: list[float | None] = Field(description="One a step; null is unknown.")
+    unit: str = Field(description="According to the catalogue of counters.")
+    values: list[float | None] = Field(description="One value per step; null is unknown.")
 
 
 class JobCounters(BaseModel):

@@ -53,7 +53,7 @@ async def links(
     fabric: FabricId,
     link_class: Annotated[str | None, Query(alias="class", max_length=40)] = None,
     group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
-    terminals: Annotated[bool, Query(description="With the links between routers and nodes.")] = False,
+    terminals: Annotated[bool, Query(description="Include the links between routers and nodes.")] = False,
 ) -> Response:
     """Links between routers."""
     topology = await platform.topologies.get(conn, fabric)
@@ -86,7 +86,7 @@ async def router_detail(
     names: TheNames,
     fabric: FabricId,
     router: Annotated[int, Path(ge=0, le=2**31 - 1)],
-    at: Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")] = None,
+    at: Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")] = None,
     window: Annotated[Window, Query(description="Length of the window.")] = DEFAULT_WINDOW_S,
 ) -> Response:
     """One router: its ports in a window and the jobs on it."""

@@ -17,15 +17,15 @@ class Fabric(BaseModel):
     technology: str = Field(description="cray_xc, slingshot, infiniband, opa or generic")
     simulated: bool
     snapshot: bool = Field(description="Its counters are one sample without a time.")
-    recorded: bool = Field(description="Its counters are a recording that is whole: no more are awaited.")
-    counted_at: str = Field(description="receiver or sender: at which end of a link its counters stand.")
+    recorded: bool = Field(description="Its counters are a complete recording; no more are expected.")
+    counted_at: str = Field(description="receiver or sender: the end of a link that counts.")
     routers: int
     endpoints: int
     links: int
     groups: list[int]
     first_ts: datetime | None = Field(description="Start of the oldest data.")
     last_ts: datetime | None = Field(description="End of the newest data.")
-    complete_through: datetime | None = Field(description="Rows are complete up to here.")
+    complete_through: datetime | None = Field(description="Time up to which rows are complete.")
 
 
 class FabricList(BaseModel):
@@ -54,8 +54,8 @@ class Routers(BaseModel):
     col: list[int | None]
     level: list[int | None]
     coords: list[list[int]] | None
-    nodes: list[int] = Field(description="Endpoints on it.")
-    sampled: list[bool] = Field(description="Whether it has counters in the newest day of data.")
+    nodes: list[int] = Field(description="Number of its endpoints.")
+    sampled: list[bool] = Field(description="Whether it has counters on the newest day of data.")
 
 
 class Links(BaseModel):
@@ -70,7 +70,7 @@ class Links(BaseModel):
     bandwidth_bps: list[float | None]
     multiplicity: list[int]
     src_endpoint: list[int | None] | None = Field(
-        default=None, description="With terminals=true: the endpoint that sends."
+        default=None, description="With terminals=true: the sending endpoint."
     )
     dst_endpoint: list[int | None] | None = None
 

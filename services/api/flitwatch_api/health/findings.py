@@ -35,7 +35,7 @@ def _ratio_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFami
 
 
 class Findings(Collector):
-    """The findings that were read last; those of jobs apart, because not everybody may see them."""
+    """The findings that were read last; those of jobs apart, because not everyone may see them."""
 
     def __init__(self) -> None:
         self._held: list[Metric] = []
@@ -96,11 +96,11 @@ class Findings(Collector):
                 share.add_metric(values, row["congested"] / row["routers"])
             metrics += [ratio, share]
         gap = GaugeMetricFamily(
-            "flitwatch_recent_gaps", "Gaps in counters that touch the last hour.", labels=["fabric", "reason"]
+            "flitwatch_recent_gaps", "Gaps in counters within the last hour.", labels=["fabric", "reason"]
         )
         for row in gaps:
             gap.add_metric([row["fabric"], row["reason"]], row["gaps"])
-        alerts = GaugeMetricFamily("flitwatch_alerts_firing", "Alerts that fire.", labels=["rule", "severity"])
+        alerts = GaugeMetricFamily("flitwatch_alerts_firing", "Firing alerts.", labels=["rule", "severity"])
         for row in firing:
             alerts.add_metric([row["rule"], row["severity"]], row["alerts"])
         slow = _ratio_gauge(
@@ -112,7 +112,7 @@ class Findings(Collector):
             slow.add_metric([row["job_id"], row["exe"], str(row["simulated"]).lower()], row["ratio"])
         slow_cables = GaugeMetricFamily(
             "flitwatch_slow_cables",
-            "Cables that run at half the speed of most of their kind or less.",
+            "Cables that run at no more than half the usual speed of their kind.",
             labels=["fabric"],
         )
         flapping = GaugeMetricFamily(

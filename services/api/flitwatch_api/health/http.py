@@ -39,7 +39,7 @@ class Health(BaseModel):
 class Ready(Health):
     """The service answers requests."""
 
-    read_only: str | None = Field(description="Why nothing new is stored for now; null: it is.")
+    read_only: str | None = Field(description="Why nothing new is stored at present; null: new data are stored.")
 
 
 @http.get("/healthz", response_model=Health)
@@ -55,7 +55,8 @@ async def _count_request(request: Request) -> None:
 
 @http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_count_request)])
 async def readyz(platform: ThePlatform) -> Response:
-    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
+    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and stored data can be
+    read."""
     await platform.readiness.check()
     return json_response({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
 
@@ -70,12 +71,13 @@ async def readyz(platform: ThePlatform) -> Response:
                 "application/openmetrics-text": {"schema": {"type": "string"}},
                 "text/plain": {"schema": {"type": "string"}},
             },
-            "description": "OpenMetrics, or Prometheus' text format where it is asked for alone.",
+            "description": "OpenMetrics, or the Prometheus text format if only that is accepted.",
         }
     },
 )
 async def metrics(request: Request, platform: ThePlatform) -> Response:
-    """Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
+    """Figures of this process and of ingest, for Prometheus; to callers who may view also the newest findings: stalls, gaps, predicted slowdowns,
+    firing alerts."""
     api_metrics: Metrics = request.app.state.metrics
     caller = await _find_viewer(request)
     jobs = caller is not None and not hides_jobs(platform.settings, caller)

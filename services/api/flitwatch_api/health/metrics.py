@@ -32,10 +32,10 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
-        self.requests = Counter("flitwatch_api_requests", "Answers given.", labels, registry=self.registry)
+        self.requests = Counter("flitwatch_api_requests", "Answers.", labels, registry=self.registry)
         self.seconds = Histogram(
             "flitwatch_api_request_seconds",
-            "Time to the answer's end; event streams are left out.",
+            "Time until the end of the answer, without event streams.",
             ("method", "route"),
             buckets=BUCKETS_S,
             registry=self.registry,
@@ -43,11 +43,9 @@ class Metrics:
         )
         self.streams = Gauge("flitwatch_api_event_streams", "Open event streams.", registry=self.registry)
         self.listening = Gauge(
-            "flitwatch_api_listening", "1 while events come from the database.", registry=self.registry
+            "flitwatch_api_listening", "1 while the API receives events from the database.", registry=self.registry
         )
-        self.cached = Gauge(
-            "flitwatch_api_cache_bytes", "Counters held in memory.", registry=self.registry, unit="bytes"
-        )
+        self.cached = Gauge("flitwatch_api_cache_bytes", "Counters in the cache.", registry=self.registry, unit="bytes")
         self.database_up = Gauge(
             "flitwatch_database_up", "1 if the database answered this scrape.", registry=self.registry
         )
@@ -130,7 +128,9 @@ class Ingest(Collector):
             value=self.dropped,
         )
         records = CounterMetricFamily("flitwatch_ingest_records", "Records written.", labels=["topic"])
-        lag = GaugeMetricFamily("flitwatch_ingest_lag_records", "Records in the log and not written.", labels=["topic"])
+        lag = GaugeMetricFamily(
+            "flitwatch_ingest_lag_records", "Records in the log that are not written yet.", labels=["topic"]
+        )
         waits = GaugeMetricFamily(
             "flitwatch_ingest_unwritten_seconds",
             "Age of the oldest record of a topic in the log that is not written; 0 where none waits.",
@@ -145,12 +145,12 @@ class Ingest(Collector):
         yield records
         yield lag
         yield waits
-        dead = GaugeMetricFamily("flitwatch_ingest_dead_letters", "Records that could not be used and are kept.")
+        dead = GaugeMetricFamily("flitwatch_ingest_dead_letters", "Records that could not be decoded.")
         if self._dead is not None:
             dead.add_metric([], self._dead)
         yield dead
         # Absent until there was one: a writer that never wrote is not one that wrote just now.
-        age = GaugeMetricFamily("flitwatch_ingest_position_age_seconds", "Since the writer last moved a position.")
+        age = GaugeMetricFamily("flitwatch_ingest_position_age_seconds", "Time since the writer last advanced.")
         if self._age_s is not None:
             age.add_metric([], self._age_s)
         yield age

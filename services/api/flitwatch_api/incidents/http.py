@@ -33,11 +33,17 @@ async def asked_incidents(
     conn: Reader,
     names: TheNames,
     fabric: Text = None,
-    job: Annotated[str | None, Query(max_length=60, description="Those that it caused or that slowed it.")] = None,
-    user: Annotated[str | None, Query(max_length=200, description="Those that a job of this user caused.")] = None,
+    job: Annotated[
+        str | None, Query(max_length=60, description="Only incidents that this job caused or that slowed it.")
+    ] = None,
+    user: Annotated[
+        str | None, Query(max_length=200, description="Only incidents that a job of this user caused.")
+    ] = None,
     state: Annotated[Literal["open", "over", "withdrawn"] | None, Query()] = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
-    to: Annotated[Time | None, Query(description="Begun before this.")] = None,
+    from_: Annotated[
+        Time | None, Query(alias="from", description="Only incidents that ended after this time, or have not ended.")
+    ] = None,
+    to: Annotated[Time | None, Query(description="Only incidents that began before this time.")] = None,
 ) -> shown.IncidentFilter:
     """Read which incidents a request asks for."""
     fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id

@@ -11,8 +11,8 @@ from flitwatch_api.answers import build_model
 from flitwatch_api.ingest import schemas, shown
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import arrivals as stored
-from flitwatch_db.ingest.arrivals import Arrival, DoorRefusal, MachineReport
-from flitwatch_domain.doors import DOORS, TWIN, Door, door_of, kind_of
+from flitwatch_db.ingest.arrivals import Arrival, MachineReport, SourceRefusal
+from flitwatch_domain.data_sources import DATA_SOURCES, TWIN, DataSource, data_source_of, kind_of
 
 #: Topologies are read from files into the database, past the log.
 _FILES = "files"
@@ -33,9 +33,11 @@ async def arrivals_of(request: Request, conn: Connection, now: datetime) -> sche
         schemas.Arrivals,
         now=now,
         recent_s=stored.RECENT_S,
-        doors=[_door_arrivals(request, door, came, refused, machines, now) for door in DOORS],
+        sources=[_list_arrivals(request, source, came, refused, machines, now) for source in DATA_SOURCES],
         simulated=sum(item.recent for item in came if item.source == TWIN),
-        unknown=sum(item.recent for item in came if item.source != TWIN and door_of(item.source, item.topic) is None),
+        unknown=sum(
+            item.recent for item in came if item.source != TWIN and data_source_of(item.source, item.topic) is None
+        ),
         machines=[
             schemas.MachineReport(
                 fabric=item.fabric, simulated=item.simulated, devices=item.devices, reporting=item.reporting
@@ -45,24 +47,24 @@ async def arrivals_of(request: Request, conn: Connection, now: datetime) -> sche
     )
 
 
-def _door_arrivals(
+def _list_arrivals(
     request: Request,
-    door: Door,
+    source: DataSource,
     came: list[Arrival],
-    refused: list[DoorRefusal],
+    refused: list[SourceRefusal],
     machines: list[MachineReport],
     now: datetime,
-) -> schemas.DoorArrivals:
-    mine = [item for item in came if door_of(item.source, item.topic) == door.key]
-    imported = [item.imported_at for item in machines if not item.simulated] if door.key == _FILES else []
+) -> schemas.SourceArrivals:
+    mine = [item for item in came if data_source_of(item.source, item.topic) == source.key]
+    imported = [item.imported_at for item in machines if not item.simulated] if source.key == _FILES else []
     fresh = sum((now - at).total_seconds() < stored.RECENT_S for at in imported)
-    letters = [item._asdict() for item in refused if door_of(kind_of(item.source), item.topic) == door.key]
-    fields = asdict(door)
+    letters = [item._asdict() for item in refused if data_source_of(kind_of(item.source), item.topic) == source.key]
+    fields = asdict(source)
     return build_model(
-        schemas.DoorArrivals,
+        schemas.SourceArrivals,
         {name: fields[name] for name in ("key", "title", "about", "commands", "needs", "scope")},
         records=sum(item.records for item in mine) + len(imported),
         recent=sum(item.recent for item in mine) + fresh,
         last_at=max([*(item.last_at for item in mine), *imported], default=None),
-        refused=[build_model(schemas.DoorRefusal, row) for row in shown.mask_reasons(request, letters)],
+        refused=[build_model(schemas.SourceRefusal, row) for row in shown.mask_reasons(request, letters)],
     )

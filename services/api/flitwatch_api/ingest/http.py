@@ -77,7 +77,7 @@ async def dead_letters(request: Request, conn: Reader, limit: Limit = 100, curso
     },
 )
 async def dead_letter_raw(request: Request, conn: Reader, number: Id) -> Response:
-    """The bytes of a record as they came; to be saved, never shown."""
+    """The raw bytes of a record, as a download."""
     request.state.saw_names = True
     raw = await reads.dead_letter_raw(conn, number)
     if raw is None:

@@ -11,8 +11,8 @@ class Topic(BaseModel):
     """One topic of the log."""
 
     topic: str
-    records: int = Field(description="Written since the beginning.")
-    values_per_s: float = Field(description="Over the last two minutes.")
+    records: int = Field(description="Number of records written so far.")
+    values_per_s: float = Field(description="Rate over the last two minutes.")
     bytes_per_s: float
     lag_records: int | None = Field(description="In the log and not written; null where the log cannot be asked.")
     lag_s: float | None = Field(
@@ -23,9 +23,9 @@ class Topic(BaseModel):
     late: int
     dead: int
     unplaced: int = Field(
-        description="Records of counters that no fabric has a place for: kept as they came, and in no figure."
+        description="Counter records that belong to no known fabric. They are stored unchanged and are not in any figure."
     )
-    unplaced_because: str | None = Field(description="Why, of the newest such port; null where none is known.")
+    unplaced_because: str | None = Field(description="Reason for the newest such port; null if unknown.")
 
 
 class LdmsSchema(BaseModel):
@@ -37,7 +37,7 @@ class LdmsSchema(BaseModel):
     kind: str
     columns: int
     unknown: list[str] = Field(
-        description="Columns alongside counters that no counter of the catalogue names: their values are not kept."
+        description="Columns that are not in the catalogue of counters. Their values are not stored."
     )
     first_seen: datetime
     last_seen: datetime
@@ -54,7 +54,7 @@ class Gap(BaseModel):
     from_: datetime = Field(alias="from")
     to: datetime
     reason: str
-    open: bool = Field(description="Whether the device is still silent: the gap reaches to within a minute of now.")
+    open: bool = Field(description="Whether the device is still silent, with a gap up to the last minute.")
 
 
 class Silence(BaseModel):
@@ -76,7 +76,7 @@ class DeadLetter(BaseModel):
     source: str
     where: str
     reason: str
-    raw_bytes: int = Field(description="The record's whole size; at most its first 64 kB are kept.")
+    raw_bytes: int = Field(description="Full size of the record; at most its first 64 kB are kept.")
 
 
 class DeadLetters(BaseModel):
@@ -96,10 +96,12 @@ class Status(BaseModel):
     dead_letters: DeadLetters
     gaps: list[Gap] = Field(description="The newest.")
     gap_total: int = Field(description="All that are kept.")
-    silent_devices: int = Field(description="Devices with an open gap, each once.")
-    silent: list[Silence] = Field(description="The largest groups of them.")
-    position_age_s: float | None = Field(description="Since the writer last moved a position.")
-    read_only: str | None = Field(description="Why records wait in the log and nothing new is stored; null: it is.")
+    silent_devices: int = Field(description="Number of devices with an open gap.")
+    silent: list[Silence] = Field(description="Their largest groups.")
+    position_age_s: float | None = Field(description="Time since the writer last advanced.")
+    read_only: str | None = Field(
+        description="Why records wait in the log and nothing new is stored; null: new data are stored."
+    )
 
 
 class DeadLetterList(BaseModel):
@@ -109,7 +111,7 @@ class DeadLetterList(BaseModel):
     next_cursor: str | None
 
 
-class DoorRefusal(BaseModel):
+class SourceRefusal(BaseModel):
     """Records that a source could not use, by their source and topic."""
 
     records: int = Field(description="Over the last day.")
@@ -118,19 +120,19 @@ class DoorRefusal(BaseModel):
     reason: str = Field(description="Of the newest.")
 
 
-class DoorArrivals(BaseModel):
+class SourceArrivals(BaseModel):
     """A way in, and what came through it."""
 
     key: str
     title: str
     about: str
-    commands: list[str] = Field(description="With {site}, {host} and {fabric} to be filled in.")
+    commands: list[str] = Field(description="Command with {site}, {host} and {fabric} to fill in.")
     needs: list[str]
-    scope: str | None = Field(description="The scope of the token that a sender needs at this API; null: none.")
-    records: int = Field(description="Since counting began.")
-    recent: int = Field(description="Over the last `recent_s`.")
+    scope: str | None = Field(description="Scope of the token that a sender needs at this API; null: none.")
+    records: int = Field(description="Number since counting began.")
+    recent: int = Field(description="Number in the last `recent_s`.")
     last_at: datetime | None = Field(description="Null: nothing yet.")
-    refused: list[DoorRefusal]
+    refused: list[SourceRefusal]
 
 
 class MachineReport(BaseModel):
@@ -139,7 +141,7 @@ class MachineReport(BaseModel):
     fabric: str
     simulated: bool
     devices: int
-    reporting: int = Field(description="With counters of the last ten minutes.")
+    reporting: int = Field(description="Number with counters in the last ten minutes.")
 
 
 class Arrivals(BaseModel):
@@ -147,7 +149,9 @@ class Arrivals(BaseModel):
 
     now: datetime
     recent_s: int
-    doors: list[DoorArrivals]
-    simulated: int = Field(description="Records of the cluster twin over the last `recent_s`; no source counts them.")
-    unknown: int = Field(description="Other records over the last `recent_s` that name no source.")
+    sources: list[SourceArrivals]
+    simulated: int = Field(
+        description="Records of the cluster twin in the last `recent_s`; they are not counted for any source."
+    )
+    unknown: int = Field(description="Other records in the last `recent_s` without a source.")
     machines: list[MachineReport]

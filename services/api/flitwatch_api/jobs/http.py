@@ -31,20 +31,20 @@ async def jobs(
     fabric: Annotated[
         str | None, Query(max_length=200, description="Jobs with nodes on this fabric (number or name).")
     ] = None,
-    user: Annotated[str | None, Query(max_length=1000, description="Users, comma-separated.")] = None,
-    state: Annotated[str | None, Query(max_length=400, description="States, comma-separated.")] = None,
+    user: Annotated[str | None, Query(max_length=1000, description="Users, separated by commas.")] = None,
+    state: Annotated[str | None, Query(max_length=400, description="States, separated by commas.")] = None,
     name: Text = None,
     q: Annotated[str | None, Query(max_length=200, description="Part of id, name, user or account.")] = None,
     at: Annotated[Time | None, Query(description="Jobs that ran at this moment.")] = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Jobs that ran at or after this.")] = None,
-    to: Annotated[Time | None, Query(description="Jobs that began at or before this.")] = None,
-    sort: Annotated[str, Query(max_length=40, description="Column, with a minus for falling order.")] = "-start",
+    from_: Annotated[Time | None, Query(alias="from", description="Jobs that ran at or after this time.")] = None,
+    to: Annotated[Time | None, Query(description="Jobs that started at or before this time.")] = None,
+    sort: Annotated[str, Query(max_length=40, description="Column, with a minus for descending order.")] = "-start",
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
     """Jobs, newest first unless sorted otherwise."""
     if at is not None and (from_ is not None or to is not None):
-        raise BadRequest("`at` and a span exclude one another", advice="Give at, or from and to.")
+        raise BadRequest("`at` and a period exclude each other", advice="Give at, or from and to.")
     fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id if fabric else None
     start, end = (at, at) if at is not None else (from_, to)
     return json_response(
@@ -73,7 +73,7 @@ async def job(
     job_id: JobId,
     cluster: Cluster = None,
 ) -> Response:
-    """One job, its place on the fabric and its neighbours."""
+    """One job, its nodes on the fabric and its neighbours."""
     return json_response(await service.load_job_detail(conn, names, platform.job_links, job_id, cluster or None))
 
 
@@ -83,7 +83,7 @@ async def occupancy(
     conn: Reader,
     names: TheNames,
     fabric: FabricId,
-    at: Annotated[Time | None, Query(description="Without it, until where the data are complete.")] = None,
+    at: Annotated[Time | None, Query(description="Default: the time up to which data are complete.")] = None,
 ) -> Response:
     """Jobs that hold routers of a fabric at a moment."""
     topology = await platform.topologies.get(conn, fabric)

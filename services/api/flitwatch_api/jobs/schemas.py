@@ -23,17 +23,17 @@ class JobHead(BaseModel):
     submit: datetime | None
     start: datetime | None
     end: datetime | None
-    elapsed_s: float | None = Field(description="Until now for a job that runs; null if its end is unknown.")
+    elapsed_s: float | None = Field(description="Until now for a running job; null if its end is unknown.")
     nodes: int | None
     groups: list[int]
-    fabric_id: int | None = Field(description="The fabric that holds most of its nodes' endpoints.")
+    fabric_id: int | None = Field(description="The fabric with most of its nodes' endpoints.")
     simulated: bool
 
 
 class Job(JobHead):
     """A job in a list."""
 
-    routers: int | None = Field(description="How many routers its nodes are on; null where that is unknown.")
+    routers: int | None = Field(description="Number of routers of its nodes; null if unknown.")
     runs: int
 
 
@@ -88,18 +88,18 @@ class Link(BaseModel):
 
 
 class JobDetail(JobHead):
-    """A job, its place on the fabric, and who ran alongside it."""
+    """A job, its nodes on the fabric, and the jobs alongside it."""
 
     restart: int
     exit_code: str | None
     node_list: str | None
-    routers: list[int] = Field(description="Of fabric_id, as are groups and endpoints.")
+    routers: list[int] = Field(description="On fabric_id, like groups and endpoints.")
     endpoints: list[int]
     planes: list[Plane] = Field(description="All fabrics that its nodes have endpoints on, fabric_id first.")
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]
-    links: list[Link] = Field(description="To other monitors of the site, by its settings.")
+    links: list[Link] = Field(description="Links to other monitors of the site, from its settings.")
 
 
 class JobOnFabric(BaseModel):
@@ -119,6 +119,7 @@ class Occupancy(BaseModel):
 
     at: datetime | None
     nodes_held: int = Field(
-        description="Nodes that jobs hold, each once: two jobs of one node count both in `jobs`, as while the end of the first is on its way."
+        description="Nodes in use, each counted once. Two jobs on one node both count in `jobs`, for example while the end of "
+        "the first is not reported yet."
     )
     jobs: list[JobOnFabric]

@@ -28,7 +28,7 @@ def read_sort(text: str) -> tuple[str, bool]:
     if name not in reads.SORTS:
         raise BadRequest(
             f"jobs cannot be sorted by {name[:40]!r}",
-            advice=f"Sort by {', '.join(reads.SORTS)}, with a minus for falling order.",
+            advice=f"Sort by {', '.join(reads.SORTS)}, with a minus for descending order.",
         )
     return name, text.startswith("-")
 
@@ -43,7 +43,7 @@ async def list_jobs(
         # "Until now" of a running job is that of the first page, so that the order stays.
         cursor_sort, key, number, asked_at = read_cursor(cursor, str, str, int, float)
         if cursor_sort != sort or not 0 <= asked_at < 1 << 32:
-            raise BadRequest("the cursor belongs to another order", advice="Begin again without a cursor.")
+            raise BadRequest("the cursor belongs to another order", advice="Start again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
     rows = await reads.list_jobs(
         conn,
@@ -79,7 +79,7 @@ async def load_job_detail(
     if row is None:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
-            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs with a part of the id.",
         )
     number = row["job_pk"]
     place = (await reads.load_places(conn, [number]))[number]

@@ -18,7 +18,7 @@ from flitwatch_db.fabrics.slow_cables import list_slow_cables
 
 http = APIRouter(prefix="/fabrics/{fabric}/links", tags=["links"], responses=RESPONSES)
 
-At = Annotated[Time | None, Query(description="End of the window; without it the newest complete window.")]
+At = Annotated[Time | None, Query(description="End of the window (default: the newest complete window).")]
 Length = Annotated[Window, Query(description="Length of the window that ends at `at`.")]
 
 
@@ -30,11 +30,11 @@ async def hot_links(
     fabric: FabricId,
     at: At = None,
     window: Length = DEFAULT_WINDOW_S,
-    limit: Annotated[int, Query(ge=1, le=500, description="Most links in the answer.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=500, description="Largest number of links in the answer.")] = 50,
     link_class: Annotated[
-        str | None, Query(alias="class", max_length=40, description="Links of this class only.")
+        str | None, Query(alias="class", max_length=40, description="Only links of this class.")
     ] = None,
-    link: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="This link only.")] = None,
+    link: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Only this link.")] = None,
     router: Annotated[
         int | None, Query(ge=0, le=2**31 - 1, description="Links with this router at either end.")
     ] = None,

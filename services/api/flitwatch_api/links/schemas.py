@@ -15,7 +15,7 @@ class LinkUser(BaseModel):
     user: str | None
     name: str | None
     nodes: int | None
-    share: float = Field(description="Estimated part of what the link carried in the window, 0 to 1.")
+    share: float = Field(description="Estimated share of the link's traffic in the window, 0 to 1.")
 
 
 class HotLink(BaseModel):
@@ -23,26 +23,26 @@ class HotLink(BaseModel):
 
     link: int
     link_class: str
-    src: int = Field(description="Router that sends.")
+    src: int = Field(description="Sending router.")
     src_name: str
     src_group: int
     src_port: int | None
-    dst: int = Field(description="Router that receives.")
+    dst: int = Field(description="Receiving router.")
     dst_name: str
     dst_group: int
     dst_port: int | None
     flits: float | None
     stall_cycles: float | None
-    ratio: float | None = Field(description="Stalls over flits: the time stalled over the time of sending.")
+    ratio: float | None = Field(description="Stalls divided by flits: stalled time divided by sending time.")
     lost_bps: float | None = Field(
-        description="Bits a second that it could have sent while it was stalled, in the mean of the window; null where the length of a stall's unit is unknown."
+        description="Bits per second that it could have sent while it was stalled, as a mean over the window; null if the unit of stalls is unknown."
     )
-    jobs: list[LinkUser] = Field(description="The largest share first; shares of at least 1 %.")
-    jobs_more: int = Field(description="Further jobs with such a share.")
+    jobs: list[LinkUser] = Field(description="Shares of at least 1 %, largest first.")
+    jobs_more: int = Field(description="Number of further jobs with such a share.")
     explained: float | None = Field(
-        description="What the jobs are expected to put on it over what it carried; null where bytes are not counted."
+        description="Expected traffic of the jobs divided by the link's traffic; null if bytes are not counted."
     )
-    cannot_tell: str | None = Field(description="Why no job is given a share; null where a job is.")
+    cannot_tell: str | None = Field(description="Why no job has a share; null if one has.")
 
 
 class HotLinks(BaseModel):
@@ -50,12 +50,12 @@ class HotLinks(BaseModel):
 
     at: datetime | None
     window_s: int | None
-    links_counted: int = Field(description="Counted links that meet the filter.")
-    items: list[HotLink] = Field(description="Greatest ratio of stalls first.")
+    links_counted: int = Field(description="Number of counted links that match the filter.")
+    items: list[HotLink] = Field(description="Largest ratio of stalls first.")
     detour: float | None = Field(
-        description="Estimated part of traffic between groups that went through a third group; null without shares."
+        description="Estimated share of traffic between groups that went through a third group; null without shares."
     )
-    note: str | None = Field(description="Says so where the sums of a long window are estimates.")
+    note: str | None = Field(description="Present if the sums of a long window are estimates.")
     simulated: bool
 
 
@@ -79,7 +79,7 @@ class SlowCable(BaseModel):
 class SlowCables(BaseModel):
     """The slow and flapping cables of a fabric."""
 
-    items: list[SlowCable] = Field(description="The slowest for its kind first; at most 1,000.")
+    items: list[SlowCable] = Field(description="Slowest for its kind first; at most 1,000.")
 
 
 class JobPaths(BaseModel):
@@ -93,7 +93,9 @@ class JobPaths(BaseModel):
     src: list[int]
     dst: list[int]
     class_: list[str] = Field(alias="class")
-    bytes_per_s: list[float] = Field(description="Expected, in the mean of the window.")
-    links_used: int = Field(description="Links with any of its traffic; the answer lists the most loaded of them.")
+    bytes_per_s: list[float] = Field(description="Expected mean over the window.")
+    links_used: int = Field(
+        description="Number of links with any of its traffic. The answer lists the most loaded ones."
+    )
     cannot_tell: str | None
     simulated: bool

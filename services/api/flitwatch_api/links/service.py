@@ -30,10 +30,10 @@ MOST_USERS = 8
 MOST_PATHS = 2_000
 #: A link that carried less than this part of the mean of those counted is nobody's bottleneck, whatever its stalls per flit.
 LEAST_TRAFFIC = 0.01
-NO_TIME = "The sample has no time, so the data cannot tell which jobs ran in it."
-NO_JOBS = "No job is known in this window."
-NO_CARDS = "The network cards of the jobs are not counted in this window."
-TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
+NO_TIME = "The sample has no time, so the jobs that ran are unknown."
+NO_JOBS = "No known jobs in this window."
+NO_CARDS = "The network cards of the jobs have no counters in this window."
+TOO_LITTLE = "The traffic of the jobs' nodes does not match the traffic of this link."
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
     if routes is not None and at is None:
         raise BadRequest(
             f"job {job_id[:60]!r} held no node of {topology.head.name} in this window",
-            advice="Ask for a window in which it ran; /api/v1/jobs?q= finds its times.",
+            advice="Request a window in which it ran; /api/v1/jobs?q= finds its times.",
         )
     if routes is not None and at is not None and asked.window is not None:
         if jobs[at].known:

@@ -25,7 +25,7 @@ class Share(BaseModel):
     """Network noise over a time; null: cannot tell, and why."""
 
     share: float | None = Field(ge=0, le=1)
-    of_s: float | None = Field(description="The time that it is a share of.")
+    of_s: float | None = Field(description="Time to which the share refers.")
     cannot_tell: str | None
 
 
@@ -48,10 +48,10 @@ class JobNetworkNoise(BaseModel):
     noise_s: float | None = Field(
         description="Modelled seconds of sending beyond the job's own quiet level, mean over its NICs."
     )
-    worst_noise_s: float | None = Field(description="The same of the NIC that has most.")
+    worst_noise_s: float | None = Field(description="The same for the NIC with most of it.")
     of_runtime: Share
-    of_slowdown: Share = Field(description="Of the seconds beyond the median of finished jobs of its kind.")
-    counters: list[str] = Field(description="Columns of the tables endpoint_* that it was made from.")
+    of_slowdown: Share = Field(description="Share of the seconds beyond the median of similar finished jobs.")
+    counters: list[str] = Field(description="Columns of the tables endpoint_* that it uses.")
     unknown: dict[str, str] = Field(description="Why a figure is unknown.")
     method: str
     simulated: bool
@@ -64,13 +64,13 @@ class NoiseSet(BaseModel):
 
     runs: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(default=[], max_length=100)
     jobs: list[Annotated[str, StringConstraints(min_length=1, max_length=60)]] = Field(
-        default=[], max_length=100, description="As the scheduler prints them; each of them is one observation."
+        default=[], max_length=100, description="Ids as the scheduler prints them. Each job is one observation."
     )
     application: Annotated[str, StringConstraints(min_length=1, max_length=400)] | None = Field(
-        default=None, description="As instrumented runs name it."
+        default=None, description="Name of the application, as in instrumented runs."
     )
-    since: Time | None = Field(default=None, description="With `application`: runs that began from this moment on.")
-    until: Time | None = Field(default=None, description="With `application`: and before this one.")
+    since: Time | None = Field(default=None, description="With `application`: runs that started at or after this time.")
+    until: Time | None = Field(default=None, description="With `application`: runs that started before this time.")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -96,7 +96,7 @@ class ComparedGuideline(BaseModel):
     """A published guideline for comparisons."""
 
     number: Literal[1, 2, 3]
-    holds: bool | None = Field(description="null: it could not be looked at.")
+    holds: bool | None = Field(description="null: it could not be checked.")
     text: str
 
 
@@ -107,7 +107,7 @@ class ComparedFigure(BaseModel):
     unit: str
     first: float | None
     second: float | None
-    ratio: float | None = Field(description="The second over the first.")
+    ratio: float | None = Field(description="Ratio of the second to the first.")
     low: float | None = Field(description="95 % interval of the ratio.")
     high: float | None
     verdict: Literal["higher", "lower", "cannot tell"]
@@ -116,8 +116,8 @@ class ComparedFigure(BaseModel):
 class NoiseDispersion(BaseModel):
     """Quartile coefficients of dispersion within the set's largest allocation; null below four observations."""
 
-    measured: float | None = Field(description="Of the times that runs took: also what is not the network's.")
-    network: float | None = Field(description="Of the message times that latency and stalls predict.")
+    measured: float | None = Field(description="Of the run times, including effects other than the network.")
+    network: float | None = Field(description="Of the message times predicted from latency and stalls.")
     latency: float | None
 
 
@@ -132,7 +132,7 @@ class ComparedSet(BaseModel):
     """Contents of a set."""
 
     observations: int
-    shared: int = Field(description="Of them in allocations that both sets have: these are compared.")
+    shared: int = Field(description="Number in allocations that both sets have; only these are compared.")
     dispersion: NoiseDispersion
     left_out: list[LeftOut]
 
@@ -141,7 +141,7 @@ class NoiseComparison(BaseModel):
     """Two sets of runs by the counters of their network cards (De Sensi 2019, section 3)."""
 
     verdict: Literal["higher", "lower", "cannot tell"] = Field(
-        description="Of the second set's modelled message time against the first's."
+        description="Ratio of the second set's modelled message time to the first's."
     )
     why: str
     guidelines: list[ComparedGuideline]

@@ -47,7 +47,7 @@ async def of_job(conn: Connection, job_id: str, cluster: str | None, now: dateti
     if job is None:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
-            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs with a part of the id.",
         )
     head = {"job_pk": job["job_pk"], "job_id": job["job_id"], "simulated": job["simulated"], "method": METHOD}
     row = await network_noise.of_job(conn, job["job_pk"])

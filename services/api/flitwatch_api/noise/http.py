@@ -66,9 +66,7 @@ def _fit_line(row: Mapping[str, Any]) -> schemas.Fit | None:
 async def simulated_noise(
     request: Request,
     conn: Reader,
-    tasks: Annotated[
-        int, Query(ge=1, le=50, description="The newest this many tasks that simulated collectives.")
-    ] = 10,
+    tasks: Annotated[int, Query(ge=1, le=50, description="Number of newest tasks with simulated collectives.")] = 10,
 ) -> Response:
     """Slowdowns that tasks simulated, to be alongside the measured ones."""
     task_rows = await reads.list_simulated(conn, tasks, sees_tasks_as(request))

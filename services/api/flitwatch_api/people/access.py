@@ -75,18 +75,18 @@ def check_access(caller: Caller | None, need: Requirement) -> None:
         return
     if caller is None:
         raise Unauthenticated(
-            "this site asks who you are", advice="Log in at /login, or send a token: Authorization: Bearer fwt_..."
+            "this site requires a login", advice="Log in at /login, or send a token: Authorization: Bearer fwt_..."
         )
     by_role = (caller.role == "service" and caller.via == "token") or RANK[caller.role] >= RANK[need.role]
     if by_role and need.scope in caller.scopes:
         return
     if caller.via == "anonymous":
-        raise Unauthenticated(f"this takes a login with role {need.role}", advice="Log in at /login.")
+        raise Unauthenticated(f"this requires a login with role {need.role}", advice="Log in at /login.")
     if not by_role:
-        raise Forbidden(f"this takes role {need.role}; you are {caller.role}", advice="Ask an admin of this site.")
+        raise Forbidden(f"this requires role {need.role}; you are {caller.role}", advice="Ask an admin of this site.")
     raise Forbidden(
-        f"this takes scope {need.scope}; the token has {', '.join(sorted(caller.scopes)) or 'none'}",
-        advice="Make a token with that scope: flitwatch tokens create.",
+        f"this requires scope {need.scope}; the token has {', '.join(sorted(caller.scopes)) or 'none'}",
+        advice="Create a token with that scope: flitwatch tokens create.",
     )
 
 

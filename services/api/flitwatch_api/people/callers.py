@@ -112,7 +112,7 @@ class Callers:
             if caller is None:
                 self.count(None, address)
                 raise Unauthenticated(
-                    "the token is unknown, revoked or expired", advice="Make another: flitwatch tokens create."
+                    "the token is unknown, revoked or expired", advice="Create a new one: flitwatch tokens create."
                 )
             return caller
         cookie = request.cookies.get(cookie_of(request))
@@ -152,7 +152,7 @@ class Callers:
         if wait:
             raise TooMany(
                 "too many unknown tokens and sessions",
-                advice="Make another token: flitwatch tokens create.",
+                advice="Create a new token: flitwatch tokens create.",
                 retry_after_s=max(1, math.ceil(wait)),
             )
         return caller
@@ -183,7 +183,7 @@ class Callers:
         return asking.result()
 
     def forget(self) -> None:
-        """Look everybody up again: a user's rights have changed."""
+        """Look everyone up again: a user's rights have changed."""
         self._known.clear()
 
     def count(self, caller: Caller | None, address: str) -> None:
@@ -192,7 +192,9 @@ class Callers:
         if wait:
             limit = f"{self._asked.per_s:g} requests a second"
             raise TooMany(
-                f"more than {limit}", advice="Ask less often, or in batches.", retry_after_s=max(1, math.ceil(wait))
+                f"more than {limit}",
+                advice="Send fewer requests, or use batches.",
+                retry_after_s=max(1, math.ceil(wait)),
             )
 
     def count_report(self, caller: Caller) -> None:
@@ -210,6 +212,6 @@ class Callers:
         secret = request.cookies.get(cookie_of(request), "")
         if not hmac.compare_digest(csrf_of(secret).encode(), request.headers.get(CSRF_HEADER, "").encode()):
             raise Forbidden(
-                "a change with a session needs the header X-CSRF-Token",
-                advice="GET /api/v1/session tells it; scripts use a token instead.",
+                "a change in a session requires the header X-CSRF-Token",
+                advice="Get it from GET /api/v1/session. Scripts use a token instead.",
             )

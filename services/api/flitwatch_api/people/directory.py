@@ -46,7 +46,7 @@ CONNECT_S, ANSWER_S, LOGIN_S = 3, 5, 20.0
 AT_ONCE = 8
 #: Groups of one person that are read.
 MOST_GROUPS = 5000
-#: What a server says of a password that it does not take: wrong, locked, over, of nobody, or of an entry that cannot log in.
+#: What a server says of a password that it does not accept: wrong, locked, over, of nobody, or of an entry that cannot log in.
 _REFUSED = frozenset(
     {
         results.RESULT_INVALID_CREDENTIALS,
@@ -197,7 +197,7 @@ class Directory:
             lacking = "LDAP_USER_ATTRIBUTE" if subject else "LDAP_ID_ATTRIBUTE"
             log.warning("a person in the directory has not one value of FLITWATCH_%s", lacking)
             raise Forbidden(
-                f"{self.name} does not say who you are",
+                f"{self.name} does not have your user name",
                 advice=f"An admin of this site can set FLITWATCH_{lacking}, or have the directory's administrators show it.",
             )
         called = name.decode("utf-8", "replace")
@@ -275,7 +275,7 @@ class Directory:
             try:
                 ssl.create_default_context(cafile=str(path))
             except (OSError, ssl.SSLError):
-                raise _settings_error(f"FLITWATCH_LDAP_CA holds no certificates that can be read: {path}") from None
+                raise _settings_error(f"FLITWATCH_LDAP_CA contains no certificates that can be read: {path}") from None
         return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
 
     def _tls_of(self, server: _Server) -> Any:
@@ -284,8 +284,8 @@ class Directory:
     def _unavailable_error(self, why: str) -> Unavailable:
         log.warning("the LDAP directory cannot check a login: %s", why)
         return Unavailable(
-            f"no account of this site has this name and password, and {self.name} does not answer as it should",
-            advice="Try again in a minute; local accounts can sign in meanwhile. If it stays, tell an admin of this site.",
+            f"no account of this site has this name and password, and {self.name} does not answer correctly",
+            advice="Try again in a minute. Local accounts can sign in meanwhile. If this continues, tell an admin of this site.",
         )
 
 
@@ -302,7 +302,8 @@ def _close_connection(conn: Any) -> None:
 def _prepare_password(password: str) -> bytes | None:
     """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
 
-    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
+    An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused,
+    too.
     """
     if not password or "\0" in password:
         return None
@@ -346,7 +347,7 @@ def _check_dn(setting: str, text: str) -> str:
             raise ValueError(text)
     except (exceptions.LDAPExceptionError, ValueError):
         raise _settings_error(
-            f"FLITWATCH_{setting} is no name of an entry such as ou=people,dc=example,dc=edu"
+            f"FLITWATCH_{setting} is not the name of an entry such as ou=people,dc=example,dc=edu"
         ) from None
     return text
 
@@ -361,7 +362,7 @@ def _check_filter(setting: str, text: str, known: set[str], needed: set[str]) ->
         fits = False
     if not fits:
         raise _settings_error(
-            f"FLITWATCH_{setting} is no filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}"
+            f"FLITWATCH_{setting} is not a filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}"
         )
 
 

@@ -131,7 +131,7 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
     """Another password for one's own account; all its sessions end."""
     caller = request.state.caller
     if caller.via != "session":
-        raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
+        raise Unauthenticated("a password can only be changed in a session", advice="Log in at /login.")
     # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
     _callers_of(request).login_limiter.take(caller.name, network_of(request), f"session {caller.number}")
 
@@ -209,7 +209,7 @@ def _may_make(request: Request) -> None:
     caller: Caller = request.state.caller
     if caller.via == "token" and "admin" not in caller.scopes:
         raise Forbidden(
-            "tokens are made and revoked in a session, or by an admin",
+            "only a session or an admin can create and revoke tokens",
             advice="Log in at /login, or ask an admin: flitwatch tokens create.",
         )
 
@@ -224,7 +224,7 @@ def _token_owner(request: Request) -> str | None:
 
 @http.get("/tokens", response_model=schemas.TokenList, name="tokens", openapi_extra=require_access("viewer", "read"))
 async def tokens(request: Request, platform: ThePlatform) -> Response:
-    """The caller's tokens; an admin's answer has everybody's."""
+    """The caller's tokens. Admins get the tokens of all accounts."""
     whose = _token_owner(request)
     return json_response(
         {"items": await platform.in_thread("gate", lambda conn: people.list_tokens(conn, whose))}, "no-store"
@@ -243,10 +243,10 @@ async def add_token(request: Request, platform: ThePlatform, new: schemas.NewTok
     caller, whose = request.state.caller, _token_owner(request)
     name = new.account or caller.name
     if name != caller.name and whose is not None:
-        raise Forbidden("tokens of others are made by admins", advice="Leave `account` out.")
+        raise Forbidden("only admins can create tokens for others", advice="Leave `account` out.")
     _may_make(request)
     if caller.via == "token" and not set(new.scopes) <= caller.scopes:
-        raise Forbidden("a token cannot make one that may do more", advice="Log in, or ask for fewer scopes.")
+        raise Forbidden("a token cannot create one with more scopes", advice="Log in, or request fewer scopes.")
     request.state.audit = {"account": name, "label": new.label, "scopes": new.scopes, "days": new.days}
     number, secret, expires = await platform.in_thread(
         "gate", lambda conn: people.add_token(conn, name, new.label, new.scopes, new.days)

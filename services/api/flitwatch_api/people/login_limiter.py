@@ -51,7 +51,9 @@ class LoginLimiter:
         now, counted = time.monotonic(), self._select_buckets(name, address, known)
         wait = max(buckets.take(key, now, 0) for buckets, key in counted)
         if wait:
-            raise TooMany("too many attempts to log in", advice="Wait a little.", retry_after_s=max(1, math.ceil(wait)))
+            raise TooMany(
+                "too many attempts to log in", advice="Wait and try again.", retry_after_s=max(1, math.ceil(wait))
+            )
         for buckets, key in counted:
             buckets.take(key, now)
 

@@ -90,8 +90,8 @@ class SignOnAttempt:
         """Check that an answer belongs to this attempt; Unauthenticated."""
         if not self.secret or not hmac.compare_digest(self.state.encode(), state.encode()):
             raise Unauthenticated(
-                f"this login was not begun in this browser, or took longer than {ATTEMPT_S // 60} minutes",
-                advice="Begin again from the login page.",
+                f"this login was not started in this browser, or took longer than {ATTEMPT_S // 60} minutes",
+                advice="Start again from the login page.",
             )
 
 
@@ -128,7 +128,7 @@ class Provider:
         if not self._client_id:
             raise _settings_error("FLITWATCH_OIDC_CLIENT_ID is not set")
         if not _is_safe(self.issuer):
-            raise _settings_error("FLITWATCH_OIDC_ISSUER is no https address")
+            raise _settings_error("FLITWATCH_OIDC_ISSUER is not an https address")
         if "openid" not in self._scopes.split():
             raise _settings_error("FLITWATCH_OIDC_SCOPES lacks openid")
         self._secret = _read_secret(settings)
@@ -161,9 +161,9 @@ class Provider:
             log.warning("%s answered a login with %s", self.issuer, code)
             if code in _AWAY:
                 raise self._unavailable_error()
-            raise Forbidden(f"{self.name} did not let you in ({code})", advice="Begin again from the login page.")
+            raise Forbidden(f"{self.name} refused the login ({code})", advice="Start again from the login page.")
         if issuer is not None and issuer != self.issuer:
-            raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
+            raise Forbidden("the answer is from another provider", advice="Start again from the login page.")
 
     async def exchange_code(self, code: str, attempt: SignOnAttempt, back: str) -> ProviderIdentity:
         """Exchange a code for who a user is.
@@ -186,7 +186,7 @@ class Provider:
             log.warning("a proof of %s is not valid: %s", self.issuer, type(wrong).__name__)
             raise Forbidden(
                 f"the proof that {self.name} sent is not valid",
-                advice="Begin again from the login page; if it stays, tell an admin of this site: the log has the reason.",
+                advice="Start again from the login page. If this continues, tell an admin of this site. The log has the reason.",
             ) from None
         return ProviderIdentity(self.issuer, str(claims["sub"]), self._name_of(claims), self._roles.of(claims))
 
@@ -211,7 +211,7 @@ class Provider:
         name = find_claim(claims, self._user_claim)
         if not isinstance(name, str) or not name:
             raise Forbidden(
-                f"{self.name} did not say your user name (claim {self._user_claim})",
+                f"{self.name} did not send your user name (claim {self._user_claim})",
                 advice="An admin of this site can set FLITWATCH_OIDC_USER_CLAIM and FLITWATCH_OIDC_SCOPES.",
             )
         return name
@@ -261,14 +261,16 @@ class Provider:
                 f"{self.name} does not accept this site ({error_code})",
                 advice="An admin of this site can check the client's id, secret and redirect address.",
             )
-        return Forbidden(f"this login is used or over ({error_code})", advice="Begin again from the login page.")
+        return Forbidden(
+            f"this login was already used or has expired ({error_code})", advice="Start again from the login page."
+        )
 
     def _unavailable_error(self, error: Exception | None = None) -> Unavailable:
         if error is not None:
             log.warning("%s does not answer a login: %s", self.issuer, type(error).__name__)
         return Unavailable(
-            f"{self.name} does not answer as it should",
-            advice="Try again in a minute; local accounts can sign in meanwhile. If it stays, tell an admin of this site.",
+            f"{self.name} does not answer correctly",
+            advice="Try again in a minute. Local accounts can sign in meanwhile. If this continues, tell an admin of this site.",
         )
 
 

@@ -91,7 +91,7 @@ class Roles:
         claim_value = find_claim(claims, self.claim)
         if claim_value is None:
             raise Forbidden(
-                f"your login does not say what you may do here (claim {self.claim})",
+                f"your login has no role (claim {self.claim})",
                 advice="An admin of this site can have the provider send it, or set FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_SCOPES.",
             )
         return self._map.of(claim_value if isinstance(claim_value, list) else [claim_value])

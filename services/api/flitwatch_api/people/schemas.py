@@ -32,17 +32,13 @@ class Session(BaseModel):
     """Caller as this site knows them."""
 
     user: str | None = Field(description="Null: the account has not logged in.")
-    role: str | None = Field(description="Null: this site asks for a login.")
+    role: str | None = Field(description="Null: this site requires a login.")
     scopes: list[str]
     via: str | None = Field(description="session, token or anonymous")
     pseudonyms: bool = Field(description="Whether other people's names are shown as pseudonyms.")
-    csrf: str | None = Field(description="To be sent as X-CSRF-Token with changes in a session.")
-    oidc: str | None = Field(
-        description="What the site's own login is called, to which /api/v1/session/oidc leads; null: there is none."
-    )
-    vouched: bool = Field(
-        description="Whether that login vouches for the session's account, so that it has no password here."
-    )
+    csrf: str | None = Field(description="Send this as X-CSRF-Token with changes in a session.")
+    oidc: str | None = Field(description="Name of the site's own login at /api/v1/session/oidc; null: none.")
+    vouched: bool = Field(description="Whether the session uses that login, so that the account has no password here.")
 
 
 class NewPassword(RequestModel):
@@ -60,11 +56,11 @@ class Account(BaseModel):
     disabled: bool
     password: bool = Field(description="Whether it can log in with a password.")
     issuer: str | None = Field(
-        description="Of an account that comes by OpenID Connect, or `ldap:` and where people are in the directory."
+        description="Issuer of an OpenID Connect account, or `ldap:` and the base of people in the directory."
     )
     created: datetime
-    seen: datetime | None = Field(description="Last login.")
-    tokens: int = Field(description="Valid tokens.")
+    seen: datetime | None = Field(description="Time of the last login.")
+    tokens: int = Field(description="Number of valid tokens.")
 
 
 class AccountList(BaseModel):
@@ -78,7 +74,9 @@ class NewAccount(RequestModel):
 
     name: Name
     role: Role
-    password: Password | None = Field(default=None, description="Without it the account cannot log in with a password.")
+    password: Password | None = Field(
+        default=None, description="Without a password, the account cannot log in with one."
+    )
 
 
 class Change(RequestModel):
@@ -115,7 +113,9 @@ class NewToken(RequestModel):
     label: Name
     scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES))
     days: float = Field(default=TOKEN_DAYS, gt=0, le=TOKEN_DAYS_MAX)
-    account: Name | None = Field(default=None, description="Without it the caller's own; another's takes role admin.")
+    account: Name | None = Field(
+        default=None, description="Default: the caller's own account. Another one requires role admin."
+    )
 
 
 class CreatedToken(BaseModel):

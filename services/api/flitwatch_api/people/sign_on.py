@@ -47,7 +47,7 @@ def _redirect_to(address: str) -> Response:
 @http.get("", **_REDIRECT, name="oidc_leave", openapi_extra=require_access("anyone", "read"))
 async def leave(
     request: Request,
-    to: Annotated[str, Query(max_length=LONGEST_PLACE, description="The page's place to come back to.")] = "/",
+    to: Annotated[str, Query(max_length=LONGEST_PLACE, description="Path of the page to return to.")] = "/",
 ) -> Response:
     """Go to the site's own login."""
     attempt = SignOnAttempt.new()
@@ -68,7 +68,7 @@ async def back(
     attempt.check(state or "")
     provider.check_answer(error, iss)
     if not code:
-        raise Unauthenticated(f"{provider.name} sent no code", advice="Begin again from the login page.")
+        raise Unauthenticated(f"{provider.name} sent no code", advice="Start again from the login page.")
     vouched = await provider.exchange_code(code, attempt, base_of(request, platform.settings.api_url) + BACK)
     request.state.named = vouched.name
     request.state.audit = {"issuer": vouched.issuer, "role": vouched.role}

@@ -1,8 +1,8 @@
-"""Routes of recommendations."""
+"""Routes of stored advice: forwarding tables, routing modes and placements. Their old name, recommendations, is deprecated."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Query, Request
@@ -18,10 +18,12 @@ from flitwatch_api.recommendations import schemas
 from flitwatch_db.estimates import recommendation_reads as reads
 from flitwatch_domain.errors import NotFound
 
-http = APIRouter(prefix="/recommendations", tags=["recommendations"], responses=RESPONSES)
+http = APIRouter(tags=["recommendations"], responses=RESPONSES)
 
 #: What is written in words, or holds some; the rest are figures and words of ours.
 _TEXTS = frozenset({"title", "reason", "gain", "why", "before", "after", "alternatives", "parameters"})
+#: The answer of forwarding tables in the description.
+_TABLES: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 _MATRICES = ("true", "reconstructed", "difference")
 
 
@@ -57,10 +59,11 @@ def _visible_author(request: Request) -> str | None:
 
 def _missing_error(number: int, what: str = "") -> NotFound:
     message = f"recommendation {number} has no {what}" if what else f"there is no recommendation {number}"
-    return NotFound(message, advice="/api/v1/recommendations lists them.")
+    return NotFound(message, advice="/api/v1/advice lists them.")
 
 
-@http.get("", response_model=schemas.RecommendationList)
+@http.get("/advice", response_model=schemas.RecommendationList, name="stored_advice")
+@http.get("/recommendations", response_model=schemas.RecommendationList, deprecated=True)
 async def recommendations(
     request: Request,
     conn: Reader,
@@ -72,7 +75,7 @@ async def recommendations(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
+    """List the advice of the loop and of routing modes, newest first, and the caller's own what-ifs."""
     before = read_page_cursor(cursor)
     rows = await reads.list_recommendations(
         conn, limit + 1, before, kind, state, fabric or None, job or None, made_by(request)
@@ -82,7 +85,8 @@ async def recommendations(
     return json_response(build_model(schemas.RecommendationList, items=items, next_cursor=following))
 
 
-@http.get("/{recommendation_id}", response_model=schemas.RecommendationDetail)
+@http.get("/advice/{recommendation_id}", response_model=schemas.RecommendationDetail, name="one_advice")
+@http.get("/recommendations/{recommendation_id}", response_model=schemas.RecommendationDetail, deprecated=True)
 async def recommendation(request: Request, conn: Reader, names: TheNames, recommendation_id: Id) -> Response:
     """One recommendation with its evidence."""
     row = await reads.find_recommendation(conn, recommendation_id, _visible_author(request))
@@ -92,11 +96,19 @@ async def recommendation(request: Request, conn: Reader, names: TheNames, recomm
 
 
 @http.get(
-    "/{recommendation_id}/lfts",
+    "/advice/{recommendation_id}/lfts",
+    name="advice_lfts",
+    openapi_extra=require_access("operator", "operate"),
+    response_class=Response,
+    responses=_TABLES,
+)
+@http.get(
+    "/recommendations/{recommendation_id}/lfts",
     name="recommendation_lfts",
     openapi_extra=require_access("operator", "operate"),
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses=_TABLES,
+    deprecated=True,
 )
 async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """The forwarding tables as OpenSM's file engine reads them."""
@@ -110,7 +122,13 @@ async def lfts(request: Request, conn: Reader, recommendation_id: Id) -> Respons
     return Response(content, media_type="text/plain; charset=utf-8", headers=headers)
 
 
-@http.get("/{recommendation_id}/matrix", response_model=schemas.TrafficMatrix, name="recommendation_matrix")
+@http.get("/advice/{recommendation_id}/matrix", response_model=schemas.TrafficMatrix, name="advice_matrix")
+@http.get(
+    "/recommendations/{recommendation_id}/matrix",
+    response_model=schemas.TrafficMatrix,
+    name="recommendation_matrix",
+    deprecated=True,
+)
 async def matrix(
     request: Request,
     conn: Reader,
@@ -128,7 +146,13 @@ async def matrix(
     return json_response({**matrices, **left_out})
 
 
-@http.get("/{recommendation_id}/links", response_model=schemas.BeforeAfterLinks, name="recommendation_links")
+@http.get("/advice/{recommendation_id}/links", response_model=schemas.BeforeAfterLinks, name="advice_links")
+@http.get(
+    "/recommendations/{recommendation_id}/links",
+    response_model=schemas.BeforeAfterLinks,
+    name="recommendation_links",
+    deprecated=True,
+)
 async def links(request: Request, conn: Reader, recommendation_id: Id) -> Response:
     """Links between switches before and after, for the plots."""
     content = await reads.read_part(conn, recommendation_id, "links", _visible_author(request))

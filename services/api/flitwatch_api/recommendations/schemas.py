@@ -40,12 +40,12 @@ class Recommendation(BaseModel):
     has_matrix: bool
     has_links: bool
     simulated: bool
-    created_by: str | None = Field(description="Whose task wrote it; null: not known.")
+    created_by: str | None = Field(description="Author of its task; null: unknown.")
     authorised: bool = Field(
-        description="Whether its author may change what the site relies on; else it is a what-if of theirs, and steers no advice."
+        description="Whether its author may change advice for the site. Otherwise it is only a what-if."
     )
     figures: Literal["given", "simulated", "counted"] = Field(
-        description="Where its figures come from: observations that its author handed in, a simulation, or the counters in the database."
+        description="Source of its figures: observations from its author, a simulation, or counters in the database."
     )
 
 
@@ -84,7 +84,7 @@ class Reconstruction(BaseModel):
     """Reconstruction of the traffic matrix."""
 
     basis: str
-    relative_error: float | None = Field(description="Known of simulated traffic alone.")
+    relative_error: float | None = Field(description="Known only for simulated traffic.")
     estimated_error: float | None
     residual: float | None
     iterations: int | None

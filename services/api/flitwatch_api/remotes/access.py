@@ -49,19 +49,19 @@ class RemoteAccess:
             remote_session = _Session.model_validate(session)
         except ValidationError:
             raise Unavailable(
-                f"{remote} does not answer as a Flitwatch of this version does",
+                f"{remote} does not answer like this version of Flitwatch",
                 advice="Check its address in FLITWATCH_API_REMOTES, and its version.",
             ) from None
         scopes = frozenset(remote_session.scopes)
         if "read" not in scopes:
             raise Unavailable(
-                f"{remote} does not let this platform read",
-                advice="Make a token there, flitwatch tokens create ACCOUNT --scope read, and name its file in FLITWATCH_API_REMOTES.",
+                f"{remote} refuses this platform",
+                advice="Create a token there (flitwatch tokens create ACCOUNT --scope read), and name its file in FLITWATCH_API_REMOTES.",
             )
         if remote_session.via == "token" and not scopes <= READING:
             raise Unavailable(
-                f"the token for {remote} may do more than read: {', '.join(sorted(scopes - READING))}",
-                advice="Make a token there with scope read alone: flitwatch tokens create ACCOUNT --scope read.",
+                f"the token for {remote} has more scopes than read: {', '.join(sorted(scopes - READING))}",
+                advice="Create a token there with only the scope read: flitwatch tokens create ACCOUNT --scope read.",
             )
         return cls(remote_session.pseudonyms)
 
@@ -70,6 +70,6 @@ class RemoteAccess:
         if self.pseudonyms or (caller is not None and "names" in caller.scopes):
             return
         raise Forbidden(
-            f"{remote} shows names of people, which you may not see",
+            f"{remote} shows names of people, and you lack the scope names",
             advice="Ask an operator of this platform for a token of that one without scope names.",
         )

@@ -61,6 +61,6 @@ def _check_url(url: str, shown: str) -> None:
         raise ValueError(f"{shown} holds an address that cannot be read") from None
     if not _URL.fullmatch(url) or not where.hostname or where.query or where.username is not None:
         raise ValueError(f"{shown} needs https:// and a host, without a question mark, a user or a password")
-    # A token that travels in the clear is everybody's on the way.
+    # A token that travels in the clear is everyone's on the way.
     if where.scheme == "http" and where.hostname not in LOOPBACK:
         raise ValueError(f"{shown} begins with http://; only remotes on this machine may go without TLS")

@@ -156,7 +156,7 @@ class RemoteClient:
             self._access = None
             what = "does not accept its token" if response.status_code == 401 else "leads to another address"
             raise Unavailable(
-                f"{self.name} {what}", advice="An operator of this platform can mend it in FLITWATCH_API_REMOTES."
+                f"{self.name} {what}", advice="An operator of this platform can correct it in FLITWATCH_API_REMOTES."
             )
         return response
 
@@ -171,7 +171,7 @@ class RemoteClient:
         except (BadInput, UnicodeEncodeError) as problem:
             log.warning("remote %s: its token cannot be used: %s", self.name, problem)
             raise Unavailable(
-                f"the token for {self.name} cannot be read", advice="The log of this platform's API says why."
+                f"the token for {self.name} cannot be read", advice="The log of this platform's API has the reason."
             ) from None
         return {"Authorization": f"Bearer {token}"}
 
@@ -179,7 +179,7 @@ class RemoteClient:
         # Addresses and certificates are for who runs this.
         log.warning("remote %s: %s: %s", self.name, type(problem).__name__, problem)
         return Unavailable(
-            f"{self.name} does not answer", advice="Its own operators can say more; this platform's machines are here."
+            f"{self.name} does not answer", advice="Ask its operators. The machines of this platform are available."
         )
 
 

@@ -36,7 +36,7 @@ async def remotes(request: Request, platform: ThePlatform) -> Response:
 @http.get(
     "/{remote}/{path:path}",
     response_class=Response,
-    responses={200: {"content": {"*/*": {}}, "description": "What the remote answers at /api/v1/{path}."}},
+    responses={200: {"content": {"*/*": {}}, "description": "The remote's answer at /api/v1/{path}."}},
 )
 async def read_remote(
     request: Request,

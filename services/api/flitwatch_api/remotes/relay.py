@@ -53,7 +53,7 @@ def below_base(raw_path: bytes, query: bytes, prefix: bytes) -> bytes:
     rest = raw_path.partition(prefix)[2]
     parts = [part for segment in rest.split(b"/")[1:] for part in re.split(r"[/\\]", unquote(segment))]
     if not parts or any(part in ("", ".", "..") for part in parts) or parts[0].lower() in OWN:
-        raise NotFound("remotes show no such thing", advice="GET /api/v1/remotes lists what they show.")
+        raise NotFound("this is not available from other platforms", advice="GET /api/v1/remotes lists what they show.")
     return rest + (b"?" + query if query else b"")
 
 
@@ -70,7 +70,7 @@ async def hand_on(name: str, response: httpx.Response) -> Response:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if response.status_code == 403:
         await response.aclose()
-        raise Forbidden(f"{name} does not show this to other platforms", advice="Ask at that platform itself.")
+        raise Forbidden(f"{name} does not show this to other platforms", advice="Use that platform directly.")
     if response.status_code != 304 and kind not in TYPES:
         await response.aclose()
         raise Unavailable(f"{name} answers with something that is not Flitwatch's")

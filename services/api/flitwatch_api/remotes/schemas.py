@@ -27,7 +27,7 @@ class Remote(BaseModel):
 
     name: str
     url: str
-    problem: str | None = Field(description="Why its machines cannot be shown; null: they can.")
+    problem: str | None = Field(description="Why its machines cannot be shown; null: they are shown.")
     machines: list[RemoteMachine]
 
 

@@ -76,7 +76,7 @@ def _stored_response(made: reported.StoredRun) -> Response:
     "",
     response_model=schemas.RunReport,
     status_code=201,
-    responses={200: {"model": schemas.RunReport, "description": "It had been reported; what is new was added."}},
+    responses={200: {"model": schemas.RunReport, "description": "The run was already reported; new steps were added."}},
     openapi_extra=require_access("user", "runs"),
 )
 async def report_run(request: Request, platform: ThePlatform, new: schemas.ReportedRun) -> Response:
@@ -91,7 +91,7 @@ async def report_run(request: Request, platform: ThePlatform, new: schemas.Repor
 
 @http.post("/{run_id}/steps", response_model=schemas.RunReport, openapi_extra=require_access("user", "runs"))
 async def report_steps(request: Request, platform: ThePlatform, run_id: Id, new: schemas.MoreSteps) -> Response:
-    """Add steps to a run that goes on; a step that comes again replaces itself."""
+    """Add steps to a running run. A repeated step replaces the earlier one."""
     caller = request.state.caller
     request.app.state.callers.count_report(caller)
     key, run_steps = key_of(caller, new.key), steps_of(new.steps)

@@ -17,7 +17,7 @@ class Run(BaseModel):
     exe: str
     start: datetime | None
     ranks: int = Field(description="Ranks that report.")
-    nodes: int = Field(description="Nodes of its job, or the ranks that report where the job is not known.")
+    nodes: int = Field(description="Nodes of its job, or the reporting ranks if the job is unknown.")
     steps: int
     time_s: float | None = Field(description="Sum of its steps' times.")
     simulated: bool
@@ -37,7 +37,9 @@ class RunSteps(BaseModel):
     step: list[int]
     time_s: list[float] = Field(description="The slowest rank's time.")
     time_p50_s: list[float | None] = Field(description="The median rank's time.")
-    others: int = Field(description="Other runs of the same application on as many nodes, behind the next three.")
+    others: int = Field(
+        description="Number of other runs of the same application and size, on which the next three are based."
+    )
     mean_time_s: list[float | None] | None
     p10_s: list[float | None] | None
     p90_s: list[float | None] | None
@@ -60,9 +62,7 @@ def _check_printable(text: str) -> str:
 Word = Annotated[str, AfterValidator(_check_printable)]
 RunKey = Annotated[
     Word,
-    Field(
-        min_length=8, max_length=200, description="Drawn once for each run, so that a repeated request adds nothing."
-    ),
+    Field(min_length=8, max_length=200, description="Unique id of the run, so that a repeated request adds nothing."),
 ]
 
 
@@ -75,7 +75,7 @@ class ReportedStep(_Report):
 
     step: int = Field(ge=0, lt=MAX_STEP_NUMBER)
     time_s: float = Field(
-        ge=0, le=MAX_STEP_S, allow_inf_nan=False, description="How long it took; kept to the nanosecond."
+        ge=0, le=MAX_STEP_S, allow_inf_nan=False, description="Its duration, stored to the nanosecond."
     )
 
 
@@ -83,7 +83,7 @@ def _check_distinct(steps: list[ReportedStep]) -> list[ReportedStep]:
     step_numbers: set[int] = set()
     for step in steps:
         if step.step in step_numbers:
-            raise ValueError(f"step {step.step} comes twice")
+            raise ValueError(f"step {step.step} appears twice")
         step_numbers.add(step.step)
     return steps
 
@@ -97,7 +97,7 @@ class ReportedRun(_Report):
     key: RunKey
     application: Annotated[Word, Field(min_length=1, max_length=400)]
     job_id: Annotated[Word, Field(min_length=1, max_length=60)] | None = Field(
-        default=None, description="As the scheduler prints it."
+        default=None, description="Id as the scheduler prints it."
     )
     start: datetime | None = Field(default=None, description="Without a zone: UTC.")
     nodes: list[Annotated[Word, Field(min_length=1, max_length=200)]] = Field(default=[], max_length=MAX_NODES)
@@ -115,5 +115,5 @@ class RunReport(BaseModel):
     """Changes made by a report."""
 
     run_id: int
-    created: bool = Field(description="False where the run had been reported before.")
-    new_steps: int = Field(description="Steps that were not there; one that comes again replaces itself.")
+    created: bool = Field(description="False if the run was reported before.")
+    new_steps: int = Field(description="Number of new steps. A repeated step replaces the earlier one.")

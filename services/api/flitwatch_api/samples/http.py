@@ -25,11 +25,11 @@ from flitwatch_domain.sampling import clip_estimates
 
 http = APIRouter(prefix="/fabrics/{fabric}/samples", tags=["samples"], responses=RESPONSES)
 
-Job = Annotated[str | None, Query(min_length=1, max_length=200, description="Packets of this job only.")]
-Tag = Annotated[str | None, Query(min_length=1, max_length=200, description="Messages of this tag only.")]
-Phase = Annotated[str | None, Query(min_length=1, max_length=200, description="While the job was in this phase.")]
-From = Annotated[Time | None, Query(alias="from", description="Without it, since the first slice.")]
-To = Annotated[Time | None, Query(description="Without it, up to the newest slice.")]
+Job = Annotated[str | None, Query(min_length=1, max_length=200, description="Only packets of this job.")]
+Tag = Annotated[str | None, Query(min_length=1, max_length=200, description="Only messages with this tag.")]
+Phase = Annotated[str | None, Query(min_length=1, max_length=200, description="Only while the job was in this phase.")]
+From = Annotated[Time | None, Query(alias="from", description="Default: the first slice.")]
+To = Annotated[Time | None, Query(description="Default: the newest slice.")]
 
 MOST_CONTEXTS = 10_000
 MOST_HOST_ROWS = 100_000

@@ -17,7 +17,7 @@ class SampleContext(BaseModel):
     variants: list[str] = Field(description="one-bit or standard: how packets carried the sampled link.")
     longest_path: int
     first: datetime
-    last: datetime = Field(description="Begin of the newest slice.")
+    last: datetime = Field(description="Start of the newest slice.")
     simulated: bool
 
 
@@ -32,13 +32,13 @@ class SampleLinks(BaseModel):
     """Columns by link; estimates, because a packet carries one link of its way."""
 
     link: list[int]
-    tested: list[float] = Field(description="Packets that might have passed the link.")
+    tested: list[float] = Field(description="Number of packets whose path may include the link.")
     traffic: list[float] = Field(
-        description="Packets; 0 where a link without traffic could show as much (one-bit variant)."
+        description="Number of packets; 0 if a link without traffic could show the same (one-bit variant)."
     )
     traffic_error: list[float] = Field(description="Standard deviation of traffic.")
-    bytes: list[float] = Field(description="Traffic times the mean frame of the packets tested.")
-    congested: list[float] = Field(description="Packets that found the link congested.")
+    bytes: list[float] = Field(description="Traffic times the mean frame size of the tested packets.")
+    congested: list[float] = Field(description="Number of packets that found the link congested.")
     congested_error: list[float]
     congested_fraction: list[float | None] = Field(description="congested / traffic, at most 1; null without traffic.")
 

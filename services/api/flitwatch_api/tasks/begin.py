@@ -63,7 +63,7 @@ async def begin_file(request: Request, platform: Platform) -> int:
     Raises
     ------
     TooMany
-        Too many of the caller's wait already.
+        The caller has too many waiting tasks.
     """
     visit = await _visit_of(request)
     author = made_by(request) if visit is None else visit.author
@@ -74,7 +74,7 @@ async def begin_file(request: Request, platform: Platform) -> int:
 
 
 async def _visit_of(request: Request) -> Visit | None:
-    """The visit of a caller without a login, begun now if need be; None for everybody else."""
+    """The visit of a caller without a login, begun now if need be; None for everyone else."""
     caller: Caller = request.state.caller
     callers: Callers = request.app.state.callers
     visit: Visit | None = getattr(request.state, "visit", None)
@@ -84,13 +84,14 @@ async def _visit_of(request: Request) -> Visit | None:
 
 
 def is_authorised(caller: Caller) -> bool:
-    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the caller's what-
+    """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the
+    caller's what-
     ifs."""
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
 
 def sees_tasks_as(request: Request) -> str | None:
-    """As whom the caller sees visitors' tasks: their own alone; None: everybody's, with scope `operate` or `names`."""
+    """As whom the caller sees visitors' tasks: their own alone; None: everyone's, with scope `operate` or `names`."""
     return None if {"operate", "names"} & request.state.caller.scopes else made_by(request)
 
 
@@ -104,7 +105,7 @@ def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -
 
     def of_visit(conn: Any) -> None:
         assert visit is not None
-        own, visits, everybody = queue.open_of_visits(conn, visit.author, visit.from_here, VISITOR)
+        own, visits, everyone = queue.open_of_visits(conn, visit.author, visit.from_here, VISITOR)
         most, together = settings.api_tasks_visit, settings.api_tasks_anonymous
         if own >= most:
             raise _too_many(f"{own} of your tasks wait or run; the limit api_tasks_visit is {most}")
@@ -113,14 +114,14 @@ def _make_limit_check(caller: Caller, visit: Visit | None, settings: Settings) -
                 f"{visits} visits from your address have tasks that wait or run; the limit api_tasks_visit is {most}"
             )
             raise _too_many(words)
-        if everybody >= together:
+        if everyone >= together:
             words = (
-                f"{everybody} tasks of callers without a login wait or run; the limit api_tasks_anonymous is {together}"
+                f"{everyone} tasks of callers without a login wait or run; the limit api_tasks_anonymous is {together}"
             )
-            raise _too_many(words, "Wait for some, or log in.")
+            raise _too_many(words, "Wait until some end, or log in.")
 
     return of_account if visit is None else of_visit
 
 
-def _too_many(words: str, advice: str = "Wait for some, or cancel them.") -> TooMany:
+def _too_many(words: str, advice: str = "Wait until some end, or cancel them.") -> TooMany:
     return TooMany(words, advice=advice, retry_after_s=_LATER_S)

@@ -61,14 +61,15 @@ async def _resolve_arguments(conn: Any, names: Names, given: Arguments) -> dict[
         return args
     if "/" in given.exe:
         raise Forbidden(
-            "an application is named without folders below scope names", advice="/api/v1/estimates lists them."
+            "without scope names, give only the name of an application, not its path",
+            advice="/api/v1/estimates lists them.",
         )
     whole = await runs.find_executable(conn, given.exe, given.nodes)
     return args if whole is None else {**args, "exe": whole}
 
 
 def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]) -> None:
-    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everybody sees to who does not operate the site.
+    """Refuse arguments that name another user to who sees pseudonyms, and those that change what everyone sees to who does not operate the site.
 
     Raises
     ------
@@ -78,17 +79,17 @@ def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]
         check_tried(args.get("rule"), names)
     if name == "routing.advice" and names.pseudonyms and args.get("user") not in (None, names.own):
         raise Forbidden(
-            "below scope names you can name no user but yourself", advice="Leave `user` out, or ask an operator."
+            "without scope names, you can only name yourself as user", advice="Leave `user` out, or ask an operator."
         )
     if name == "ml.blame" and args.get("least_nodes") is not None and "operate" not in request.state.caller.scopes:
         raise Forbidden(
-            "`least_nodes` changes the estimate that everybody sees, which takes scope operate",
+            "`least_nodes` changes the estimate for everyone, which requires scope operate",
             advice="Leave it out, or ask an operator.",
         )
     changes = name in ("ml.deviation", "ml.forecast") and args.get("definition") not in (None, OURS.name)
     if changes and "operate" not in request.state.caller.scopes:
         raise Forbidden(
-            "another `definition` changes the estimate that everybody sees, which takes scope operate",
+            "another `definition` changes the estimate for everyone, which requires scope operate",
             advice="Leave it out, or ask an operator.",
         )
 
@@ -147,11 +148,12 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     "/files",
     response_model=schemas.TaskFile,
     status_code=201,
-    responses={429: RESPONSES[404] | {"description": "Too many of the caller's wait already."}},
+    responses={429: RESPONSES[404] | {"description": "The caller has too many waiting tasks."}},
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
-    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where no one is logged in."""
+    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after
+    an hour where no one is logged in."""
     number = await begin_file(request, platform)
     try:
         size = await receive_file(request, platform, number)
@@ -171,7 +173,7 @@ async def _drop_file(platform: Platform, number: int) -> None:
 
 @http.delete("/files/{file_id}", status_code=204, openapi_extra=require_access("user", "tasks"))
 async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> Response:
-    """Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+    """Delete an uploaded file that waits for a task. Below scope `operate`, only the caller's own tasks."""
     author = None if "operate" in request.state.caller.scopes else made_by(request)
     await platform.in_thread("writer", lambda conn: files.delete_file(conn, file_id, author))
     return Response(status_code=204)
@@ -181,15 +183,15 @@ async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> R
     "/{task_id}/cancel",
     response_model=schemas.Task,
     status_code=202,
-    responses={409: RESPONSES[404] | {"description": "It is over."}},
+    responses={409: RESPONSES[404] | {"description": "The task has ended."}},
     openapi_extra=require_access("user", "tasks"),
 )
 async def cancel(request: Request, platform: ThePlatform, task_id: Id) -> Response:
-    """Ask a task to stop; it does so at its next step. Below scope `operate`, one's own only."""
+    """Ask a task to stop at its next step. Below scope `operate`, only the caller's own tasks."""
     async with platform.reading() as conn:
         row, names = await _find_task(conn, task_id, request), await names_of(request, conn)
     if not is_own(row, request) and "operate" not in request.state.caller.scopes:
-        raise Forbidden(f"task {task_id} is not yours", advice="Ask who started it, or an operator.")
+        raise Forbidden(f"task {task_id} belongs to another person", advice="Ask its author or an operator.")
     await platform.in_thread("writer", lambda conn: queue.cancel_task(conn, task_id))
     async with platform.reading() as conn:
         response = json_response(shown_task(await _find_task(conn, task_id, request), request, names))

@@ -14,7 +14,7 @@ class Task(BaseModel):
     task_id: int
     name: str
     args: dict[str, Any] | None = Field(
-        description="Null, as result and error are, below scope names where another account started it and it may be about people."
+        description="Null below scope names if another account started it and it may be about people. The same holds for result and error."
     )
     state: str = Field(description="queued, running, succeeded, failed or cancelled")
     done: int
@@ -39,5 +39,5 @@ class TaskList(BaseModel):
 class TaskFile(BaseModel):
     """An uploaded file that waits for its task."""
 
-    file: int = Field(description="Its number, as arguments of tasks name it.")
+    file: int = Field(description="Number of the file, for arguments of tasks.")
     bytes: int

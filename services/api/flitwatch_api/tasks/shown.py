@@ -54,7 +54,7 @@ def shown_task(row: Row, request: Request, names: Names) -> schemas.Task:
 
 def _mask_task(row: Row, request: Request, names: Names) -> Row:
     if not names.pseudonyms:
-        # On a simulated machine everybody sees names; a visit's own mark stays the site's.
+        # On a simulated machine everyone sees names; a visit's own mark stays the site's.
         visit = not request.state.saw_names and (row["created_by"] or "").startswith(VISITOR)
         return {**row, "created_by": names.author(row["created_by"])} if visit else row
     own = is_own(row, request)

@@ -29,7 +29,7 @@ def agent() -> None:
     envvar="FLITWATCH_API",
     default="http://127.0.0.1:8765",
     show_default=True,
-    help="Where the API answers.",
+    help="Address of the API.",
 )
 @click.option(
     "--token-file",
@@ -43,7 +43,7 @@ def agent() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("/var/lib/flitwatch/slurm/advice"),
     show_default=True,
-    help="File that job_submit.lua reads.",
+    help="Advice file that job_submit.lua reads.",
 )
 @click.option("--interval", type=FiniteRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds.")
 @click.option(
@@ -52,44 +52,48 @@ def agent() -> None:
     type=FiniteRange(5, 3600),
     default=120.0,
     show_default=True,
-    help="Seconds that a file may be used.",
+    help="Seconds after which job_submit.lua ignores the file.",
 )
 @click.option(
-    "--act", is_flag=True, help="Also delay, release and place jobs that wait. Without it only the file is written."
+    "--act",
+    is_flag=True,
+    help="Also delay, release and place waiting jobs. Without this option, only the file is written.",
 )
 @click.option(
     "--hold",
     is_flag=True,
-    help="Delay by `scontrol hold` instead of a start time that passes automatically when the agent dies.",
+    help="Delay with `scontrol hold` instead of a start time. Only a start time passes on its own if the agent dies.",
 )
 @click.option(
     "--most-delay",
     type=FiniteRange(1, 86_400),
     default=1800.0,
     show_default=True,
-    help="Seconds that a job is delayed in all.",
+    help="Longest total delay of a job in seconds.",
 )
 @click.option(
-    "--most-jobs", type=click.IntRange(0, 100_000), default=50, show_default=True, help="Jobs that are delayed at once."
+    "--most-jobs",
+    type=click.IntRange(0, 100_000),
+    default=50,
+    show_default=True,
+    help="Largest number of jobs delayed at the same time.",
 )
-@click.option(
-    "--exclude", is_flag=True, help="Exclude the worse nodes where groups have no features of their own to prefer."
-)
-@click.option("--accept-stale", is_flag=True, help="Also use answers from state that is not renewed.")
+@click.option("--exclude", is_flag=True, help="Exclude the worse nodes if groups have no node features.")
+@click.option("--accept-stale", is_flag=True, help="Also use stale answers.")
 @click.option(
     "--trial",
     type=FiniteRange(0, 1, min_open=True, max_open=True),
-    help="As --act, but only for this share of the jobs, drawn at random; the others are left alone, and no advice is given at submission.",
+    help="Like --act, but only for this random share of the jobs. The other jobs are left alone, and no job gets advice at submission.",
 )
 @click.option(
     "--trial-file",
     type=click.Path(dir_okay=False, path_type=Path),
     default=RECORD,
     show_default=True,
-    help="Record of who was drawn; `flitwatch trial report` reads it.",
+    help="Record of the drawn jobs, which `flitwatch trial report` reads.",
 )
-@click.option("--once", is_flag=True, help="One round, then end.")
-@click.option("--release", is_flag=True, help="Only end every delay that advice began, then end.")
+@click.option("--once", is_flag=True, help="Run one round and exit.")
+@click.option("--release", is_flag=True, help="Release every job that advice delayed, and exit.")
 @json_option
 @metrics_option
 def slurm(
@@ -110,7 +114,7 @@ def slurm(
     release: bool,
     as_json: bool,
 ) -> None:
-    """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser alongside slurmctld."""
+    """Write the advice file for job_submit.lua and, with --act, delay and place pending jobs. Run this as SlurmUser on slurmctld's host."""
     from flitwatch_domain.errors import FlitwatchError
     from flitwatch_slurm import advice_file
     from flitwatch_slurm.agent import Agent
@@ -153,7 +157,7 @@ def slurm(
 @agent.command()
 @json_option
 def unit(as_json: bool) -> None:
-    """Print the agent's systemd unit with the path of this installation: /etc/systemd/system/flitwatch-slurm.service on slurmctld's host."""
+    """Print the agent's systemd unit for this installation. Save it as /etc/systemd/system/flitwatch-slurm.service on slurmctld's host."""
     import flitwatch_slurm
 
     # Beside the interpreter that runs this: a unit's search path knows no virtual environment.
@@ -175,6 +179,6 @@ def _read_token(file: Path) -> str:
     token = file.read_bytes().strip()
     if not token or not all(0x21 <= byte <= 0x7E for byte in token):
         exit_with_error(
-            f"{file} holds no token: a token is one word of ASCII, fwt_... (flitwatch tokens create)", code=2
+            f"{file} contains no token: a token is one ASCII word, fwt_... (flitwatch tokens create)", code=2
         )
     return token.decode("ascii")

@@ -19,28 +19,26 @@ from flitwatch_ops.watched import own_heartbeat
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     envvar="FLITWATCH_ALERTS",
-    help="YAML file of rules and receivers; without it the rules that a site begins with, and no receiver.",
+    help="YAML file of rules and receivers (default: the built-in rules, without a receiver).",
 )
 @click.option(
     "--external-url",
     envvar="FLITWATCH_EXTERNAL_URL",
-    help="Where the page is reached, for the links of notices, if the file does not say; http://127.0.0.1:8765 by default.",
+    help="Address of the page for links in notifications, if the file has none (default: http://127.0.0.1:8765).",
 )
 @click.option(
     "--job-webhook",
     metavar="URL",
     envvar="FLITWATCH_JOB_WEBHOOK",
-    help="Where the end of each job is sent as signed JSON, with what is said of its slowness; without it nothing is.",
+    help="Receiver of a signed JSON message at the end of each job, with its verdict. By default, none is sent.",
 )
 @click.option(
     "--job-webhook-secret-file",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="FLITWATCH_JOB_WEBHOOK_SECRET_FILE",
-    help="File with the secret that signs them: 24 to 64 bytes in Base64 (openssl rand -base64 32).",
+    help="File with the secret that signs these messages: 24 to 64 bytes in Base64 (openssl rand -base64 32).",
 )
-@click.option(
-    "--check", is_flag=True, help="Only read the file, see that every address is there, and say what it holds."
-)
+@click.option("--check", is_flag=True, help="Check the file and the addresses in it, print its contents, and exit.")
 @database_options
 @json_option
 @metrics_option
@@ -54,7 +52,7 @@ def alerting(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Evaluate the rules and deliver alerts until stopped."""
+    """Evaluate alert rules and deliver alerts until stopped."""
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
     from flitwatch_alerting.job_ends import read_webhook

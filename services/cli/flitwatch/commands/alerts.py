@@ -33,7 +33,7 @@ def list_(
 ) -> None:
     """Alerts that fire now.
 
-    With --url or a profile it asks the API; else it reads the database.
+    With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
     at_api = choose_place(api_url, token_file, profile)
     rows: Sequence[Mapping[str, Any]]
@@ -60,24 +60,22 @@ def list_(
 
 @alerts.command("test", context_settings={"ignore_unknown_options": True})
 @click.argument("rule")
-@click.option("--from", "from_s", type=Moment(), default="-7d", show_default=True, help="Begin of the history.")
-@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="End of the span.")
-@click.option(
-    "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Look the rule up in this file."
-)
+@click.option("--from", "from_s", type=Moment(), default="-7d", show_default=True, help="Start of the period.")
+@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="End of the period.")
+@click.option("--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File that has the rule.")
 @database_options
 @json_option
 def test(
     rule: str, from_s: float, to_s: float, config: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """Evaluate RULE (its name, or a YAML file with one rule) over history; no notification is sent."""
+    """Evaluate RULE (a name, or a YAML file with one rule) over history. No notification is sent."""
     from flitwatch_alerting.evaluate import dry_run
     from flitwatch_db import connect
     from flitwatch_domain.alerts import LONGEST_S
     from flitwatch_ops.platform import open_database
 
     if not 0 < to_s - from_s <= LONGEST_S:
-        exit_with_error("the span ends after it begins and is at most 31 days", code=2)
+        exit_with_error("the period must end after its start and be at most 31 days long", code=2)
     with open_database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         result = dry_run(conn, _find_rule(conn, rule, config), from_s, to_s)
     print_result(result, as_json)

@@ -24,33 +24,36 @@ GRACE_S = 10
     default=8765,
     show_default=True,
     envvar="FLITWATCH_LISTEN_PORT",
-    help="Where the API and the page answer.",
+    help="Port of the API and the page.",
 )
 @allow_host_option
 @click.option(
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics, /healthz and /readyz, and nothing else, at this port too, regardless of the host name in the request.",
+    help="Also serve /metrics, /healthz and /readyz, and nothing else, on this port, for any host name.",
 )
 @click.option(
     "--metrics-host",
     default="127.0.0.1",
     show_default=True,
     envvar="FLITWATCH_METRICS_HOST",
-    help="The address that it is served on; anyone who can reach it may read it.",
+    help="Address that the metrics are served on. Anyone who can reach it can read them.",
 )
 @click.option(
     "--web",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the built page; by default that of this installation.",
+    help="Folder of the built page (default: that of this installation).",
 )
-@click.option("--access-log", is_flag=True, help="Write a line of JSON per request.")
+@click.option("--access-log", is_flag=True, help="Log one line of JSON per request.")
 @anonymous_option
 @insecure_option
 @database_options
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object once the ports are open: url, metrics_port, pid."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object with url, metrics_port and pid once the ports are open.",
 )
 def api(
     host: str,

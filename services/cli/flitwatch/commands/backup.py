@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from flitwatch_ops.backup_files import OnStep
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_AT = click.option("--folder", type=_FOLDER, help="The folder of the backups; the one that was named last by default.")
+_AT = click.option("--folder", type=_FOLDER, help="Folder of the backups. By default, the folder that was named last.")
 
 
 @click.command()
-@click.option("--folder", type=_FOLDER, help="Where to keep backups and the log from now on: best another disk.")
+@click.option("--folder", type=_FOLDER, help="Folder for backups and the log from now on, preferably on another disk.")
 @click.option(
-    "--keep", type=click.IntRange(1, 1000), default=2, show_default=True, help="Base backups to keep, the newest."
+    "--keep", type=click.IntRange(1, 1000), default=2, show_default=True, help="How many base backups to keep."
 )
 @click.option(
     "--restart",
     is_flag=True,
-    help="Restart the database first if it does not keep its log there yet. Services reconnect within seconds.",
+    help="Restart the database first if it does not copy its log yet. Services reconnect within seconds.",
 )
-@click.option("--off", is_flag=True, help="Keep the log no longer, from the next start on; what was kept stays.")
+@click.option(
+    "--off", is_flag=True, help="Stop copying the log from the next start of the database. Existing copies are kept."
+)
 @json_option
 def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bool) -> None:
-    """Take a base backup of the embedded database; from the first on its log is kept, so that it can go back to any second.
-
-    The first call names the folder. Run it once a day: the log since the oldest base backup is kept too.
+    """Take a base backup of the embedded database. From the first backup on, the database's log is copied too, so that you can restore any second.
+    Name the folder in the first call, and run the command once a day. The log since the oldest base backup is kept.
     """
     from flitwatch_ops import backups, kept_log
     from flitwatch_ops.embedded import Embedded
@@ -58,14 +59,15 @@ def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bo
 
 @click.command()
 @_AT
-@click.option("--to", "to_s", type=Moment(), help="The moment to go back to; everything that is kept by default.")
-@click.option("--yes", is_flag=True, help="Restore; without it the moments that the folder can go back to are shown.")
+@click.option("--to", "to_s", type=Moment(), help="Point in time to restore. By default, the newest.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Restore the database. Without this option, the points in time that can be restored are shown.",
+)
 @json_option
 def restore(folder: Path | None, to_s: float | None, yes: bool, as_json: bool) -> None:
-    """Bring the embedded database back as it was at a moment, with nothing running.
-
-    What the database holds now stays alongside it.
-    """
+    """Restore the embedded database to a point in time. Stop Flitwatch first. The present data are kept in a folder next to the database."""
     from flitwatch_ops import backup_files, backups
     from flitwatch_ops.embedded import Embedded
     from flitwatch_ops.platform import embedded_folder
@@ -85,14 +87,14 @@ def restore(folder: Path | None, to_s: float | None, yes: bool, as_json: bool) -
 @_AT
 @json_option
 def verify(folder: Path | None, as_json: bool) -> None:
-    """Read every byte of the backups and of the log that is kept; ends with 1 where something is missing or damaged."""
+    """Read every byte of the backups and of the copied log. The exit status is 1 if something is missing or damaged."""
     from flitwatch_ops import backup_files
 
     with make_progress("verify") as bar:
         report = backup_files.verify_backups(_resolve_folder(folder), _show_steps(bar))
     print_result(report, as_json)
     if not report["ok"]:
-        exit_with_error("the backups are not whole: take a new one with `flitwatch db backup`")
+        exit_with_error("the backups are incomplete: make a new one with `flitwatch db backup`")
 
 
 def _resolve_folder(folder: Path | None) -> Path:

@@ -23,15 +23,27 @@ NODES_PER_GROUP = 96
 
 
 @click.command("advice")
-@click.option("--rate", type=FiniteRange(1, 5000), default=200.0, show_default=True, help="Questions a second.")
-@click.option("--seconds", type=click.IntRange(1, 3600), default=20, show_default=True, help="How long it is measured.")
+@click.option("--rate", type=FiniteRange(1, 5000), default=200.0, show_default=True, help="Questions per second.")
 @click.option(
-    "--candidates", type=click.IntRange(1, 16), default=4, show_default=True, help="Lists of nodes in each question."
+    "--seconds",
+    type=click.IntRange(1, 3600),
+    default=20,
+    show_default=True,
+    help="Duration of the measurement in seconds.",
 )
-@click.option("--nodes", type=click.IntRange(1, 96), default=64, show_default=True, help="Nodes in each list.")
+@click.option(
+    "--candidates",
+    type=click.IntRange(1, 16),
+    default=4,
+    show_default=True,
+    help="Number of candidates in each question.",
+)
+@click.option(
+    "--nodes", type=click.IntRange(1, 96), default=64, show_default=True, help="Number of nodes in each candidate."
+)
 @json_option
 def advice(rate: float, seconds: int, candidates: int, nodes: int, as_json: bool) -> None:
-    """Ask for advice at a fixed rate; times count from when a question was due, so that a queue is seen."""
+    """Ask for advice at a fixed rate. Times start when a question is due, so they include queueing."""
     from flitwatch_ops.platform import open_database
 
     with open_database(None, True) as url:
@@ -144,7 +156,8 @@ def _run_api(url: str) -> Iterator[int]:
 
 
 class AdviceTimes(TypedDict):
-    """Response times of the API: requests a second, quantiles of the time since a question was due, and counts of answers with a slowdown and of refusals."""
+    """Response times of the API: requests a second, quantiles of the time since a question was due, and counts of answers with a slowdown and of
+    refusals."""
 
     rps: float
     p50_ms: float

@@ -45,28 +45,37 @@ QUERIES = {
     type=click.IntRange(96, 40_000),
     default=3264,
     show_default=True,
-    help="Size of the machine; whole groups of 96.",
+    help="Number of routers, a multiple of 96.",
 )
-@click.option("--seconds", type=click.IntRange(5, 86_400), default=60, show_default=True, help="How long to ask.")
+@click.option(
+    "--seconds",
+    type=click.IntRange(5, 86_400),
+    default=60,
+    show_default=True,
+    help="Duration of the measurement in seconds.",
+)
 @click.option(
     "--history",
     type=click.IntRange(60, 86_400),
     default=960,
     show_default=True,
-    help="Seconds of counters to store before.",
+    help="Seconds of counters to store first.",
 )
 @click.option(
     "--rate",
     type=FiniteRange(0.1, 1000),
     default=5.0,
     show_default=True,
-    help="Requests a second, one after another.",
+    help="Requests per second, one after another.",
 )
 @click.option(
-    "--feed/--no-feed", default=True, show_default=True, help="Write a second of every router each second meanwhile."
+    "--feed/--no-feed",
+    default=True,
+    show_default=True,
+    help="Write new counters of every router each second meanwhile.",
 )
 @click.option(
-    "--query", "chosen", multiple=True, type=click.Choice(list(QUERIES)), help="Ask this only; may be repeated."
+    "--query", "chosen", multiple=True, type=click.Choice(list(QUERIES)), help="Measure only this query (repeatable)."
 )
 @json_option
 @database_options
@@ -81,7 +90,7 @@ def api(
     db_url: str | None,
     ephemeral: bool,
 ) -> None:
-    """Store a machine's counters, then time the API's answers about them."""
+    """Store a machine's counters, and then measure the API's response times."""
     from flitwatch_domain.generators import build_dragonfly, most_blue_routers
     from flitwatch_ops.platform import open_database
 

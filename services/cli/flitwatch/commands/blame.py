@@ -29,63 +29,79 @@ from flitwatch.rest import api_options, application_options, open_client, requir
     type=click.Choice(["user", "application"]),
     default="user",
     show_default=True,
-    help="Users, or jobs of one name (--application).",
+    help="Rank users, or jobs of one name (--application).",
 )
 @click.option(
-    "--most", type=click.IntRange(1, 1000), default=20, show_default=True, help="Names that are listed (--application)."
+    "--most",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Number of names to list (--application).",
 )
-@click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
+@click.option("--scenario", help="Application of the twin, for example amg-128 (simulated).")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
     default=1,
     show_default=True,
-    help="Seed of the twin and of permutations.",
+    help="Random seed of the twin and of permutations.",
 )
 @click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+    "--users",
+    type=click.IntRange(40, 20000),
+    default=300,
+    show_default=True,
+    help="Number of users on the twin's machine.",
 )
 @click.option(
     "--method",
     type=click.Choice(["exposure", "mi"]),
     default="exposure",
     show_default=True,
-    help="Our exposure, or the paper's mutual information.",
+    help="Method: exposure (ours), or the paper's mutual information (mi).",
 )
 @click.option(
     "--rule",
     type=click.Choice(["throughout", "any"]),
     default="any",
     show_default=True,
-    help="What counts as present (mi).",
+    help="When a user counts as present (mi).",
 )
 @click.option(
     "--tau",
     type=FiniteRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
-    help="A run is optimal below tau x the mean time.",
+    help="A run counts as optimal below tau times the mean time.",
 )
 @click.option(
     "--paper",
     is_flag=True,
-    help="All choices of the paper: mi, tau 1, throughout, more than 128 nodes (--runs: nodes in any part of a run).",
+    help="Use all settings of the paper: mi, tau 1, presence throughout, more than 128 nodes (--runs: nodes in any part of a run).",
 )
 @click.option(
     "--runs",
     type=click.Path(path_type=Path),
-    help="CSV run,start,time_s[,nodes][,application][,circumstances...] of measured runs.",
+    help="CSV of measured runs: run,start,time_s[,nodes][,application][,circumstances...].",
 )
-@click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount alongside --runs.")
+@click.option("--exposure", type=click.Path(path_type=Path), help="CSV run,user,amount for --runs.")
 @click.option(
     "--shuffles",
     type=click.IntRange(0, 100_000),
     default=100,
     show_default=True,
-    help="Sets with shuffled run times; at most a tenth of them may give a name (--runs).",
+    help="Number of sets with shuffled run times. At most a tenth of them may name a user (--runs).",
+)
+@click.option("--stress", multiple=True, metavar="WORLD", help="Hard calendar to simulate (all: every one).")
+@click.option(
+    "--draws",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="Number of sets per scenario (--stress).",
 )
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
-@click.option("--times", type=click.Path(path_type=Path), help="CSV run,time alongside --presence.")
+@click.option("--times", type=click.Path(path_type=Path), help="CSV run,time for --presence.")
 @api_options
 @json_option
 def blame(
@@ -110,9 +126,8 @@ def blame(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Say who slows runs: the platform's stored verdicts (--application), verdicts on measured runs (--runs), or ranks of a simulated or snapshot set.
-
-    With --application it asks the API of --url or the profile, else that of the platform that runs here.
+    """Rank users whose jobs go with slow runs: stored verdicts (--application), verdicts on measured runs (--runs), or ranks of a simulated or
+    snapshot set. With --application, the command asks the API of --url or the profile, or the platform of this checkout.
     """
     sources = [application is not None, scenario is not None, presence is not None, runs is not None]
     if sum(sources) != 1 or (presence is None) != (times is None) or (runs is None) != (exposure is None):

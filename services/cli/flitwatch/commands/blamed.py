@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     type=click.Choice(["user", "application"]),
     default="user",
     show_default=True,
-    help="Users, or jobs of one name.",
+    help="List users, or jobs of one name.",
 )
 @click.option(
     "--definition",
     type=click.Choice(["ours", "paper"]),
     default="ours",
     show_default=True,
-    help="Found means named, or (the paper's) mutual information beyond chance.",
+    help="Meaning of found: named, or mutual information beyond chance (the paper's).",
 )
 @click.option(
     "--least-sets",
     type=click.IntRange(0, 1000),
     default=2,
     show_default=True,
-    help="Found in at least this many sets; 0 lists every name.",
+    help="List names found in at least this many sets; 0 lists all names.",
 )
 @api_options
 @database_options
@@ -51,9 +51,9 @@ def blamed(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """List names that several applications' estimates of blame find, with the evidence of each.
+    """List users or jobs that blame finds in several applications, with the evidence for each.
 
-    With --url or a profile it asks the API; else it reads the database.
+    With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
     at_api = choose_place(api_url, token_file, profile)
     answer = (

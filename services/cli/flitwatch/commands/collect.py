@@ -36,7 +36,7 @@ def ldms_csv(
     places: tuple[Path, ...],
     common: CollectorOptions,
 ) -> None:
-    """Follow the store_csv files in PLACES (files or folders), their growth and their rollovers."""
+    """Follow the store_csv files in PLACES (files or folders) as they grow and roll over."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
     with open_session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
@@ -60,7 +60,7 @@ def ldms_csv(
     type=FiniteRange(0),
     default=10.0,
     show_default=True,
-    help="Seconds a run's files must rest.",
+    help="Seconds without changes after which a run's files count as complete.",
 )
 @add_checkpoint_options
 def ncl(
@@ -68,7 +68,7 @@ def ncl(
     settle_s: float,
     common: CollectorOptions,
 ) -> None:
-    """Follow FOLDER, or the folders in it, for runs that AriesNCL has recorded."""
+    """Collect the runs that AriesNCL records in FOLDER or in its subfolders."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
     with open_session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
@@ -85,14 +85,14 @@ def ncl(
 
 
 @collect.command("sacct")
-@click.option("--sacct", "command", default="sacct", show_default=True, help="The program to ask.")
+@click.option("--sacct", "command", default="sacct", show_default=True, help="Path of sacct.")
 @click.option(
     "--since",
     "since_s",
     type=FiniteRange(0),
     default=86400.0,
     show_default=True,
-    help="Seconds the first look goes back.",
+    help="How many seconds the first query goes back.",
 )
 @add_checkpoint_options
 def sacct(
@@ -100,7 +100,7 @@ def sacct(
     since_s: float,
     common: CollectorOptions,
 ) -> None:
-    """Ask this machine's sacct again and again and publish the jobs that changed."""
+    """Poll this machine's sacct and publish the jobs that changed."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
     with open_session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):

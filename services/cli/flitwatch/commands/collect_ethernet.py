@@ -41,11 +41,11 @@ def _add_switch_options(function: F) -> F:
     for option in (
         fabric_option("ethernet"),
         cluster_option,
-        click.option("--user", help="The user who asks."),
+        click.option("--user", help="User name for the switches."),
         click.option(
             "--password-file",
             type=click.Path(path_type=Path),
-            help="A file with the password in one line, which its owner alone may read.",
+            help="File with the password in one line, readable only by its owner.",
         ),
         ca_file_option,
         click.option(
@@ -53,7 +53,7 @@ def _add_switch_options(function: F) -> F:
             type=click.IntRange(1, 256),
             default=16,
             show_default=True,
-            help="Switches that are asked at a time.",
+            help="Number of switches to ask at the same time.",
         ),
         discovery_option,
     ):
@@ -67,13 +67,10 @@ def _add_switch_options(function: F) -> F:
 def sonic(
     places: tuple[str, ...], user: str | None, password_file: Path | None, ca_file: Path | None, **options: Any
 ) -> None:
-    """Read topology and counters of switches that run SONiC, from their Redis or from dumps of it.
-
-    PLACES are redis://HOST:PORT (rediss:// with TLS), unix:PATH of a socket, or a file or folder with what `sonic-db-dump -n NAME -y` printed of COUNTERS_DB,
-    APPL_DB and CONFIG_DB: a file or folder a switch, called as the switch where the dump names none.
-
-    The time in which PFC paused a priority is the port's stall. The topology, from LLDP, goes into the database; with --log alone, import it with
-    `flitwatch import fabric`.
+    """Read topology and counters of switches that run SONiC, from their Redis or from dumps. PLACES are redis://HOST:PORT (rediss:// with TLS),
+    unix:PATH of a socket, or one file or folder per switch with the output of `sonic-db-dump -n NAME -y` for COUNTERS_DB, APPL_DB and CONFIG_DB. If
+    a dump does not name its switch, the name of the file or folder is used. The time in which PFC paused a priority is the port's stall. The
+    topology, from LLDP, is written to the database. With only --log, import it with `flitwatch import fabric`.
     """
 
     def sources() -> list[Source]:
@@ -89,25 +86,26 @@ def sonic(
 @click.command("gnmi")
 @click.argument("targets", nargs=-1, required=True)
 @click.option(
-    "--insecure-network", "plain", is_flag=True, help="Ask without TLS; a password goes to this machine alone then."
+    "--insecure-network",
+    "plain",
+    is_flag=True,
+    help="Connect without TLS. A password is then sent only to this machine.",
 )
 @click.option(
     "--encoding",
     type=click.Choice(["json_ietf", "json", "proto"]),
     default="json_ietf",
     show_default=True,
-    help="The form of values to ask for; not every switch has each.",
+    help="Encoding of the values. Not every switch supports each encoding.",
 )
 @click.option(
     "--trees",
     type=click.Choice(["openconfig", "sonic"]),
     default="openconfig",
     show_default=True,
-    help="What to ask for: OpenConfig's trees, or the databases of SONiC's own telemetry server, which has PFC's pause times.",
+    help="Trees to read: OpenConfig's, or the databases of SONiC's telemetry server, which have PFC's pause times.",
 )
-@click.option(
-    "--stream", is_flag=True, help="Let the switches send every --interval seconds, instead of asking each time."
-)
+@click.option("--stream", is_flag=True, help="Let the switches send every --interval seconds, instead of polling them.")
 @_add_switch_options
 def gnmi(
     targets: tuple[str, ...],
@@ -120,13 +118,10 @@ def gnmi(
     ca_file: Path | None,
     **options: Any,
 ) -> None:
-    """Read topology and counters of switches by gNMI. TARGETS are HOST:PORT.
-
-    OpenConfig counts frames that pause, and no time: stalls stay unknown, and the frames are kept as they came. Of switches that run SONiC, --trees sonic
-    reads the time in which PFC paused a priority, which is the port's stall. The topology, from LLDP, goes into the database; with --log alone, import it
-    with `flitwatch import fabric`.
-
-    With --stream a switch sends its counters automatically (SAMPLE), and says when its neighbours change (ON_CHANGE). A stream that breaks is opened again.
+    """Read topology and counters of switches with gNMI. TARGETS are HOST:PORT. OpenConfig counts pause frames but not their duration: stalls are
+    unknown, and the frames are stored unchanged. For switches that run SONiC, --trees sonic reads the time in which PFC paused a priority, which is
+    the port's stall. The topology, from LLDP, is written to the database. With only --log, import it with `flitwatch import fabric`. With --stream,
+    a switch sends its counters (SAMPLE) and reports changes of its neighbours (ON_CHANGE). A broken stream is reopened.
     """
     from flitwatch_domain.errors import BadRequest
 

@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 @click.command("infiniband")
 @fabric_option("infiniband")
 @cluster_option
-@click.option("--adapters", is_flag=True, help="Ask every adapter too, not only the switches.")
+@click.option("--adapters", is_flag=True, help="Also read the counters of adapters, not only those of switches.")
 @click.option(
     "--clear-saturated",
     "clear",
     is_flag=True,
-    help="Clear the 32-bit counters of ports where one is saturated. Other tools that read them see the reset too.",
+    help="Clear the 32-bit counters of a port if one is saturated. Other tools that read them see the reset too.",
 )
 @click.option(
     "--lanes",
     is_flag=True,
-    help="Ask for data by service level and waits by virtual lane too, of devices that count them: two more questions a port.",
+    help="Also read data by service level and waits by virtual lane, from devices that count them. This takes two more queries per port.",
 )
 @click.option(
     "--parallel",
     type=click.IntRange(1, 256),
     default=8,
     show_default=True,
-    help="Devices asked at a time; by perfquery, fewer where some do not answer.",
+    help="Number of devices to ask at the same time. perfquery asks fewer if some do not answer.",
 )
-@click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
-@click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
+@click.option("--ca", default="", help="Adapter of this host to use (default: the first).")
+@click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Port of the adapter.")
 @discovery_option
 @add_collector_options
 def infiniband(
@@ -62,11 +62,11 @@ def infiniband(
     discovery_s: float,
     common: CollectorOptions,
 ) -> None:
-    """Read topology and port counters of the subnet that this host is on, with infiniband-diags: by ibnetdiscover, and in this process by libibumad.
-
-    Where libibumad cannot be loaded or opens no port, perfquery asks, which takes a process a question and longer; the answer says which did.
-    Data and packets are 64-bit counters. The time that a port waits to send is a 32-bit counter on most devices: where it is saturated it counts no more,
-    which is said, and has no records until it is cleared. The topology goes into the database; with --log alone, import it with `flitwatch import fabric`.
+    """Read topology and port counters of this host's subnet, with ibnetdiscover and libibumad. If libibumad cannot be loaded or opens no port, the
+    slower perfquery is used. The report shows which of them was used.
+    Data and packets have 64-bit counters. The time that a port waits to send has a 32-bit counter on most devices. When it is saturated, it stops
+    counting; this is reported, and no values are published until it is cleared. The topology is written to the database. With only --log, import it
+    with `flitwatch import fabric`.
     """
     from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, slow_of, warnings_of
 

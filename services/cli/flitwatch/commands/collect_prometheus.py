@@ -33,25 +33,25 @@ _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command("prometheus")
-@click.option("--listen", help="Take remote write and OTLP metrics at ADDRESS:PORT, for instance 127.0.0.1:9095.")
-@click.option("--scrape", "urls", multiple=True, metavar="URL", help="Read an exporter's page (repeat it).")
+@click.option("--listen", help="Accept remote write and OTLP metrics at ADDRESS:PORT, for example 127.0.0.1:9095.")
+@click.option("--scrape", "urls", multiple=True, metavar="URL", help="URL of an exporter to scrape (repeatable).")
 @click.option(
     "--map",
     "maps",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table of metrics of this site, in YAML (repeat it); its rows come before the built-in ones.",
+    help="YAML file that maps your site's metrics (repeatable). Its rows override the built-in ones.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     envvar="FLITWATCH_COLLECT_TOKEN_FILE",
-    help="Senders must show the bearer token in this file.",
+    help="File with the bearer token that senders must present.",
 )
 @click.option(
     "--insecure-network",
     is_flag=True,
-    help="Listen beyond this machine although no token is asked for: anyone who can reach the port may write counters.",
+    help="Listen to other machines without a token. Anyone who can reach the port can then write counters.",
 )
 @add_checkpoint_options
 def prometheus(
@@ -62,11 +62,9 @@ def prometheus(
     insecure_network: bool,
     common: CollectorOptions,
 ) -> None:
-    """Take counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters.
-
-    Remote write comes to /api/v1/write, OTLP to /v1/metrics. A table says which metric is which counter, and which labels say whose port it counts;
-    `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters. The report at the end names it, and with --once
-    the exit status is 3 then.
+    """Collect counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters. Remote
+    write uses /api/v1/write, and OTLP uses /v1/metrics. A table maps metrics to counters and labels to ports; `--map` extends it. Unknown metrics
+    are counted, and the first sample of each becomes a dead letter. The final report names them, and with --once the exit status is then 3.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Unavailable
 
@@ -78,15 +76,17 @@ def prometheus(
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not listen and not urls:
-        raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
+        raise BadRequest("there is nothing to collect from", advice="Use --listen ADDRESS:PORT, --scrape URL, or both.")
     if common.once and listen:
-        raise BadRequest("--once ends after one look, so no client could send anything", advice="Leave out --listen.")
+        raise BadRequest(
+            "--once exits after one read, so clients could not send anything", advice="Leave out --listen."
+        )
     host, port = _parse_address(listen) if listen else ("", 0)
     token = token_of(token_file) if token_file else ""
     if listen and host not in _LOCAL and not token and not insecure_network:
         raise BadRequest(
-            f"{host} is reached from beyond this machine, and no token is asked for",
-            advice="Say --token-file FILE, or --insecure-network where this is meant.",
+            f"{host} is open to other machines without a token",
+            advice="Use --token-file FILE, or --insecure-network if you want this.",
         )
     table = MetricTable(maps)
     with ExitStack() as stack:
@@ -107,7 +107,7 @@ def prometheus(
                 if scraper:
                     scraper.look()
             except Unavailable as away:
-                print_message(f"what was read is lost, and is counted with the next reading: {away.message}")
+                print_message(f"the samples are lost, and are counted with the next read: {away.message}")
             told = say_unknown(intake, told)
             return False
 
@@ -132,7 +132,7 @@ def _parse_address(listen: str) -> tuple[str, int]:
     number = numerals.parse_whole(port, least=1, most=(1 << 16) - 1)
     if not host or number is None:
         raise BadRequest(
-            f"{listen!r} is not an address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095."
+            f"{listen!r} is not an address to listen on", advice="Write ADDRESS:PORT, such as 127.0.0.1:9095."
         )
     return host.strip("[]"), number
 

@@ -22,19 +22,19 @@ from flitwatch.console import print_result
 
 @click.command("slingshot")
 @click.argument("places", type=click.Path(path_type=Path), nargs=-1)
-@click.option("--kafka", "url", help="The Kafka that the fabric manager publishes to, as kafka://HOST:9092.")
+@click.option("--kafka", "url", help="Kafka broker of the fabric manager, as kafka://HOST:9092.")
 @click.option(
     "--topic",
     "topics",
     multiple=True,
-    help="A topic of the fabric's telemetry (repeat it; default: cray-fabric-perf-telemetry and its like, and HPCM's slingshot_CrayFabric*).",
+    help="Topic of the fabric's telemetry (repeatable; default: cray-fabric-perf-telemetry and similar names, and HPCM's slingshot_CrayFabric*).",
 )
 @click.option(
     "--map",
     "maps",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table of sensors of this site, in YAML (repeat it); its rows come before the built-in ones.",
+    help="YAML file that maps your site's sensors (repeatable). Its rows override the built-in ones.",
 )
 @add_checkpoint_options
 def slingshot(
@@ -44,10 +44,10 @@ def slingshot(
     maps: tuple[Path, ...],
     common: CollectorOptions,
 ) -> None:
-    """Take what Slingshot's switches say of their ports from the fabric manager's Kafka, or from PLACES: files with a record a line, or folders of them.
-
-    Whose port it is follows from the component name (x3000c0r41j13p0): import the fabric's links or its template before. A table says which sensor is which
-    counter; all other sensors are kept as they came. What is no record is a dead letter. FLITWATCH_KAFKA_PROPERTIES names a file with TLS and SASL.
+    """Collect the port telemetry of Slingshot switches from the fabric manager's Kafka, or from PLACES: files with one record per line, or folders
+    of such files. The component name (x3000c0r41j13p0) identifies the port, so import the fabric's links or template first. A table maps sensors to
+    counters; other sensors are stored unchanged. Unreadable records become dead letters. FLITWATCH_KAFKA_PROPERTIES names a file with settings for
+    TLS and SASL.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled
 
@@ -60,9 +60,9 @@ def slingshot(
     from flitwatch_stream.backends import open_log
 
     if bool(url) == bool(places):
-        raise BadRequest("say one place to read from", advice="Say --kafka kafka://HOST:9092, or files or folders.")
+        raise BadRequest("give one source to read from", advice="Use --kafka kafka://HOST:9092, or files or folders.")
     if topics and not url:
-        raise BadRequest("--topic is of --kafka", advice="Leave it out, or say --kafka kafka://HOST:9092.")
+        raise BadRequest("--topic requires --kafka", advice="Leave it out, or add --kafka kafka://HOST:9092.")
     table = MetricTable(maps, "slingshot")
     with ExitStack() as stack:
         about = url or str(places[0].absolute())

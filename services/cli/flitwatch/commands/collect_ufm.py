@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 
 @click.command("ufm")
-@click.option("--url", help="The UFM server, as https://HOST: its REST interface says the topology.")
+@click.option("--url", help="UFM server, as https://HOST. Its REST interface has the topology.")
 @click.option(
     "--telemetry",
     "pages",
     multiple=True,
     metavar="URL",
-    help="A page of UFM telemetry, in Prometheus' text, CSV or JSON, such as http://HOST:9001/csv/xcset/ib_basic_debug (repeat it for its shards).",
+    help="URL of UFM telemetry in Prometheus text, CSV or JSON, such as http://HOST:9001/csv/xcset/ib_basic_debug (repeat it for each shard).",
 )
 @click.option(
     "--credentials-file",
     type=click.Path(path_type=Path),
     envvar="FLITWATCH_UFM_CREDENTIALS_FILE",
-    help="A file with user:password or an access token of UFM, which its owner alone may read.",
+    help="File with user:password or an access token of UFM, readable only by its owner.",
 )
 @ca_file_option
 @click.option(
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     "maps",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table of metrics of this site, as `flitwatch collect prometheus --map`.",
+    help="YAML file that maps your site's metrics, as in `flitwatch collect prometheus --map`.",
 )
 @fabric_option("infiniband")
 @cluster_option
@@ -70,11 +70,11 @@ def ufm(
     discovery_s: float,
     common: CollectorOptions,
 ) -> None:
-    """Take topology and port counters of an InfiniBand subnet from UFM: no tool on the subnet, nothing on the nodes.
+    """Read topology and port counters of an InfiniBand subnet from UFM. You need no tool on the subnet or on the nodes.
 
-    The topology goes into the database; with --log alone, import it with `flitwatch import fabric`. A sample that comes again counts once: UFM says when it
-    was taken. A body that cannot be read is a dead letter, and UFM is asked again in the next round. The report at the end names the metrics that no row of the
-    table has, and with --once the exit status is 3 then; --map gives them rows, or calls them unused.
+    The topology is written to the database. With only --log, import it with `flitwatch import fabric`. Duplicate samples are counted once, because
+    UFM gives the time of each sample. An unreadable answer becomes a dead letter, and UFM is asked again in the next round. The final report names
+    metrics without a row in the table, and with --once the exit status is then 3. Use --map to add rows, or to list metrics as unused.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, Unavailable
 
@@ -87,7 +87,7 @@ def ufm(
         from flitwatch_ingest.exporters.scraper import Scraper
 
     if not url and not pages:
-        raise BadRequest("there is nothing to collect from", advice="Say --url https://HOST, --telemetry URL, or both.")
+        raise BadRequest("there is nothing to collect from", advice="Use --url https://HOST, --telemetry URL, or both.")
     credentials = credentials_of(credentials_file) if credentials_file else Credentials()
     server = Ufm(url, credentials, ca_file) if url else None
     with ExitStack() as stack:
@@ -154,9 +154,7 @@ def ufm(
             except Conflict as problem:
                 print_message(problem.message)
             except Unavailable as away:
-                print_message(
-                    f"the log does not answer; what UFM counts on comes with the next reading: {away.message}"
-                )
+                print_message(f"the log does not answer; later counts are in the next read: {away.message}")
             told = say_unknown(intake, told)
             return discovered
 

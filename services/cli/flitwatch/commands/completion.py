@@ -14,7 +14,7 @@ PROGRAM, VARIABLE = "flitwatch", "_FLITWATCH_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 def completion(shell: str, as_json: bool) -> None:
-    """Print the script with which SHELL completes commands, options and values.
+    """Print a script that completes commands, options and values in SHELL.
 
     \b
     bash  flitwatch completion bash > ~/.local/share/bash-completion/completions/flitwatch

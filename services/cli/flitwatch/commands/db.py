@@ -50,7 +50,7 @@ def db() -> None:
 @database_options
 @json_option
 def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Bring the database to this version (every command does so automatically; this one tells what it did)."""
+    """Migrate the database to this version and list the applied migrations. Other commands migrate it automatically."""
     import contextlib
 
     from flitwatch_db import connect, detect_edition, migrations
@@ -78,7 +78,7 @@ def migrate(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
 @database_options
 @json_option
 def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Show edition, size, and how much each table of times holds and keeps."""
+    """Show the edition and size of the database, and the size and retention of each time table."""
     from flitwatch_db import connect, migrations
     from flitwatch_db.core.maintenance import load_database_status as read_status
 
@@ -104,19 +104,20 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     "keeps",
     multiple=True,
     metavar="TABLE=DAYS",
-    help="Keep a table this many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least, 'job' jobs with their runs); stays set.",
+    help="Keep a table this many days, from now on ('forever' is allowed). 'log' is the embedded log, 'audit' the audit log (at "
+    "least 30 days), and 'job' jobs with their runs.",
 )
 @click.option(
     "--log-gb",
     type=float,
     callback=_check_gigabytes,
-    help="Keep so much of the embedded stack's log at most; stays set.",
+    help="Keep at most this much of the embedded log, from now on.",
 )
 @click.option(
     "--tables-gb",
     type=float,
     callback=_check_gigabytes,
-    help="Keep so much of the tables of times at most, in plain PostgreSQL: the largest loses its oldest rows; stays set.",
+    help="Keep at most this much in the time tables, from now on (plain PostgreSQL). Above the limit, the largest table loses its oldest rows.",
 )
 @database_options
 @json_option
@@ -128,7 +129,7 @@ def maintain(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Drop what is older than it is kept; the worker does so every ten minutes automatically."""
+    """Delete data older than its retention. The worker does this automatically every ten minutes."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep
     from flitwatch_db.core.maintenance import maintain_database as run
@@ -161,29 +162,30 @@ def maintain(
 
 @db.command()
 @click.option(
-    "--folder", type=_FOLDER, required=True, help="Where to keep the passwords: SERVICE/pgpass, readable by you only."
+    "--folder", type=_FOLDER, required=True, help="Folder for the passwords: SERVICE/pgpass, readable only by you."
 )
-@click.option("--own", is_flag=True, help="Give the login of --db a random password too, kept in owner/pgpass.")
 @click.option(
-    "--draw", is_flag=True, help="Only draw the passwords, with no database: to put them where secrets are kept."
+    "--own", is_flag=True, help="Also set a random password for the login of --db, and write it to owner/pgpass."
+)
+@click.option(
+    "--draw", is_flag=True, help="Only generate the passwords, without a database, for example for a secret store."
 )
 @click.option(
     "--wait",
     is_flag=True,
-    help="Wait, rather than end, while the database does not answer or is of a newer version on which this one cannot run.",
+    help="Wait while the database does not answer, or has a newer schema that this version cannot use. By default, the command exits.",
 )
 @click.option(
     "--viewer",
-    help="Also a login of this name that only reads; its password is FLITWATCH_VIEWER_PASSWORD, without which it is not made.",
+    help="Also create a read-only login of this name, if FLITWATCH_VIEWER_PASSWORD sets its password.",
 )
-@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL with a login that may create roles.")
+@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL with a login that can create roles.")
 @json_option
 def logins(
     folder: Path, own: bool, draw: bool, wait: bool, viewer: str | None, db_url: str | None, as_json: bool
 ) -> None:
-    """Migrate a server of yours and give each service a login of its own; prints the URL (without a password) that each service takes.
-
-    The embedded database does so automatically. Run it again whenever you like: passwords that the folder holds stay.
+    """Migrate your own server and create a login for each service. The command prints the URL (without a password) for each service. The embedded
+    database needs no such step. You can run the command again: existing passwords in the folder are kept.
     """
     from flitwatch_db import migrations
     from flitwatch_db.core import logins as ours
@@ -206,14 +208,14 @@ def logins(
 
 @db.command()
 @click.argument("job_id")
-@click.option("--cluster", help="Where several clusters use the same id; else the newest.")
-@click.option("--out", type=OutPath(), help="The file; by default job-ID.zip in this folder.")
+@click.option("--cluster", help="The job's cluster. By default, the newest job with this id is used.")
+@click.option("--out", type=OutPath(), help="Output file. By default, job-ID.zip in the current folder.")
 @database_options
 @json_option
 def evidence(
     job_id: str, cluster: str | None, out: Path | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """Write everything that is known about a job to one file, with its users' real names."""
+    """Write all data about a job to one file, with the real names of users."""
     from flitwatch_db import connect
     from flitwatch_db.jobs.evidence import export_evidence
 
@@ -236,17 +238,22 @@ def evidence(
 
 @db.command()
 @click.argument("user")
-@click.option("--yes", is_flag=True, help="Delete; without it the rows are only counted.")
+@click.option("--yes", is_flag=True, help="Delete the rows. Without this option, they are only counted.")
 @click.option(
-    "--archive", "archives", multiple=True, type=_FOLDER, help="Also from this archive (that of archive-policy always)."
+    "--archive",
+    "archives",
+    multiple=True,
+    type=_FOLDER,
+    help="Also delete from this archive. The archive of the policy is always included.",
 )
-@click.option("--account", is_flag=True, help="Also the account of that name, with its sessions and tokens.")
+@click.option("--account", is_flag=True, help="Also delete the account of that name, with its sessions and tokens.")
 @database_options
 @json_option
 def erase(
     user: str, yes: bool, archives: tuple[Path, ...], account: bool, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """Delete a user's jobs, runs and every kept result that names the user, here and in archives; counters, the log, backups and the audit log stay."""
+    """Delete a user's jobs, runs and all results that name the user, from the database and from archives. Counters, the log, backups and the audit
+    log are kept."""
     from flitwatch_db import connect
     from flitwatch_db.archive.forgetting import forget_user
     from flitwatch_db.archive.policy import load_policy
@@ -292,15 +299,15 @@ def erase(
 
 @db.command()
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Remove; without it the rows are only counted.")
+@click.option("--yes", is_flag=True, help="Remove the fabric. Without this option, the rows are only counted.")
 @database_options
 @json_option
 def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Remove fabric NAME with its topology, counters, gaps, routes, alerts and recommendations, for instance one that was imported under a wrong name.
+    """Remove the fabric NAME with its topology, counters, gaps, routes, alerts and recommendations, for example after an import under a wrong name.
 
-    Jobs that are on it find their place again, on another fabric that knows their nodes or on none. Refused while counters still come, while tables for it are
-    staged for OpenSM, or while a task works on it. Archives, backups and the audit log stay, and so do alert rules and silences, which are named. Importing
-    the name again begins with nothing. The audit log keeps who did it.
+    Its jobs move to another fabric that knows their nodes, if there is one. The command refuses while counters still arrive, while tables for the
+    fabric are staged for OpenSM, or while a task uses it. Archives, backups, the audit log, alert rules and silences are kept; the command lists the
+    rules and silences. A later import under this name starts empty. The removal is recorded in the audit log.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import removal, store
@@ -334,10 +341,16 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
 
 
 @db.command()
-@click.option("--before", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Jobs that ended before (UTC).")
-@click.option("--jobs", multiple=True, metavar="ID", help="A job by its id as the scheduler prints it; may repeat.")
-@click.option("--cluster", help="Where several clusters use the same ids.")
-@click.option("--out", type=_FOLDER, required=True, help="An archive, or a new folder.")
+@click.option(
+    "--before",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Archive jobs that ended before this time (UTC).",
+)
+@click.option(
+    "--jobs", multiple=True, metavar="ID", help="Id of a job to archive, as the scheduler prints it (repeatable)."
+)
+@click.option("--cluster", help="The job's cluster, if several clusters use the same ids.")
+@click.option("--out", type=_FOLDER, required=True, help="Folder of the archive. A new one is created.")
 @database_options
 @json_option
 def archive(
@@ -349,7 +362,8 @@ def archive(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Write ended jobs, their runs and their routers' counters to Parquet; what the archive has is left out, so it can be cancelled and run again."""
+    """Write ended jobs, their runs and their routers' counters to Parquet. Jobs that are already in the archive are skipped, so you can cancel this
+    command and run it again."""
     from flitwatch_db.archive import write_archive as run
 
     with open_database(db_url, ephemeral) as url, make_progress() as bar:
@@ -375,11 +389,11 @@ def archive(
 
 @db.command()
 @click.argument("folder", type=_FOLDER)
-@click.option("--month", "months", multiple=True, metavar="YYYY-MM", help="Only this month; may repeat.")
+@click.option("--month", "months", multiple=True, metavar="YYYY-MM", help="Restore only this month (repeatable).")
 @database_options
 @json_option
 def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Bring an archive's jobs back: verified first, each once, without users who were erased."""
+    """Verify an archive and restore its jobs to the database, each once. Jobs of erased users are not restored."""
     from flitwatch_db.archive import restore_archive as run
 
     with open_database(db_url, ephemeral) as url, make_progress() as bar:
@@ -388,16 +402,22 @@ def restore_archive(folder: Path, months: tuple[str, ...], db_url: str | None, e
 
 
 @db.command()
-@click.option("--folder", type=_FOLDER, help="Absolute; every worker must see it. Without options the policy is shown.")
+@click.option(
+    "--folder",
+    type=_FOLDER,
+    help="Absolute path of a folder that every worker can reach. Without options, the current policy is shown.",
+)
 @click.option(
     "--after-days",
     type=float,
     default=1.0,
     show_default=True,
-    help="Archive whole days that ended so long ago; below 2 with the counters by the second.",
+    help="Archive each day this many days after it ends. Below 2, the archive includes the counters for each second.",
 )
 @click.option(
-    "--drop-after-days", type=float, help="Delete archived jobs that ended so long ago; without it they stay."
+    "--drop-after-days",
+    type=float,
+    help="Delete archived jobs this many days after they end. By default, jobs are kept.",
 )
 @click.option("--off", is_flag=True, help="Stop automatic archiving.")
 @database_options
@@ -411,7 +431,7 @@ def archive_policy(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Archive ended jobs once a day before retention drops their counters, and delete old archived jobs if wanted."""
+    """Archive ended jobs once a day, before retention deletes their counters. Optionally delete old jobs once they are archived."""
     from flitwatch_db import connect
     from flitwatch_db.archive.policy import Policy, load_policy, set_policy
     from flitwatch_db.people import audit

@@ -13,37 +13,45 @@ from flitwatch.console import exit_with_error, json_option, print_result, refuse
 @click.command()
 @click.option("--scenario", help="A scenario of the twin, for example milc-128 (simulated).")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of the folds."
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=1,
+    show_default=True,
+    help="Random seed of the twin and of the folds.",
 )
 @click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+    "--users",
+    type=click.IntRange(40, 20000),
+    default=300,
+    show_default=True,
+    help="Number of users on the twin's machine.",
 )
 @click.option(
     "--inputs",
     type=click.Choice(["rates", "deltas"]),
     default="rates",
     show_default=True,
-    help="Counters per second, or as counted over a step (contains its duration).",
+    help="Use counters per second, or as counted over a step, which contains its duration.",
 )
 @click.option(
     "--learner",
     type=click.Choice(["lightgbm", "gbr"]),
     default="lightgbm",
     show_default=True,
-    help="LightGBM, or the paper's gradient-boosted regression.",
+    help="Learner: LightGBM, or the paper's gradient-boosted regression.",
 )
-@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True, help="Folds over runs.")
+@click.option("--folds", type=click.IntRange(2, 50), default=10, show_default=True, help="Number of folds over runs.")
 @click.option(
     "--split",
     type=click.Choice(["run", "row"]),
     default="run",
     show_default=True,
-    help="'row' is the paper's; it flatters.",
+    help="How to split the data. 'row' is the paper's choice and gives optimistic results.",
 )
 @click.option(
     "--paper",
     is_flag=True,
-    help="All choices of the paper: deltas, gradient-boosted regression, rows divided at random.",
+    help="Use all settings of the paper: deltas, gradient-boosted regression, random split of rows.",
 )
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @json_option
@@ -59,7 +67,7 @@ def deviation(
     steps: Path | None,
     as_json: bool,
 ) -> None:
-    """Relevance of each counter for the deviation of step times from the mean behaviour."""
+    """Compute the relevance of each counter for the deviation of step times from their mean."""
     if (scenario is None) == (steps is None):
         exit_with_error("give --scenario NAME or --steps FILE", code=2)
     refuse_beside_paper("inputs", "learner", "split")

@@ -18,10 +18,8 @@ MARKS = {
 
 
 @click.command()
-@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL of the site's database.")
-@click.option(
-    "--log", "log_url", envvar="FLITWATCH_LOG", help="kafka://host:port of the site's broker, or a PostgreSQL URL."
-)
+@click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL of your database.")
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="kafka://host:port of your broker, or a PostgreSQL URL.")
 @click.option(
     "--listen",
     "listen_s",
@@ -33,13 +31,12 @@ MARKS = {
 @click.option(
     "--size",
     "size_of",
-    help="Check nothing, and say what a site takes: routers=N,ports=N,nics=N,hz=X [,port_counters=X,nic_counters=X].",
+    help="Only estimate what a site needs: routers=N,ports=N,nics=N,hz=X [,port_counters=X,nic_counters=X].",
 )
 @json_option
 def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: str | None, as_json: bool) -> None:
-    """Check reachability, clocks, topics, schemas seen, rates, and disk a day, before the platform is started.
-
-    With --size: disk in TB, cores and memory of a site that has not begun, from bytes a row and microseconds a record that were measured.
+    """Check connections, clocks, topics, schemas, rates and disk use per day before you start the platform. With --size, estimate the disk (TB),
+    cores and memory of a planned site from measured costs per row and record.
     """
     if size_of is not None:
         _say_size(size_of, as_json)
@@ -57,9 +54,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
         checks += site.check_database(db_url)
     else:
         checks.append(
-            site.Check(
-                "database", "skipped", "no URL given", "--db URL checks a database; without, `make up` brings its own"
-            )
+            site.Check("database", "skipped", "no URL given", "--db URL checks a database; `make up` has its own")
         )
     if log_url:
         with stderr_console().status(f"listening for {listen_s:.0f} s"):
@@ -80,7 +75,8 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
                 stderr_console().print(f"        {check.advice}", highlight=False, style="dim")
         if disk is not None:
             stderr_console().print(
-                f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
+                f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; "
+                f"{disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
                 f" before compression{'' if limits is None else f', and {limits}'}",
                 highlight=False,
             )
@@ -98,7 +94,8 @@ def _say_size(text: str, as_json: bool) -> None:
     disk, cores, memory = estimate["disk_tb"], estimate["cores"], estimate["memory_gb"]
     lines = [
         f"rate     {estimate['values_per_s']:,} values/s, {estimate['records_per_s']:,.0f} records/s, {estimate['rows_per_s']:,.0f} rows/s",
-        f"disk     {disk['plain']:.2f} TB on plain PostgreSQL, {disk['compressed']:.2f} TB compressed by TimescaleDB's full edition; {disk['a_day'] * 1000:.0f} GB a day before compression",
+        f"disk     {disk['plain']:.2f} TB on plain PostgreSQL, {disk['compressed']:.2f} TB compressed by TimescaleDB's full "
+        f"edition; {disk['a_day'] * 1000:.0f} GB a day before compression",
         f"log      {disk['log_a_day_avro']:.2f} TB a day as Avro, {disk['log_a_day_json']:.2f} TB as JSON",
         *(
             f"{what:<8} {used['sum']:.1f} {unit}: writer {used['writer']:.2f}, database {used['database']:.2f}, log {used['log']:.2f}"
@@ -106,12 +103,14 @@ def _say_size(text: str, as_json: bool) -> None:
         ),
     ]
     lines += [
-        f"{name:<12} {table['tb']:>8.3f} TB  {'no limit, counted for a year' if table['keep_days'] is None else 'kept {:g} days'.format(table['keep_days'])}"
+        f"{name:<12} {table['tb']:>8.3f} TB  "
+        f"{'no limit, counted for a year' if table['keep_days'] is None else 'kept {:g} days'.format(table['keep_days'])}"
         for name, table in estimate["tables"].items()
     ]
     if not estimate["one_writer"]["fits"]:
         lines.append(
-            f"More rows than one writer's connection carried ({estimate['one_writer']['rows_per_s']:,} a second): send the devices in several topics, and start a writer for each."
+            f"More rows than one writer's connection can carry ({estimate['one_writer']['rows_per_s']:,} a second): send the "
+            f"devices in several topics, and start a writer for each."
         )
     for line in lines:
         stderr_console().print(line, highlight=False, markup=False)

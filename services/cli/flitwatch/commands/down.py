@@ -21,10 +21,7 @@ STOP_TIMEOUT_S = 60.0
 @click.command()
 @json_option
 def down(as_json: bool) -> None:
-    """Stop the platform that runs for this checkout (or for FLITWATCH_HOME).
-
-    A database that another process uses, such as a collector, runs until the last of them ends.
-    """
+    """Stop the platform of this checkout (or of FLITWATCH_HOME). The database keeps running while another process, such as a collector, uses it."""
     state = read_running_state(home_folder())
     if state is None:
         _end_what_is_left(as_json)

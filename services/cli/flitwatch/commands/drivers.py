@@ -11,13 +11,13 @@ from flitwatch.rest import api_options, application_options, open_client, requir
 
 
 @click.command()
-@application_options(required=True, without_nodes="every size")
+@application_options(required=True, without_nodes="all")
 @click.option(
     "--inputs",
     type=click.Choice(["rates", "deltas"]),
     default="rates",
     show_default=True,
-    help="Counters as rates per second of a step, or as counted over it (the paper's; contains the step's duration).",
+    help="Use counters per second, or as counted over a step. The latter is the paper's choice and contains the step's duration.",
 )
 @api_options
 @json_option
@@ -30,9 +30,9 @@ def drivers(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Say which counters carry the deviation of an application's step times, by the platform's newest estimate.
+    """Rank the counters that go with an application's slow steps, from the platform's newest estimate.
 
-    Without --url and profile it asks the platform that runs here. `flitwatch deviation` computes the same from files.
+    Without --url or a profile, the command asks the platform of this checkout. `flitwatch deviation` computes the same from files.
     """
     from flitwatch import stored
 

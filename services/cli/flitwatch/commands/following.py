@@ -56,7 +56,7 @@ class CollectorOptions:
 
 def add_checkpoint_options(function: F) -> F:
     """Options of a collector that goes on at a checkpoint (parameter `common`)."""
-    state = click.option("--state", type=click.Path(path_type=Path), help="Keep the checkpoint in this file.")
+    state = click.option("--state", type=click.Path(path_type=Path), help="File that stores the collector's position.")
     return state(add_collector_options(function))
 
 
@@ -74,8 +74,10 @@ def add_collector_options(function: F) -> F:
 
     outer_command = log_options(cast(F, command))
     for option in (
-        click.option("--once", is_flag=True, help="Publish what is there and leave."),
-        click.option("--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between looks."),
+        click.option("--once", is_flag=True, help="Publish what is available and exit."),
+        click.option(
+            "--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between two reads."
+        ),
     ):
         outer_command = option(outer_command)
     return json_option(metrics_option(outer_command))
@@ -87,24 +89,24 @@ def log_options(function: F) -> F:
         "--db",
         "db_url",
         envvar="FLITWATCH_DB",
-        help="Without --log: the log of this database (default: the project's own).",
+        help="Without --log, publish to the log of this database (default: the embedded one).",
     )(function)
     return click.option(
-        "--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://..."
+        "--log", "log_url", envvar="FLITWATCH_LOG", help="Log to publish to: kafka://... or postgresql://..."
     )(function)
 
 
 def fabric_option(default: str) -> Callable[[F], F]:
     """`--fabric` (parameter `name`) of a collector that reads the topology."""
     return click.option(
-        "--fabric", "name", default=default, show_default=True, help="The fabric's name in the database."
+        "--fabric", "name", default=default, show_default=True, help="Name of the fabric in the database."
     )
 
 
 def cluster_option(function: F) -> F:
     """`--cluster` (parameter `cluster`) of a collector that reads the topology; see `keep_topology`."""
     return click.option(
-        "--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`."
+        "--cluster", help="The scheduler's cluster that the fabric connects, as in `flitwatch import fabric --cluster`."
     )(function)
 
 
@@ -116,7 +118,7 @@ def discovery_option(function: F) -> F:
         type=FiniteRange(1),
         default=300.0,
         show_default=True,
-        help="Seconds between looks at the topology.",
+        help="Seconds between two reads of the topology.",
     )(function)
 
 
@@ -125,7 +127,7 @@ def ca_file_option(function: F) -> F:
     return click.option(
         "--ca-file",
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
-        help="Certificates to trust (default: those of this system).",
+        help="File with trusted certificates (default: those of this system).",
     )(function)
 
 
@@ -257,7 +259,7 @@ def refused_of(intake: Intake) -> RefusedMetrics:
         print_message(f"not taken: {_join_names(metric_names)}: {reason}")
     if intake.unknown:
         print_message(
-            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(list(intake.unknown))}"
+            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(list(intake.unknown))}"
         )
     listed = list(intake.refused.items())[:_MOST_LISTED]
     return {
@@ -273,7 +275,7 @@ def say_unknown(intake: Intake, told: int) -> int:
     names = list(intake.unknown)
     if len(names) > told:
         print_message(
-            f"kept as they came, and in no figure, because the catalogue does not know them: {_join_names(names[told:])}"
+            f"stored unchanged and not in any figure, because they are not in the catalogue: {_join_names(names[told:])}"
         )
     return len(names)
 

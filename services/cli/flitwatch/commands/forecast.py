@@ -28,21 +28,29 @@ def _parse_feature_sets(context: click.Context, parameter: click.Parameter, valu
 
 @click.command()
 @application_options(required=False)
-@click.option("--job", help="A running job, by its id: how long it takes in all, with recorded steps or without.")
-@click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
+@click.option("--job", help="Id of a running job: forecast its total run time, with or without recorded steps.")
+@click.option("--scenario", help="Application of the twin, for example amg-128 (simulated).")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of training."
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=1,
+    show_default=True,
+    help="Random seed of the twin and of training.",
 )
 @click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the twin's machine."
+    "--users",
+    type=click.IntRange(40, 20000),
+    default=300,
+    show_default=True,
+    help="Number of users on the twin's machine.",
 )
 @click.option(
-    "--m", type=click.IntRange(1, 1000), help="Past steps (of a backtest).  [default with --scenario: the paper's]"
+    "--m", type=click.IntRange(1, 1000), help="Number of past steps (backtest).  [default with --scenario: the paper's]"
 )
 @click.option(
     "--k",
     type=click.IntRange(1, 1000),
-    help="Steps to forecast (of a backtest).  [default with --scenario: the paper's]",
+    help="Number of steps to forecast (backtest).  [default with --scenario: the paper's]",
 )
 @click.option(
     "--features", callback=_parse_feature_sets, default="app", show_default=True, help="app[+placement][+io][+sys]"
@@ -50,13 +58,13 @@ def _parse_feature_sets(context: click.Context, parameter: click.Parameter, valu
 @click.option(
     "--folds",
     type=click.IntRange(2, 20),
-    help="Folds over runs in any order.  [default: order of time with --scenario, 5 folds with --steps]",
+    help="Number of folds over runs in any order.  [default: order of time with --scenario, 5 folds with --steps]",
 )
 @click.option(
-    "--paper", is_flag=True, help="All choices of the paper: attention to counters and times alone serves (a backtest)."
+    "--paper", is_flag=True, help="Use all settings of the paper: only attention to counters and times (backtest)."
 )
 @click.option(
-    "--importance", is_flag=True, help="Also what the forecasts rest on: each input's share of them on later runs."
+    "--importance", is_flag=True, help="Also report how much each input contributes to the forecasts of later runs."
 )
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @api_options
@@ -80,11 +88,10 @@ def forecast(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Forecast an application's running jobs by the platform's newest estimate (--application), a job's run time from similar jobs (--job), or
-    backtest every forecaster on held-out runs.
-
-    With --application and --job it asks the API of --url or the profile, else that of the platform that runs here. A backtest of --scenario learns from earlier runs
-    and is tested on later ones; `mape` is then the error of what had won before. Of folds, `mape` is attention's, and the least error serves.
+    """Forecast an application's running jobs (--application) or a job's run time (--job), or backtest every forecaster on held-out runs. With
+    --application or --job, the command asks the API of --url or the profile, or the platform of this checkout. A backtest of --scenario learns from
+    earlier runs and is tested on later ones; `mape` is the error of the forecaster that was best before. With folds, `mape` is the error of
+    attention.
     """
     if [application, job, scenario, steps].count(None) != 3:
         exit_with_error("give one of --application NAME, --job ID, --scenario NAME, --steps FILE", code=2)
@@ -107,7 +114,7 @@ def forecast(
     if steps is not None and (m is None or k is None):
         exit_with_error("a backtest of --steps needs --m and --k: this many past steps, this many to forecast", code=2)
     if importance and scenario is None:
-        exit_with_error("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
+        exit_with_error("--importance needs --scenario: a table of steps has no start times of runs", code=2)
     from flitwatch_ml.forecast import StepSeries, has_pytorch
     from flitwatch_ml.forecast.backtest import ALONE
 

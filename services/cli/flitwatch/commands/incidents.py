@@ -24,13 +24,15 @@ STATES = ("open", "over", "withdrawn")
 
 @click.command()
 @click.argument("incident_id", type=click.IntRange(0), required=False)
-@click.option("--fabric", help="Only of this machine, by name.")
-@click.option("--job", help="Only those that this job caused or that slowed it.")
-@click.option("--user", help="Only those that a job of this user caused.")
-@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
-@click.option("--from", "from_s", type=Moment(), help="Only those that were not over before this.")
-@click.option("--to", "to_s", type=Moment(), help="Only those that began before this.")
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most this many.")
+@click.option("--fabric", help="Only incidents of this machine, by name.")
+@click.option("--job", help="Only incidents that this job caused or that slowed it.")
+@click.option("--user", help="Only incidents that a job of this user caused.")
+@click.option("--state", type=click.Choice(STATES), help="Only incidents in this state.")
+@click.option("--from", "from_s", type=Moment(), help="Only incidents that ended after this time, or have not ended.")
+@click.option("--to", "to_s", type=Moment(), help="Only incidents that began before this time.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of incidents to list."
+)
 @api_options
 @database_options
 @json_option
@@ -50,9 +52,9 @@ def incidents(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """List incidents, the newest first; with INCIDENT_ID show one.
+    """List incidents, newest first. With INCIDENT_ID, show one.
 
-    With --url or a profile it asks the API; else it reads the database.
+    With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
     at_api = choose_place(api_url, token_file, profile)
     if incident_id is not None:
@@ -73,7 +75,7 @@ def incidents(
     for head in heads:
         click.echo(format_head(head))
     if not heads:
-        click.echo("No incident is stored for this.")
+        click.echo("There are no stored incidents for this.")
 
 
 def _request_incident(at_api: Place, incident_id: int) -> models.IncidentDetail:
@@ -119,6 +121,8 @@ def format_head(head: Head) -> str:
 
 def detail_lines(one: Detail) -> list[str]:
     """An incident for a person."""
+    from flitwatch_domain.explanation.words import format_slower
+
     texts = [format_head(one), one["detail"]]
     texts += [f"cause: job {cause['job_id']}, {remove_controls(cause['user'] or 'unknown user')}, {remove_controls(cause['name'] or 'no name')}" for cause in one["causes"]]  # fmt: skip
     for slowed in one["victims"]:
@@ -130,7 +134,8 @@ def detail_lines(one: Detail) -> list[str]:
             else "its end"
         )
         lost = f"{slowed['lost_s']:.0f} s lost (95 %: {slowed['lost_low_s']:.0f} to {slowed['lost_high_s']:.0f})"
-        texts.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from {_format_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
+        when = f"from {_format_clock(slowed['since'])} to {until}"
+        texts.append(f"slowed: job {slowed['job_id']}, {format_slower(slowed['factor'])} {when}, {lost}")
     texts += [f"help: {remedy['text']}" for remedy in one["remedies"]]
     texts += [
         f"done: {remove_controls(note['text'])} ({remove_controls(note['author'])}, {_format_clock(note['at'])})"

@@ -21,13 +21,13 @@ MOST_SHOWN = 5
 
 @click.command()
 @click.argument("job_id")
-@click.option("--cluster", help="Where several clusters use the same id; else the newest.")
-@click.option("--at", "at_s", type=Moment(), help="The answer of this moment; without it, of now.")
+@click.option("--cluster", help="The job's cluster. By default, the newest job with this id is used.")
+@click.option("--at", "at_s", type=Moment(), help="Time of the answer (default: now).")
 @api_options
 @click.option(
     "--evidence",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the evidence as one HTML page to this file: chain, pictures, figures, method and limits.",
+    help="Write the evidence to this file as one HTML page with reasons, pictures, figures, method and limits.",
 )
 @database_options
 @json_option
@@ -43,11 +43,8 @@ def job(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Say whether JOB_ID is slow, since when, who may be behind it, and what would help.
-
-    The number of an array or of a heterogeneous job (530 of 530_1 and 530_2) shows its tasks with their verdicts.
-
-    With --url or a profile it asks the API; else it reads the database.
+    """Report whether JOB_ID is slow, since when, which jobs may be the cause, and what would help. The number of an array or of a heterogeneous job
+    (530 for 530_1 and 530_2) lists its tasks with their verdicts. With --url or a profile, the command asks the API. Otherwise it reads the database.
     """
     at_api = choose_place(api_url, token_file, profile)
     if evidence is not None:

@@ -37,13 +37,12 @@ def loop() -> None:
 @click.option(
     "--pattern",
     type=LOCAL,
-    help="The simulated loop: a pattern's name, a CSV src,dst,bytes, a measured matrix (lines a , b = bytes), or a trace (DUMPI, OTF2, GOAL).",
+    help="Traffic of a simulated loop: a pattern's name, a CSV src,dst,bytes, a measured matrix (lines a , b = bytes), or a "
+    "trace (DUMPI, OTF2, GOAL).",
 )
-@click.option("--fabric", help="The measured loop: an imported fabric whose counters are in the database.")
-@click.option("--window", default="10m", show_default=True, help="With --fabric: how much of the counters to read.")
-@click.option(
-    "--to", "to_s", type=Moment(), default="now", show_default=True, help="With --fabric: the end of the window."
-)
+@click.option("--fabric", help="Imported fabric with counters in the database, for a measured loop.")
+@click.option("--window", default="10m", show_default=True, help="With --fabric: length of the window of counters.")
+@click.option("--to", "to_s", type=Moment(), default="now", show_default=True, help="With --fabric: end of the window.")
 @seed_option
 @lane_options
 @click.option(
@@ -51,35 +50,35 @@ def loop() -> None:
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Spans of time that are reconstructed one by one.",
+    help="Number of periods to reconstruct one by one.",
 )
 @click.option(
     "--megabytes",
     type=FiniteRange(0.001, 1000),
     default=10.0,
     show_default=True,
-    help="What the busiest node sends.",
+    help="Megabytes that the busiest node sends.",
 )
 @click.option(
     "--basis",
     type=click.Choice(["od", "auto", "i", "s", "cd", "scd", "cs", "scs"]),
     default="od",
     show_default=True,
-    help="auto: the one that predicts held-out counters best.",
+    help="Basis of the traffic. auto selects the one that predicts held-out counters best.",
 )
 @click.option(
     "--iterations",
     type=click.IntRange(1, 1000),
     default=5,
     show_default=True,
-    help="Of traffic whose order of messages is unknown.",
+    help="Number of iterations of traffic whose message order is unknown.",
 )
 @click.option(
     "--slots",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Read counters in this many parts of the jobs' progress, whole messages each: routes then suit every part.",
+    help="Number of time slots. Counters are read in each slot, and routes are optimised for all of them.",
 )
 @click.option(
     "--time-limit",
@@ -87,7 +86,7 @@ def loop() -> None:
     type=TIME_LIMIT_S,
     default=30.0,
     show_default=True,
-    help="Seconds for the optimiser.",
+    help="Time limit of the optimiser in seconds.",
 )
 @click.option(
     "--reconstruct-limit",
@@ -95,28 +94,28 @@ def loop() -> None:
     type=TIME_LIMIT_S,
     default=900.0,
     show_default=True,
-    help="Seconds for the reconstruction, of all slots.",
+    help="Time limit of the reconstruction of all slots in seconds.",
 )
 @click.option(
     "--mtu",
     type=FiniteRange(1, 65_536),
-    help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count alongside few large ones.",
+    help="Size of a full packet. Weighs MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count.",
 )
-@click.option("--out", type=OutPath(), help="Write the new tables here.")
+@click.option("--out", type=OutPath(), help="Output file for the new tables.")
 @click.option(
     "--lmc",
     type=click.IntRange(0, 7),
     default=0,
     show_default=True,
-    help="With --fabric: tables for 2^LMC LIDs an adapter, traffic spread evenly over them.",
+    help="With --fabric: compute tables for 2^LMC LIDs per adapter, with traffic spread evenly over them.",
 )
-@click.option("--groups", type=OutPath(), help="With --fabric: write groups of ports for adaptive routing here.")
+@click.option("--groups", type=OutPath(), help="With --fabric: output file for port groups for adaptive routing.")
 @click.option(
     "--splits",
     type=click.IntRange(1, 7),
     default=2,
     show_default=True,
-    help="With --groups: choose groups among 2^N ways to each endpoint.",
+    help="With --groups: choose groups from 2^N paths to each endpoint.",
 )
 @database_options
 @json_option
@@ -147,21 +146,23 @@ def run(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """From counters to better routes: with --fabric on measured counters, with --pattern on a simulated machine.
+    """Compute better routes from counters: measured ones (--fabric), or those of a simulated machine (--pattern).
 
-    With --fabric: read what the ports of a fabric counted in a window, reconstruct the traffic under the tables that were loaded (`flitwatch import routes`),
-    optimise, check, and predict the busiest link before and after. The recommendation is stored; nothing is loaded (`flitwatch loop apply`). Where the
-    counters cannot tell, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be counted: switches and adapters
-    (`flitwatch collect infiniband --adapters`).
+    With --fabric, the command reads a fabric's counters in a window and reconstructs the traffic under the loaded tables (`flitwatch import
+    routes`). It then optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing
+    (see `flitwatch
+    loop apply`). If the counters are insufficient, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be
+    counted, at switches and adapters (`flitwatch collect infiniband --adapters`).
 
-    With --fabric and --sl the recommendation also gives every pair one of this many service levels (--vl: on this many lanes), so that the counters by service level
-    of a later window tell pairs apart. Where the counters cannot tell and levels may help, the verdict is "measure": the levels with the tables as they are. Programs
-    that ask OpenSM for their path take the level that it names.
+    With --fabric and --sl, the recommendation also assigns each pair one of this many service levels (--vl: on this many lanes), so that later
+    counters by service level distinguish pairs. If the counters are insufficient and levels may help, the verdict is "measure": only the levels
+    change. Programs that ask OpenSM for their path use its level.
 
-    With --groups the same optimiser lays 2^splits ways to each endpoint: the ports that a switch uses on them are its group, and the file says how to split the
-    traffic. No program loads the file; the busiest link that it predicts is alongside those of the tables.
+    With --groups, the optimiser computes 2^splits paths to each endpoint. The ports of a switch on these paths form its group, and the file gives
+    the split of the traffic. Flitwatch does not load this file. The report includes its predicted busiest link.
 
-    With --pattern: simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes.
+    With --pattern, the command simulates ftree and adaptive routing, reconstructs the traffic only from counters, optimises, and simulates the new
+    routes.
     """
     if (pattern is None) == (fabric is None):
         raise click.UsageError("Give --fabric for measured counters, or --pattern for a simulated machine.")
@@ -172,7 +173,7 @@ def run(
         limits = optimise_s, max(reconstruct_s, 1.0)
         level_options = {name for name in ("sls", "vls") if _is_given(context, name)}
         if level_options == {"vls"}:
-            raise click.UsageError("--vl says the lanes of --sl: give that too.")
+            raise click.UsageError("--vl sets the lanes of --sl. Give --sl too.")
         levels = (sls, vls if "vls" in level_options else min(sls, vls)) if level_options else (0, 0)
         lane_settings = lmc, *levels, 0 if groups is None else splits
         _run_measured_loop(

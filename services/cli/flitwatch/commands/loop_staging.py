@@ -1,4 +1,5 @@
-"""`flitwatch loop apply`, `loop verify` and `loop rollback`: a recommendation into OpenSM's folder, held against what was loaded, and out of it again."""
+"""`flitwatch loop apply`, `loop verify` and `loop rollback`: a recommendation into OpenSM's folder, held against what was loaded, and out of it
+again."""
 
 from __future__ import annotations
 
@@ -30,10 +31,10 @@ _NEXT = "Restart OpenSM with `opensm -F {}`; nothing is loaded before that."
     "folder",
     type=click.Path(path_type=Path),
     required=True,
-    help="The folder with opensm.conf and opensm-lfts.dump, OpenSM's own dump of what is loaded.",
+    help="Folder with opensm.conf and opensm-lfts.dump, OpenSM's dump of the loaded tables.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
-@click.option("--yes", is_flag=True, help="Approve it; without it a terminal is asked.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Approve without asking.")
 @database_options
 @json_option
 def apply(
@@ -41,11 +42,11 @@ def apply(
 ) -> None:
     """Stage the tables of recommendation ID (`flitwatch loop run --fabric`) for OpenSM's file engine.
 
-    Writes the tables alongside opensm.conf, then exchanges opensm.conf for one that names them, in one step: a crash leaves the old one or the new one. What is
-    written is read back and compared. Refused where the tables in opensm-lfts.dump are not those that the recommendation was made from. Of a run with --sl the
-    service levels come too: a policy file with the level of each pair, and SL-to-VL tables; refused where the site has levels of its own. Of a run with --lmc
-    adapters get several LIDs, and other ones than now: connections break. The tables are free of deadlocks on one lane, so on any. OpenSM is not
-    restarted. The audit log keeps who approved it.
+    The command writes the tables next to opensm.conf and then replaces opensm.conf atomically: after a crash, either the old or the new file is
+    complete. It reads the files back and compares them. It refuses if the tables in opensm-lfts.dump are not those that the recommendation is based
+    on. For a run with --sl, it also stages service levels: a policy file with the level of each pair, and SL-to-VL tables. It refuses if the site
+    uses its own levels. For a run with --lmc, adapters get several new LIDs, and connections break. The tables are free of deadlocks on any number
+    of lanes. OpenSM is not restarted. The approval is recorded in the audit log.
     """
     import numpy as np
 
@@ -60,7 +61,7 @@ def apply(
     from flitwatch_routing.staging import OpensmFolder
 
     if dry_run and yes:
-        raise click.UsageError("--dry-run changes nothing: leave out --yes, or --dry-run.")
+        raise click.UsageError("--dry-run changes nothing. Leave out --yes or --dry-run.")
     with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         tables = _require_tables(number, staged_routes)
@@ -117,10 +118,9 @@ def apply(
 @database_options
 @json_option
 def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Take back what `flitwatch loop apply ID` staged: opensm.conf is byte for byte as it was before.
-
-    Refused where opensm.conf was changed since. OpenSM is not restarted. The audit log keeps who did it. Where service levels were staged all paths are on level 0
-    and lane 0 again; SL-to-VL tables of other levels stay in the switches, because OpenSM without QoS writes none.
+    """Undo `flitwatch loop apply ID`: restore opensm.conf byte for byte. The command refuses if opensm.conf was changed since. OpenSM is not
+    restarted. The rollback is recorded in the audit log. If service levels were staged, all paths use level 0 and lane 0 again. SL-to-VL tables of
+    other levels stay in the switches, because OpenSM without QoS writes none.
     """
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
@@ -131,7 +131,7 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
     with platform.open_database(db_url, ephemeral) as url, connect(url) as conn:
         staged_routes = recommendations.lock_staged_routes(conn, number)
         if staged_routes.staged_in is None:
-            raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to take back.")
+            raise Conflict(f"recommendation {number} was never applied", advice="There is nothing to roll back.")
         if staged_routes.rolled_back_at is not None:
             raise Conflict(f"recommendation {number} was rolled back at {staged_routes.rolled_back_at.isoformat()}")
         opensm = OpensmFolder(Path(staged_routes.staged_in))
@@ -154,10 +154,9 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
 @database_options
 @json_option
 def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Compare what OpenSM loaded with what `flitwatch loop apply ID` staged: after its restart, by the dumps that it wrote.
-
-    Reads opensm-lfts.dump, and opensm-sl2vl.dump where service levels were staged, in the folder that `apply` was given. Status 1 where they differ. Levels of
-    paths are in no dump: ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
+    """Compare the tables that OpenSM loaded after its restart with those that `flitwatch loop apply ID` staged. The command reads OpenSM's dumps in
+    the folder of `apply`: opensm-lfts.dump and, if service levels were staged, opensm-sl2vl.dump. The exit status is 1 if they differ. The dumps do
+    not contain the levels of paths. Ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
     """
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
@@ -237,27 +236,27 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     """The tables, if this is a recommendation that may be staged at all."""
     from flitwatch_domain.errors import Conflict
 
-    why, advice = "", "`flitwatch loop run --fabric` makes one."
+    why, advice = "", "`flitwatch loop run --fabric` creates one."
     if asked.simulated:
-        why = "was made from a simulation"
+        why = "is based on a simulation"
     elif not asked.authorised:
-        why = "is a what-if of its author, not made for the site"
+        why = "is only a what-if of its author"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
         # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
         advice = (
-            f"Mend what it names, or choose another window, with traffic that tells more: `flitwatch loop run --fabric {asked.fabric} --window ...`."
+            f"Correct the cause, or choose another window with more informative traffic: `flitwatch loop run --fabric {asked.fabric} --window ...`."
             if asked.reason.startswith("Cannot tell")
-            else "The loaded tables stay: there is nothing to stage."
+            else "The loaded tables are kept, so there is nothing to stage."
         )
     elif asked.lfts is None or asked.loaded_digest is None:
-        why = "has no tables that were made from measured counters"
+        why = "has no tables from measured counters"
     if why:
         raise Conflict(f"recommendation {number} {why}", advice=advice)
     if asked.staged_at is not None and asked.rolled_back_at is None:
         raise Conflict(
             f"recommendation {number} is staged in {asked.staged_in} since {asked.staged_at.isoformat()}",
-            advice=f"Take it back first: `flitwatch loop rollback {number}`.",
+            advice=f"Roll it back first: `flitwatch loop rollback {number}`.",
         )
     assert asked.lfts is not None
     return asked.lfts
@@ -271,7 +270,7 @@ def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoute
     loaded = lft.read_dump(opensm.loaded, fabric)
     if loaded.unknown.any() or lft.digest_ports(loaded.ports) != asked.loaded_digest:
         raise Conflict(
-            f"the tables in {opensm.loaded} are not those that the recommendation was made from: the fabric or its routes changed since",
+            f"the tables in {opensm.loaded} are not those that the recommendation is based on: the fabric or its routes have changed",
             advice="Collect the topology, import the dump with `flitwatch import routes`, and run the loop again.",
         )
     return loaded

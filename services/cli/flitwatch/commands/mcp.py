@@ -13,14 +13,15 @@ from flitwatch.rest import api_options, require_place
 
 
 @click.command()
-@click.option("--allow-tasks", is_flag=True, help="Let the tool what_if start simulations, if the token may.")
+@click.option(
+    "--allow-tasks", is_flag=True, help="Let the tool what_if start simulations, if the token has the scope `tasks`."
+)
 @api_options
 @json_option
 def mcp(allow_tasks: bool, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool) -> None:
-    """Serve the platform's answers to an assistant, by the Model Context Protocol over standard input and output.
-
-    The assistant's program starts this command. It only reads, with the rights of the token; --json prints the tools and ends. It needs the extra `mcp`:
-    pip install 'flitwatch[mcp]'. Without --url and profile it asks the platform that runs here.
+    """Serve the platform's answers to an assistant with the Model Context Protocol, over standard input and output. The assistant's program starts
+    this command. It only reads, with the rights of the token. --json prints the tools and exits. Install the extra `mcp` first: pip install
+    'flitwatch[mcp]'. Without --url or a profile, the command asks the platform of this checkout.
     """
     try:
         from flitwatch.assistant import build_server

@@ -46,13 +46,13 @@ class RunSet(click.ParamType):
 
 @click.command()
 @click.option("--first", type=RunSet(), required=True, metavar="SET", help=f"{SETS}.")
-@click.option("--second", type=RunSet(), required=True, metavar="SET", help="The set that is alongside it.")
+@click.option("--second", type=RunSet(), required=True, metavar="SET", help="The second set, in the same form.")
 @click.option(
     "--message-bytes",
     type=click.IntRange(1),
     default=65_536,
     show_default=True,
-    help="The message whose modelled time is compared.",
+    help="Size of the message whose modelled time is compared.",
 )
 @api_options
 @json_option
@@ -65,9 +65,9 @@ def noise(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Compare the network noise of two sets of runs by their network cards' counters, as published guidelines allow.
+    """Compare the network noise of two sets of runs from the counters of their network cards, following published guidelines.
 
-    Without --url and profile it asks the platform that runs here.
+    Without --url or a profile, the command asks the platform of this checkout.
     """
     with open_client(require_place(api_url, token_file, profile)) as fw:
         comparison = fw.api.compare_network_noise({"first": first, "second": second, "message_bytes": message_bytes})

@@ -14,8 +14,8 @@ from flitwatch.rest import api_options, open_client, require_place
 
 @click.command("open")
 @click.argument("job_id")
-@click.option("--cluster", help="Where several clusters use the same id; else the newest.")
-@click.option("--browser", is_flag=True, help="Open the page in a browser as well.")
+@click.option("--cluster", help="The job's cluster. By default, the newest job with this id is used.")
+@click.option("--browser", is_flag=True, help="Also open the page in a browser.")
 @api_options
 @json_option
 def open_(
@@ -27,9 +27,9 @@ def open_(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Print the address of JOB_ID's page, if the platform knows the job.
+    """Print the address of JOB_ID's page.
 
-    Without --url and profile it asks the platform that runs here. Without --cluster the page shows the newest job of that id.
+    Without --url or a profile, the command asks the platform of this checkout. Without --cluster, the page shows the newest job with that id.
     """
     at = require_place(api_url, token_file, profile)
     with open_client(at) as fw:
@@ -37,4 +37,4 @@ def open_(
     page = f"{at.url}/jobs/{quote(full_id, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")
     print_result({"page": page}, True) if as_json else click.echo(page)
     if browser and not webbrowser.open(page):
-        exit_with_error("no browser was found here: open the address above where there is one, or set BROWSER")
+        exit_with_error("no browser was found: open the address above elsewhere, or set BROWSER")

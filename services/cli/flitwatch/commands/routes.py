@@ -38,7 +38,7 @@ _lmc_option = click.option(
     type=click.IntRange(0, 7),
     default=0,
     show_default=True,
-    help="2^LMC LIDs an endpoint, traffic spread evenly over them.",
+    help="Give each endpoint 2^LMC LIDs, and spread traffic evenly over them.",
 )
 
 
@@ -50,7 +50,8 @@ _lmc_option = click.option(
     type=LOCAL,
     required=True,
     multiple=True,
-    help="A pattern's name, a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`), or a trace (DUMPI, OTF2, GOAL). Again for each further time slot: then the sum of the slots' busiest links counts.",
+    help="A pattern's name, a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`), or a "
+    "trace (DUMPI, OTF2, GOAL). Repeat it for each further time slot; the sum over the slots is then minimised.",
 )
 @seed_option
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
@@ -58,7 +59,7 @@ _lmc_option = click.option(
     "--baselines/--no-baselines",
     default=True,
     show_default=True,
-    help="Also lay what others would: seconds beyond the limit.",
+    help="Also compute the baselines, which takes some seconds more than the limit.",
 )
 @_lmc_option
 @mtu_option
@@ -72,22 +73,24 @@ _lmc_option = click.option(
 @click.option(
     "--formulation",
     type=click.Choice(["basic", "partitioned", "combined"]),
-    help="Of --engine milp: Basic MCF (the default), Partitioned Binary, or both side by side, the first taking the second's routes.",
+    help="For --engine milp: Basic MCF (the default), Partitioned Binary, or both in parallel, where the first uses routes of the second.",
 )
-@click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
+@click.option(
+    "--fewest-worst", is_flag=True, help="Then minimise the number of links that carry as much as the busiest."
+)
 @click.option(
     "--loaded",
     type=click.Path(path_type=Path),
-    help="Tables that are loaded (OpenSM's dump): change as few of their entries as --within allows.",
+    help="OpenSM's dump of the loaded tables: change as few of their entries as --within allows.",
 )
 @click.option(
     "--within",
     type=FiniteRange(0, 1000),
     default=0.0,
     show_default=True,
-    help="With --loaded: percent above the bound at which the busiest link is good enough.",
+    help="With --loaded: accept a busiest link this many percent above the bound.",
 )
-@click.option("--out", type=OutPath(), help="Write the tables here, as OpenSM's file engine reads them.")
+@click.option("--out", type=OutPath(), help="Output file for the tables, in the format of OpenSM's file engine.")
 @json_option
 def optimise(
     topology: str,
@@ -105,11 +108,12 @@ def optimise(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Find tables whose busiest link between switches carries as little as possible; stop with Ctrl-C for the best so far.
+    """Find tables that minimise the load of the busiest link between switches. Ctrl-C stops with the best tables so far.
 
-    With --traffic several times the jobs send it slot after slot, and z is the sum of what each slot's busiest link carries: routes that are even over all
-    slots together may be uneven in each. Gaps are against adaptive routing, also those of the baselines: OpenSM's ftree (around failed cables) and minhop, random choices, and greedy moves from
-    ftree's (AFAR), all with one LID an endpoint; null where they lose traffic, or were not laid.
+    With several --traffic, the jobs send one time slot after the other, and z is the sum over the slots of the busiest link's load. Routes that are
+    even over all slots together can be uneven in each. Gaps compare with adaptive routing. The baselines are OpenSM's ftree (around failed cables)
+    and minhop, random choices, and greedy moves from ftree (AFAR), each with one LID per endpoint. They are null if they lose traffic or were not
+    computed.
     """
     import numpy as np
 
@@ -131,7 +135,7 @@ def optimise(
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
     if engine == "milp" and (len(demands) > 1 or lmc or fewest_worst or loaded is not None):
-        raise click.UsageError("--engine milp takes one --traffic, without --lmc, --fewest-worst and --loaded")
+        raise click.UsageError("--engine milp accepts one --traffic, without --lmc, --fewest-worst and --loaded")
     if formulation is not None and engine != "milp":
         raise click.UsageError("--formulation is for --engine milp")
     loaded_dump = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
@@ -203,11 +207,11 @@ def optimise(
 def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
     """Explain what the figures alone do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
-        return "the bounds took all the time and nothing was searched: give it more"
+        return "the bounds used all the time, and nothing was searched: raise the time limit"
     if not found.z:
         return "no traffic crosses from switch to switch: all routes are as good"
     if found.detours:
-        return f"{found.detours} pairs of leaf and endpoint have no way up and then down: theirs goes up again, and may deadlock (`flitwatch routes check`)"
+        return f"{found.detours} pairs of leaf and endpoint have no path up and then down. Their paths go up again and can deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
         return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or compute new tables"
     return ""
@@ -217,7 +221,11 @@ def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) 
 @click.argument("lfts", type=click.Path(path_type=Path))
 @click.option("--topology", type=LOCAL, required=True, help=_TOPOLOGY)
 @click.option(
-    "--traffic", "names", type=LOCAL, multiple=True, help="Also weigh this traffic; again for each further time slot."
+    "--traffic",
+    "names",
+    type=LOCAL,
+    multiple=True,
+    help="Compute loads for this traffic. Repeat it for each further time slot.",
 )
 @seed_option
 @_lmc_option
@@ -226,13 +234,11 @@ def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) 
 def check(
     lfts: Path, topology: str, names: tuple[str, ...], seed: int, lmc: int, mtu: int | None, as_json: bool
 ) -> None:
-    """Follow the tables of a dump: loops, holes, deadlocks, and the busiest link under a traffic matrix.
-
-    Switches are asked for as well as endpoints: `switch_holes` counts pairs of switches where the first has no way to the second's LID.
-
-    Status 1 where they are not valid (no loops, no holes), or can deadlock: channel dependencies that form a cycle (the message names one), where all
-    traffic shares a virtual lane. What the dump does not tell is null: whether they are valid and free of deadlocks where it is unclear which endpoint
-    some entries are for, and loads where traffic gets lost. With --traffic several times max_load is the sum of what each slot's busiest link carries. Without --lmc the lowest of an endpoint's LIDs counts.
+    """Check the tables of a dump for loops, holes and deadlocks, and find the busiest link under a traffic matrix. `switch_holes` counts pairs of
+    switches where the first has no path to the second's LID. The exit status is 1 if the tables have loops or holes, or if channel dependencies form
+    a cycle (the message names one) while all traffic shares one virtual lane. Unknown values are null: validity if some entries cannot be assigned
+    to an endpoint, and loads if traffic is lost. With several --traffic, max_load is the sum over the time slots of the busiest link's load. Without
+    --lmc, only the lowest LID of an endpoint is used.
     """
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_domain.topology_spec import fabric_of
@@ -294,11 +300,10 @@ def check(
 @_lmc_option
 @json_option
 def diff(before: Path, after: Path, topology: str, lmc: int, as_json: bool) -> None:
-    """Report what loading the tables AFTER would change if BEFORE are loaded, for example OpenSM's opensm-lfts.dump.
-
-    Entries that differ, those that AFTER adds or lacks among them, switches and destinations with such, and the switches with most. Entries are matched
-    by port GUID or LID as `routes check` does, so that dumps with other LIDs compare; endpoints whose LID is missing in either dump are left out and
-    counted, and without --lmc the lowest of an endpoint's LIDs counts. Status 0 also where they differ.
+    """Report what loading the tables AFTER would change if BEFORE are loaded, for example OpenSM's opensm-lfts.dump. The report counts changed,
+    added and missing entries, and the affected switches and destinations, and names the switches with most changes. Entries are matched by port GUID
+    or LID, as in `routes check`, so dumps with different LIDs can be compared. Endpoints whose LID is missing in either dump are counted and left
+    out. Without --lmc, only the lowest LID of an endpoint is used. The exit status is 0 even if the tables differ.
     """
     from flitwatch_domain.topology_spec import fabric_of
     from flitwatch_routing import lft

@@ -44,21 +44,22 @@ class Pattern(click.ParamType):
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--application", metavar="NAME", help="The application's name. [default: the program's file name]")
+@click.option("--application", metavar="NAME", help="Name of the application. [default: the program's file name]")
 @click.option(
     "--step-pattern",
     type=Pattern(),
     metavar="REGEX",
-    help="A line of the program's output that ends a step, with the groups (?P<step>…) and (?P<time>…) for its number and its seconds, if it prints them.",
+    help="Regular expression for an output line that ends a step. The groups (?P<step>…) and (?P<time>…) match its number and "
+    "its seconds, if the program prints them.",
 )
 @click.option(
     "--send-kept",
     is_flag=True,
-    help="Send the runs that could not be sent, and run nothing. A token given here goes with the runs of its platform.",
+    help="Send reports that could not be sent earlier, and run nothing. A token given here is used only for its own platform.",
 )
 @click.option("--header", is_flag=True, help="Print the path of the C header that reports steps, and run nothing.")
 # A token file that is missing on this node stops no program, so it is looked for later than in other commands.
-@click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")
+@click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Address of the API to use.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -69,9 +70,11 @@ class Pattern(click.ParamType):
     "--profile",
     envvar="FLITWATCH_PROFILE",
     metavar="NAME",
-    help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
+    help="Use the address and token of [profile.NAME] in ~/.config/flitwatch/config.toml. Without this option and --url, [profile.default] is used.",
 )
-@json_option_with("Print one JSON object on standard output; with COMMAND as the last line on standard error.")
+@json_option_with(
+    "Print one JSON object on standard output. With COMMAND, print it as the last line of standard error."
+)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(
     application: str | None,
@@ -84,13 +87,13 @@ def run(
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
-    """Run COMMAND as it would run without this, and report its steps to the platform: flitwatch run -- ./app --its-option
+    """Run COMMAND unchanged, and report its steps to the platform: flitwatch run -- ./app --its-option
 
-    COMMAND keeps its terminal, its signals and its exit status. Steps come from lines `STEP SECONDS` that it appends to the file FLITWATCH_STEPS (the C header
-    and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. What cannot be sent is kept, and said once.
-
-    Standard output belongs to COMMAND. With --json one object says what became of the report: the last line on standard error, once COMMAND has ended.
-    There is none where the run cannot be reported at all.
+    COMMAND keeps its terminal, its signals and its exit status. Steps come from lines `STEP SECONDS` that it appends to the file FLITWATCH_STEPS
+    (the C header
+    and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. Reports that cannot be sent are kept, with one message.
+    Standard output is COMMAND's. With --json, the last line of standard error is an object with the result of the report, after COMMAND has ended.
+    It is missing if the run cannot be reported at all.
     """
     if header:
         path = _locate_header()

@@ -25,19 +25,24 @@ def sampler() -> None:
 
 @sampler.command()
 @click.argument("plan", type=click.Path(path_type=Path))
-@click.option("--interface", required=True, help="Where packets for this host's programs arrive.")
-@click.option("--namespace", default="", help="Path of the network namespace that the interface is in.")
+@click.option("--interface", required=True, help="Interface that receives packets for this host's programs.")
+@click.option("--namespace", default="", help="Path of the network namespace of the interface.")
 @click.option(
-    "--slice", "slice_s", type=click.IntRange(1, 3600), default=10, show_default=True, help="Seconds of a slice."
+    "--slice",
+    "slice_s",
+    type=click.IntRange(1, 3600),
+    default=10,
+    show_default=True,
+    help="Length of a slice in seconds.",
 )
 @click.option(
     "--control",
     type=click.Path(path_type=Path),
     default=None,
-    help=f"Listen for contexts here (usually {DEFAULT_CONTROL}).",
+    help=f"Socket to listen on for contexts (usually {DEFAULT_CONTROL}).",
 )
 @log_options
-@click.option("--state", type=click.Path(path_type=Path), help="Keep the sequence in this file.")
+@click.option("--state", type=click.Path(path_type=Path), help="File that stores the sequence number.")
 @json_option
 @metrics_option
 def run(
@@ -51,7 +56,7 @@ def run(
     state: Path | None,
     as_json: bool,
 ) -> None:
-    """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
+    """Capture packets until stopped, and publish a summary of every slice and context. PLAN is the output of `plan`."""
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
     sampler_plan = SamplerPlan.read(plan)
@@ -77,21 +82,19 @@ def run(
 
 @sampler.command()
 @click.argument("job")
-@click.option("--phase", help="What the job does now.")
-@click.option(
-    "--ports", multiple=True, help="FIRST-LAST[=TAG]: destination ports of the job's messages. Several allowed."
-)
-@click.option("--end", is_flag=True, help="The job is over.")
+@click.option("--phase", help="Current phase of the job.")
+@click.option("--ports", multiple=True, help="FIRST-LAST[=TAG]: destination ports of the job's messages (repeatable).")
+@click.option("--end", is_flag=True, help="The job has ended.")
 @click.option(
     "--control",
     type=click.Path(path_type=Path),
     default=DEFAULT_CONTROL,
     show_default=True,
-    help="Where the sampler reads its context.",
+    help="Socket on which the sampler listens.",
 )
 @json_option
 def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, control: Path, as_json: bool) -> None:
-    """Tell the sampler of this host about JOB: from a scheduler's prolog and epilog, or from the application between its phases."""
+    """Tell this host's sampler which JOB runs. Call this from the scheduler's prolog and epilog, or from the application between its phases."""
     message: dict[str, object] = {"job": job}
     if phase is not None:
         message["phase"] = phase
@@ -115,28 +118,28 @@ def context(job: str, phase: str | None, ports: tuple[str, ...], end: bool, cont
     "--addresses",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     required=True,
-    help="CSV: node,address; the senders and the host.",
+    help="CSV node,address of the senders and the host.",
 )
 @click.option(
     "--variant",
     type=click.Choice(["one-bit", "standard"]),
     default="one-bit",
     show_default=True,
-    help="As the fabric's switches mark.",
+    help="How the fabric's switches mark packets.",
 )
 @click.option(
     "--downsampling",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Senders mark one of this many packets.",
+    help="Senders mark one in this many packets.",
 )
 @click.option(
     "--detour",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Hops above the shortest that adaptive routes take.",
+    help="Extra hops that adaptive routes can take.",
 )
 @database_options
 @json_option
@@ -151,7 +154,7 @@ def plan(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Write the plan of HOST in FABRIC (a name or number in the database) to standard output: JSON, with --json on one line."""
+    """Print the plan of HOST in FABRIC (a name or number in the database) as JSON, with --json on one line."""
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_ingest.sampler import make_plan
@@ -176,7 +179,7 @@ def plan(
     type=FiniteRange(1, 200),
     default=20.0,
     show_default=True,
-    help="Rates times, durations divided by this.",
+    help="Factor that multiplies rates and divides durations.",
 )
 @click.option(
     "--variant",
@@ -186,16 +189,16 @@ def plan(
     help="How packets are marked.",
 )
 @click.option(
-    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="One in this many packets is marked."
+    "--downsampling", type=click.IntRange(1), default=1, show_default=True, help="Mark one in this many packets."
 )
 @click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True, help="Seed of the traffic.")
-@click.option("--figure", type=click.Path(path_type=Path), help="Draw figure 2.15 into this file (.svg, .png).")
-@click.option("--causes", is_flag=True, help="The three causes of congestion instead, one case each.")
+@click.option("--figure", type=click.Path(path_type=Path), help="Write figure 2.15 to this file (.svg, .png).")
+@click.option("--causes", is_flag=True, help="Run the three causes of congestion instead, one case each.")
 @json_option
 def experiment(
     speedup: float, variant: str, downsampling: int, seed: int, figure: Path | None, causes: bool, as_json: bool
 ) -> None:
-    """Send the flows of Taffet's figure 2.15 through network namespaces and recover them from the marks (root; 200 s / SPEEDUP)."""
+    """Send the flows of Taffet's figure 2.15 through network namespaces and recover them from the marks. Needs root; takes 200 s / SPEEDUP."""
     from flitwatch_simulation.namespaces import experiment as engine
 
     if causes:

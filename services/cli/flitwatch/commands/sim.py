@@ -43,47 +43,49 @@ def sim() -> None:
     "--routing", type=LOCAL, default=None, help="dmodk, dor, minhop, updn, ftree, minimal, valiant or lft:PATH."
 )
 @click.option("--pattern", default="binomial-bcast", show_default=True, help="A communication pattern.")
-@click.option("--ratio", default=0.5, show_default=True, help="Perturbing endpoints over all endpoints.")
-@click.option("--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Random mappings.")
+@click.option("--ratio", default=0.5, show_default=True, help="Share of endpoints that send other traffic.")
+@click.option(
+    "--runs", default=1000, show_default=True, type=click.IntRange(1, 10_000_000), help="Number of random mappings."
+)
 @click.option(
     "--seed",
     default=1,
     show_default=True,
     type=click.IntRange(0, 2**63 - 1),
-    help="Seed of mappings and perturbations.",
+    help="Random seed of mappings and other traffic.",
 )
 @click.option(
     "--semantics",
     type=click.Choice(["longest-path", "orcs"]),
     default="longest-path",
     show_default=True,
-    help="How the time of a round follows from shared links: the longest path, or ORCS' rules.",
+    help="How to compute the time of a round from shared links: the longest path, or the rules of ORCS.",
 )
-@click.option("--wait-for-own-send", is_flag=True, help="A message also waits for its sender's previous one.")
+@click.option("--wait-for-own-send", is_flag=True, help="Let a message also wait for the sender's previous message.")
 @click.option(
     "--perturbation",
     type=click.Choice(["permutation", "random-peer"]),
     default="permutation",
     show_default=True,
-    help="What the other nodes send: a permutation, or each to a random peer.",
+    help="Traffic of the other nodes: a permutation, or each to a random peer.",
 )
 @click.option(
     "--mapping",
     type=click.Choice(["random", "linear"]),
     default="random",
     show_default=True,
-    help="How ranks are laid on nodes.",
+    help="How ranks are assigned to nodes.",
 )
 @click.option(
     "--threads",
     default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="Threads that share the runs; the answer is the same for any number.",
+    help="Number of threads. The results do not depend on it.",
 )
 @json_option
 def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
-    """Slow down a collective by a random perturbation alongside it (Hoefler et al. 2009)."""
+    """Measure how much random traffic slows a collective (Hoefler et al. 2009)."""
     from flitwatch_domain.task_models.simulations import CollectiveOptions
     from flitwatch_simulation import routings, topologies
     from flitwatch_simulation.collectives import run_collective as simulate

@@ -21,14 +21,16 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     "--routing",
     type=LOCAL,
     required=True,
-    help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, spray (any way up for each packet), lft:FILE (tree); dor, valiant (torus); dor, lft:FILE (HyperX).",
+    help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, spray (any way up for each packet), "
+    "lft:FILE (tree); dor, valiant (torus); dor, lft:FILE (HyperX).",
 )
 @click.option(
     "--traffic",
     type=LOCAL,
     default=None,
     metavar="PATTERN|FILE",
-    help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; an OTF2 archive; a measured matrix `a , b = bytes`.",
+    help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; an OTF2 archive; "
+    "a measured matrix `a , b = bytes`.",
 )
 @click.option(
     "--bytes",
@@ -36,17 +38,19 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     default=None,
     type=int,
     metavar="N",
-    help="Bytes that each node sends on average; files but matrices have their own.",
+    help="Mean bytes that each node sends. Files other than matrices have their own sizes.",
 )
-@click.option("--packet-bytes", default=2048, show_default=True, type=int, help="Payload of a packet.")
-@click.option("--ranks", default=None, type=click.IntRange(2), help="Ranks of the pattern; default: all endpoints.")
+@click.option("--packet-bytes", default=2048, show_default=True, type=int, help="Payload of a packet in bytes.")
+@click.option(
+    "--ranks", default=None, type=click.IntRange(2), help="Number of ranks in the pattern (default: all endpoints)."
+)
 @click.option(
     "--placement",
     default="contiguous",
     show_default=True,
     help="contiguous, random-node, random-router, random-chassis, random-cabinet, random-group, random-rank or cyclic.",
 )
-@click.option("--message-scale", default=1.0, show_default=True, help="Factor on all message sizes.")
+@click.option("--message-scale", default=1.0, show_default=True, help="Factor that multiplies all message sizes.")
 @click.option(
     "--background", default="none", show_default=True, help="none, uniform[:GIB_PER_S] or bursty[:GIB_PER_S] a node."
 )
@@ -69,54 +73,55 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
     default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="Runs with seeds SEED, SEED + 1, ..., as many at a time as there are cores.",
+    help="Number of runs, with seeds SEED, SEED + 1, and so on. As many run at the same time as there are cores.",
 )
 @click.option(
     "--threads",
     default=None,
     type=click.IntRange(1, 4),
-    help="Divide each run over this many threads: the answer is the same for any number. It differs a little from that of a run in one piece, the default.",
+    help="Divide each run over this many threads. The result does not depend on the number, but differs slightly from that of "
+    "an undivided run (the default).",
 )
 @click.option(
     "--nic-protocol",
     is_flag=True,
-    help="Requests, responses and a window of 1024, as an Aries NIC (use 64-byte packets).",
+    help="Simulate requests, responses and a window of 1024, like an Aries NIC. Use 64-byte packets.",
 )
 @click.option(
     "--virtual-lanes",
     default=1,
     show_default=True,
     type=click.IntRange(1, 15),
-    help="Lanes of a tree; a pair of endpoints keeps one.",
+    help="Number of virtual lanes of a tree. A pair of endpoints always uses the same lane.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["eager", "oracle-oldest", "oracle-round-robin"]),
     default="eager",
     show_default=True,
-    help="The oracles are slow, conventional-event engines that check the fast one.",
+    help="Engine. The oracles are slow, event-driven engines that check the fast one.",
 )
 @click.option(
     "--congestion-control",
     type=click.Choice(["none", "pairs", "dcqcn"]),
     default="none",
     show_default=True,
-    help="pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.",
+    help="pairs: Slingshot's back-pressure on pairs that send to a congested node; dcqcn: RoCE's, with ECN marks and a lossless fabric.",
 )
 @click.option(
     "--traffic-class",
     "traffic_classes",
     multiple=True,
     metavar="NAME:min=S[,max=S][,priority=N]",
-    help="A class with buffers of its own and a share of every link: at least min, at most max, the highest priority first. May be repeated.",
+    help="Traffic class with its own buffers and a share of every link between min and max. The highest priority is served first (repeatable).",
 )
-@click.option("--job-class", default=None, metavar="NAME", help="Traffic class of what --traffic sends.")
+@click.option("--job-class", default=None, metavar="NAME", help="Traffic class of --traffic.")
 @click.option("--background-class", default=None, metavar="NAME", help="Traffic class of the background.")
 @click.option(
     "--links-csv",
     default=None,
     metavar="PATH",
-    help="Where to write the links' counters; default: a new temporary file.",
+    help="Output file for the links' counters (default: a new temporary file).",
 )
 @click.option(
     "--vendor-csv",
@@ -126,7 +131,7 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 )
 @json_option
 def packet(as_json: bool, bytes_: int | None, replicas: int, **parameters: Any) -> None:
-    """Simulate packets with credits and adaptive routing; counters of every link go to a CSV file."""
+    """Simulate packets with credits and adaptive routing. The counters of every link are written to a CSV file."""
     from flitwatch_simulation.packet.run import run_replicas
     from flitwatch_simulation.packet.workload import PacketRun
 

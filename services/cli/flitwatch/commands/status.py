@@ -15,7 +15,7 @@ from flitwatch_ops.supervisor import read_running_state
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Say what runs or starts here: URL, database (without a password), stack, processes, where their metrics are, and how often each was started again."""
+    """Show what is running or starting: URL, database (without its password), stack, processes, addresses of their metrics, and restarts."""
     state = read_running_state(home_folder())
     if state is None:
         orphan_ids = list_orphans(home_folder())

@@ -23,11 +23,11 @@ def task() -> None:
 @task.command()
 @click.argument("name")
 @click.argument("args", default="{}")
-@click.option("--watch", is_flag=True, help="Wait for the end and show progress.")
+@click.option("--watch", is_flag=True, help="Show progress and wait until the task ends.")
 @database_options
 @json_option
 def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Put task NAME with the JSON object ARGS in the queue; a running worker takes it."""
+    """Add task NAME to the queue, with the JSON object ARGS. A running worker executes it."""
     import getpass
 
     from flitwatch.commands.worker import load_handlers
@@ -53,9 +53,11 @@ def start(name: str, args: str, watch: bool, db_url: str | None, ephemeral: bool
     "--state",
     type=click.Choice(["queued", "running", "succeeded", "failed", "cancelled"]),
     default=None,
-    help="Tasks in this state only.",
+    help="List only tasks in this state.",
 )
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most this many.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Largest number of incidents to list."
+)
 @database_options
 @json_option
 def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
@@ -78,7 +80,7 @@ def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as
 @database_options
 @json_option
 def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Cancel a task: at once if it waits, soon if it runs."""
+    """Cancel a task. A waiting task ends at once, and a running one soon."""
     from flitwatch_db import connect
     from flitwatch_db.tasks import cancel_task as stop
 

@@ -21,7 +21,7 @@ def tokens() -> None:
 
 @tokens.command()
 @click.argument("account")
-@click.option("--label", default="command line", show_default=True, help="What it is for.")
+@click.option("--label", default="command line", show_default=True, help="Purpose of the token.")
 @click.option(
     "--scope",
     "scopes",
@@ -29,10 +29,14 @@ def tokens() -> None:
     type=click.Choice(SCOPES),
     default=("read",),
     show_default=True,
-    help="What it may do (repeat it).",
+    help="Scope of the token (repeatable).",
 )
 @click.option(
-    "--days", type=FiniteRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
+    "--days",
+    type=FiniteRange(0, 366, min_open=True),
+    default=90,
+    show_default=True,
+    help="Days until the token expires.",
 )
 @json_option
 @api_options
@@ -41,9 +45,8 @@ def create(
     account: str, label: str, scopes: tuple[str, ...], days: float, as_json: bool, api_url: str | None, token_file: Path | None,
     profile: str | None, db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """Make a token of an account; its secret is shown this once and stored hashed.
-
-    With --url or a profile it asks the API, with the rights of the token there; else it changes the database.
+    """Create a token for an account. Its secret is shown once and stored as a hash. With --url or a profile, the command uses the API with the
+    rights of your token. Otherwise it changes the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
@@ -61,7 +64,7 @@ def create(
 
 
 @tokens.command("list")
-@click.option("--account", help="Of this account only.")
+@click.option("--account", help="List only tokens of this account.")
 @json_option
 @api_options
 @database_options
@@ -69,9 +72,8 @@ def list_(
     account: str | None, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None,
     db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """List tokens, without their secrets.
-
-    With --url or a profile it asks the API, which lists those of an admin's site or a user's own; else it reads the database.
+    """List tokens without their secrets. With --url or a profile, the command asks the API: admins see all tokens, and users see their own.
+    Otherwise it reads the database.
     """
     rows: Sequence[Mapping[str, Any]]
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
@@ -99,9 +101,8 @@ def revoke(
     token_id: int, as_json: bool, api_url: str | None, token_file: Path | None, profile: str | None,
     db_url: str | None, ephemeral: bool,
 ) -> None:  # fmt: skip
-    """End a token; a running API believes it for five seconds more at most.
-
-    With --url or a profile it asks the API; else it changes the database.
+    """Revoke a token. A running API stops accepting it within five seconds. With --url or a profile, the command uses the API. Otherwise it changes
+    the database.
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:

@@ -26,20 +26,20 @@ HELP = "q quit   s order   m next machine   r read again"
 
 @click.command()
 @click.option(
-    "--fabric", metavar="NAME", help="The machine, by its fabric's name or number; without it, the first with counters."
+    "--fabric", metavar="NAME", help="Name or number of the machine's fabric (default: the first fabric with counters)."
 )
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
     default="ratio",
     show_default=True,
-    help="Order of the lists: the ratio of stalls to data sent, stalls, or data sent, in the fabric's own units. Links are always the hottest by their ratio.",
+    help="Order of the lists: ratio of stalls to data sent, stalls, or data sent, in the fabric's own units. Links are always ordered by ratio.",
 )
-@click.option("--most", type=click.IntRange(1, 100), default=10, show_default=True, help="Rows of each list.")
+@click.option("--most", type=click.IntRange(1, 100), default=10, show_default=True, help="Number of rows in each list.")
 @click.option(
     "--every", "every_s", type=FiniteRange(1, 3600), default=5, show_default=True, help="Seconds between two reads."
 )
-@click.option("--once", is_flag=True, help="Print the lists once; so does a pipe.")
+@click.option("--once", is_flag=True, help="Print the lists once. This is the default if the output is not a terminal.")
 @api_options
 @json_option
 def top(
@@ -53,9 +53,9 @@ def top(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Show a machine's hottest groups, links and jobs, live; keys: q quits, s changes the order, m takes the next machine, r reads again.
+    """Show a machine's hottest groups, links and jobs, live. Keys: q quits, s changes the order, m shows the next machine, r refreshes.
 
-    Without --url and profile it asks the platform that runs here.
+    Without --url or a profile, the command asks the platform of this checkout.
     """
     at = require_place(api_url, token_file, profile)
     with open_client(at) as fw:

@@ -24,14 +24,10 @@ def topology() -> None:
 @click.argument("spec", type=LOCAL)
 @json_option
 def show(spec: str, as_json: bool) -> None:
-    """Sizes and distances of SPEC.
-
-    SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are links from endpoint
-    to endpoint, both terminal links included.
-
-    Further forms are hyperx (extents, then endpoints of each router and cables of each pair), rails (rails, nodes of a group, groups, spines),
-    planes (planes, then the xgft of one, whose endpoints are nodes), dragonfly, cori and slingshot.
-    A text that is none is answered with all of them.
+    """Show sizes and distances of SPEC. SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are the links
+    from endpoint to endpoint, including both terminal links. Other forms are hyperx (extents, endpoints per router, cables per pair), rails (rails,
+    nodes per group, groups, spines), planes (planes, and the xgft of one plane), dragonfly, cori and slingshot.
+    If SPEC is not valid, the error lists all forms.
     """
     from flitwatch_simulation import topologies
 
@@ -42,10 +38,9 @@ def show(spec: str, as_json: bool) -> None:
 @click.argument("spec", type=LOCAL)
 @json_option
 def endpoints(spec: str, as_json: bool) -> None:
-    """The endpoints of SPEC: number, node, adapter, GUID, LID, switch and the switch's port.
-
-    Traffic matrices (`routes`, `traffic`, `loop`) and job files take the number, the GUID, NODE where it has one endpoint, or "NODE ADAPTER".
-    Endpoints count from 0, by switch in the natural order of names, then by port. Without --json one endpoint a line, fields apart by tabs.
+    """List the endpoints of SPEC: number, node, adapter, GUID, LID, switch and port. Traffic matrices (`routes`, `traffic`, `loop`) and job files
+    accept the number, the GUID, "NODE ADAPTER", or NODE if it has one endpoint. Endpoints are numbered from 0, by the switch's name in natural order
+    and then by port. Without --json, each line is one endpoint, with fields separated by tabs.
     """
     from flitwatch_domain.fabric import endpoint_table
     from flitwatch_domain.topology_spec import fabric_of
@@ -61,7 +56,7 @@ def endpoints(spec: str, as_json: bool) -> None:
 
 @topology.command()
 @click.argument("spec", type=LOCAL, required=False)
-@click.option("--fabric", help="A fabric of the database, by name or number, in place of SPEC.")
+@click.option("--fabric", help="Name or number of a fabric in the database, instead of SPEC.")
 @click.option(
     "--format",
     "form",
@@ -69,7 +64,7 @@ def endpoints(spec: str, as_json: bool) -> None:
     required=True,
     help="topology.conf of topology/tree or topology/block, topology.yaml (Slurm 25.05), Flux's resource graph, or commands for PBS's qmgr.",
 )
-@click.option("--out", type=OutPath(), help="Write the file here; by default to standard output.")
+@click.option("--out", type=OutPath(), help="Output file (default: standard output).")
 @database_options
 @json_option
 def export(
@@ -81,9 +76,8 @@ def export(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Write the topology of SPEC, or of a fabric of the database, as a scheduler reads it.
-
-    Schedulers place jobs on trees: leaf switches that share nodes become one, and so do parallel spines; a dragonfly's middle level is its groups.
+    """Write the topology of SPEC, or of a fabric in the database, in a scheduler's format. Schedulers place jobs on trees. Leaf switches that share
+    nodes are merged, and so are parallel spines. The middle level of a dragonfly is its groups.
     """
     from flitwatch_domain import schedulers
 

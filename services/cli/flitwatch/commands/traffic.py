@@ -30,9 +30,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 def _network_options(function: F) -> F:
     """`--topology` and `--lfts` (parameters `topology`, `lfts`); see `_load_network`."""
-    function = click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")(
-        function
-    )
+    function = click.option("--lfts", type=_FILE, help="Loaded forwarding tables (default: those of ftree).")(function)
     return click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")(function)
 
 
@@ -55,17 +53,23 @@ def _load_network(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 @click.option(
     "--out",
     type=OutPath(),
-    help="Write the matrix here: CSV src,dst,bytes,packets, for --traffic of routes, traffic and sim packet.",
+    help="Output file: CSV src,dst,bytes,packets, for --traffic of routes, traffic and sim packet.",
 )
 @click.option(
-    "--packet-bytes", type=click.IntRange(64, 16384), default=4096, show_default=True, help="Bytes of a full packet."
+    "--packet-bytes",
+    type=click.IntRange(64, 16384),
+    default=4096,
+    show_default=True,
+    help="Size of a full packet in bytes.",
 )
 @json_option
 def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> None:
-    """The matrix of a trace: PATH is a folder of DUMPI text (dumpi2ascii, one file a rank), an OTF2 archive (its folder or .otf2 file), or a message DAG (ours, or GOAL text).
+    """Compute the traffic matrix of a trace. PATH is a folder of DUMPI text (dumpi2ascii, one file per rank), an OTF2 archive (its folder or .otf2
+    file), or a message DAG (ours, or GOAL text).
 
-    Collectives become the messages that MPI libraries make of them. What was left out is said, with the bytes that its calls give as sent. In the matrix
-    rank i stands for endpoint i. `routes`, `traffic counters` and `loop run` take PATH itself too; `flitwatch sim packet --traffic PATH` replays it, with a placement.
+    Collectives become the messages that MPI libraries send for them. The report lists what was left out, with its bytes. In the matrix, rank i is
+    endpoint i. `routes`, `traffic counters` and `loop run` also accept PATH directly; `flitwatch sim packet --traffic PATH` replays it, with a
+    placement.
     """
     import csv
 
@@ -104,11 +108,11 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Sensing epochs, each with its own SL-to-VL tables.",
+    help="Number of measuring epochs, each with its own SL-to-VL tables.",
 )
 @click.option("--noise", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter.")
 @seed_option
-@click.option("--out", required=True, type=OutPath(folder=True), help="The folder of the files.")
+@click.option("--out", required=True, type=OutPath(folder=True), help="Output folder.")
 @json_option
 def counters(
     topology: str,
@@ -122,9 +126,8 @@ def counters(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Write what switches would have counted: counters.csv, sl2vl.csv, pair_sl.csv; of later epochs counters-2.csv, sl2vl-2.csv and so on.
-
-    Packets are in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
+    """Write the counters that switches would have for this traffic: counters.csv, sl2vl.csv and pair_sl.csv. Later epochs are in counters-2.csv,
+    sl2vl-2.csv and so on. Packets in counters.csv are empty if the traffic does not contain them (src,dst,bytes,packets).
     """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
@@ -155,22 +158,21 @@ def counters(
 
 @traffic.command()
 @_network_options
+@click.option("--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch (repeatable).")
+@click.option("--sl2vl", "lane_files", multiple=True, type=_FILE, help="SL-to-VL tables of an epoch (repeatable).")
+@click.option("--pair-sl", type=_FILE, help="The SL of every pair that can communicate.")
 @click.option(
-    "--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch; repeat for several."
-)
-@click.option(
-    "--sl2vl", "lane_files", multiple=True, type=_FILE, help="SL-to-VL tables of an epoch; repeat for several."
-)
-@click.option("--pair-sl", type=_FILE, help="The SL of every pair that may communicate.")
-@click.option(
-    "--traffic", "name", type=LOCAL, help="Instead of counters: measure this pattern first, and score the result."
+    "--traffic",
+    "name",
+    type=LOCAL,
+    help="Instead of counters: simulate counters of this pattern, and score the result.",
 )
 @click.option(
     "--basis",
     type=click.Choice(["i", "s", "cd", "scd", "cs", "scs", "od"]),
     default="od",
     show_default=True,
-    help="Which traffic the unknowns may carry: i, s, cd, scd, cs and scs as in chapter 4, od for every pair.",
+    help="Basis of the unknown traffic: i, s, cd, scd, cs and scs as in chapter 4, or od for every pair.",
 )
 @lane_options
 @click.option(
@@ -178,26 +180,26 @@ def counters(
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Spans of time that are reconstructed one by one.",
+    help="Number of periods to reconstruct one by one.",
 )
 @click.option(
     "--noise",
     type=FiniteRange(0, 1),
-    help="Relative error of counters; by default found from the switches' balance.",
+    help="Relative error of the counters (default: estimated from the balance of each switch).",
 )
 @seed_option
 @click.option(
     "--jobs",
     "job_file",
     type=_FILE,
-    help="CSV job,endpoint in rank order, endpoints by number or name; by default one job of all endpoints that occur.",
+    help="CSV job,endpoint in rank order, with endpoints by number or name (default: one job on all endpoints that occur).",
 )
 @click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
     show_default=True,
-    help="Where the matrix is computed. A GPU is faster above about 200,000 pairs.",
+    help="Device for the computation. A GPU is faster above about 200,000 pairs.",
 )
 @click.option(
     "--time-limit",
@@ -205,18 +207,20 @@ def counters(
     type=TIME_LIMIT_S,
     default=900.0,
     show_default=True,
-    help="Seconds, reading or measuring included.",
+    help="Limit in seconds, including reading or simulating.",
 )
 @mtu_option
 @click.option(
-    "--out", type=OutPath(), help="Write src,dst,bytes,low,high here; with --mtu in weighted bytes, as a comment says."
+    "--out",
+    type=OutPath(),
+    help="Output file src,dst,bytes,low,high. With --mtu, bytes are weighted, as its comment states.",
 )
 @click.option(
     "--largest",
     type=click.IntRange(0, 100_000),
     default=20,
     show_default=True,
-    help="List this many of the largest pairs.",
+    help="Number of largest pairs to list.",
 )
 @json_option
 def reconstruct(
@@ -224,9 +228,8 @@ def reconstruct(
     basis: str, sls: int, vls: int, epochs: int, noise: float | None, seed: int, job_file: Path | None, device: str, limit_s: float,
     mtu: int | None, out: Path | None, largest: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C.
-
-    Where counters leave much of a matrix open, its largest pairs are right nonetheless: they come ranked, each with an interval that holds its bytes.
+    """Find the traffic matrix that explains the counters of each VL. Stop it with Ctrl-C. Even if the counters do not determine the whole matrix,
+    its largest pairs are reliable: they are ranked, each with an interval for its bytes.
     """
     started = time.monotonic()
     import numpy as np

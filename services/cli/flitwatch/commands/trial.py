@@ -26,13 +26,13 @@ def trial() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     default=RECORD,
     show_default=True,
-    help="The record that `flitwatch agent slurm --trial` writes.",
+    help="Record written by `flitwatch agent slurm --trial`.",
 )
-@click.option("--cluster", help="Where several clusters use the same job ids.")
+@click.option("--cluster", help="The jobs' cluster, if several clusters use the same ids.")
 @database_options
 @json_option
 def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Compare the jobs that were given advice with those that were not, by their times in the accounting."""
+    """Compare jobs with and without advice, using their times in the accounting."""
     from flitwatch_db import connect
     from flitwatch_db.jobs.outcomes import load_outcomes
     from flitwatch_ml import trial_report
@@ -56,7 +56,7 @@ def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool,
         click.echo(line)
 
 
-CAVEAT = "Jobs that are left alone also gain where advised jobs keep out of their way: the effect of advising all may be larger."
+CAVEAT = "Jobs without advice also gain if advised jobs avoid them. The effect of advising all jobs may be larger."
 
 
 def _format_report(made: TrialReport) -> list[str]:

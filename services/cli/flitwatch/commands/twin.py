@@ -26,7 +26,7 @@ EARLIER_DAYS, SESSION_S, HOURS_APART, DAY_S = 60, 2400, 7, 86_400
 
 @click.group(cls=Group)
 def twin() -> None:
-    """Run the cluster twin: a simulated machine that speaks the producers' formats."""
+    """Run the cluster twin: a simulated machine that writes the formats of real sources."""
 
 
 @twin.command("run")
@@ -35,22 +35,26 @@ def twin() -> None:
     "--seconds", type=click.IntRange(0), default=60, show_default=True, help="Simulated seconds; 0 runs until stopped."
 )
 @click.option(
-    "--speed", type=FiniteRange(0), default=1.0, show_default=True, help="1 is real time, 0 as fast as possible."
+    "--speed",
+    type=FiniteRange(0),
+    default=1.0,
+    show_default=True,
+    help="Speed: 1 is real time, 0 is as fast as possible.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=1,
     show_default=True,
-    help="The same seed gives the same records.",
+    help="Random seed. The same seed gives the same records.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write truth.json here, and without --log store_csv, sacct and AriesNCL files.",
+    help="Folder for truth.json and, without --log, for store_csv, sacct and AriesNCL files.",
 )
-@click.option("--files", is_flag=True, help="Write the producers' files to --out alongside --log too.")
-@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log (kafka://... or postgresql://...).")
+@click.option("--files", is_flag=True, help="With --log, also write the sources' files to --out.")
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Log to publish to: kafka://... or postgresql://...")
 @click.option("--db", "db_url", envvar="FLITWATCH_DB", help="Register the simulated fabric in this database.")
 @click.option(
     "--format",
@@ -58,27 +62,31 @@ def twin() -> None:
     type=click.Choice(["json", "avro"]),
     default="json",
     show_default=True,
-    help="LDMS records on the log.",
+    help="Format of LDMS records on the log.",
 )
 @click.option(
     "--registry",
-    help="Where --format avro registers schemas: a registry's URL or a JSON file (default: OUT/registry.json).",
+    help="Schema registry for --format avro: a URL or a JSON file (default: OUT/registry.json).",
 )
 @click.option(
     "--sets",
     type=click.Choice(["quarter", "full"]),
-    help="Four nodes divide a router's tiles, or one sends all; as in the spec.",
+    help="Whether four nodes share a router's tiles, or one node sends them all (default: from the spec).",
 )
 @click.option("--start", default="now", show_default=True, help="Time of second 0: now, epoch seconds, or RFC 3339.")
 @click.option(
-    "--day", type=click.IntRange(0), default=0, show_default=True, help="Another day: the same users, other jobs."
+    "--day",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Number of the day. Each day has the same users and other jobs.",
 )
 @click.option(
     "--history",
     type=click.IntRange(0, 172_800),
     default=0,
     show_default=True,
-    help="Where --db has no run of this machine yet: seconds before second 0 whose jobs and runs are simulated alongside it.",
+    help="Seconds of jobs and runs to simulate before second 0, if --db has no run of this machine yet.",
 )
 @metrics_option
 @json_option
@@ -86,7 +94,7 @@ def run(
     spec: str, seconds: int, speed: float, seed: int, day: int, history: int, out: Path | None, log_url: str | None, db_url: str | None, encoding: str, registry: str | None, files: bool,
     sets: str | None, start: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """Simulate SPEC, a scenario's name or a YAML file, and emit what its producers would."""
+    """Simulate SPEC, a scenario or a YAML file, and write the data of its sources."""
     from flitwatch_twin.cluster import Cluster
     from flitwatch_twin.run import TwinRun
     from flitwatch_twin.sinks import FileSink, Sink
@@ -157,30 +165,30 @@ def run(
     type=click.IntRange(1, 172_800),
     default=FINE_S,
     show_default=True,
-    help="The last this many of them have runs; what is before has jobs and counters only.",
+    help="Only this many of the last seconds have runs. The time before has only jobs and counters.",
 )
 @click.option(
     "--days",
     type=click.IntRange(0, 120),
     default=0,
     show_default=True,
-    help="This many days before them have 40 minutes of jobs and runs each, without counters.",
+    help="Number of earlier days that have 40 minutes of jobs and runs each, without counters.",
 )
+@click.option("--until", default="now", show_default=True, help="End of the history: now, epoch seconds, or RFC 3339.")
 @click.option(
-    "--until", default="now", show_default=True, help="When the history ends: now, epoch seconds, or RFC 3339."
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Random seed of the users."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="The users' seed.")
-@click.option("--log", "log_url", envvar="FLITWATCH_LOG", required=True, help="Publish to this log.")
+@click.option("--log", "log_url", envvar="FLITWATCH_LOG", required=True, help="Log to publish to.")
 @click.option(
     "--db", "db_url", envvar="FLITWATCH_DB", help="Add the counters of each minute to the machine in this database."
 )
-@click.option("--tree", is_flag=True, help="With --db: a fat tree alongside it, with counters and a finished loop.")
+@click.option("--tree", is_flag=True, help="With --db, also create a fat tree with counters and a finished loop.")
 @json_option
 def history_(
     spec: str, seconds: int, fine: int, days: int, until: str, seed: int, log_url: str, db_url: str | None, tree: bool,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Publish the jobs and instrumented runs of SPEC's last hours, simulated as fast as possible, and with --db sums of its counters."""
+    """Simulate the last hours of SPEC as fast as possible, and publish its jobs and instrumented runs. With --db, also write sums of its counters."""
     from flitwatch_twin.minutes import MINUTE_S
     from flitwatch_twin.spec import load_spec
 
@@ -253,7 +261,7 @@ def scenarios(as_json: bool) -> None:
 @twin.command("worlds")
 @json_option
 def worlds(as_json: bool) -> None:
-    """List the worlds that a campaign can be in, from easy to hard."""
+    """List the scenarios of campaigns, from easy to hard."""
     from flitwatch_twin.campaign import WORLDS
 
     print_result({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
@@ -262,17 +270,19 @@ def worlds(as_json: bool) -> None:
 @twin.command("campaign")
 @click.argument("application")
 @click.option(
-    "--world", default="plain", show_default=True, help="What makes it hard; `flitwatch twin worlds` lists them."
+    "--world", default="plain", show_default=True, help="Scenario of the campaign; `flitwatch twin worlds` lists them."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the campaign.")
-@click.option("--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of the machine.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Write the files here.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Random seed of the campaign."
+)
+@click.option(
+    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Number of users on the machine."
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
 @json_option
 def campaign_(application: str, world: str, seed: int, users: int, out: Path, as_json: bool) -> None:
-    """Simulate four months of runs of APPLICATION, for example amg-128, in a world.
-
-    Writes runs.csv, exposure.csv and steps.csv, as `flitwatch deviation`, `forecast` and `blame` read them, and truth.json: what each user and
-    counter did, by counterfactual.
+    """Simulate four months of runs of APPLICATION, for example amg-128, in a scenario. Writes runs.csv, exposure.csv and steps.csv for `flitwatch
+    deviation`, `forecast` and `blame`. truth.json has the true effect of each user and counter, computed without them.
     """
     from flitwatch_twin.campaign import generate_campaign, generate_truth
     from flitwatch_twin.campaign.files import write_campaign, write_truth

@@ -48,7 +48,7 @@ LAST_PORT = 65535
     type=click.Choice(["embedded", "full"]),
     default="embedded",
     show_default=True,
-    help="The embedded database and log, or real Kafka and TimescaleDB.",
+    help="The embedded database and log (embedded), or Kafka and TimescaleDB (full).",
 )
 @click.option(
     "--port",
@@ -70,25 +70,25 @@ LAST_PORT = 65535
     default="demo",
     show_default=True,
     envvar="FLITWATCH_TWIN",
-    help="Scenario or spec of the cluster twin; 'none' for real sources only.",
+    help="Scenario or spec of the cluster twin; 'none' to use only real sources.",
 )
 @click.option(
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api, twin.",
+    help="Serve the metrics of each process on its own port: the writer's on this one, then worker, estimates, alerting, api and twin.",
 )
 @click.option(
     "--metrics-host",
     default="127.0.0.1",
     show_default=True,
     envvar="FLITWATCH_METRICS_HOST",
-    help="The address that they are served on; anyone who can reach it may read them.",
+    help="Address that the metrics are served on. Anyone who can reach it can read them.",
 )
 @allow_host_option
 @anonymous_option
 @insecure_option
-@click.option("--foreground", is_flag=True, help="Stay in the foreground until stopped.")
+@click.option("--foreground", is_flag=True, help="Run in the foreground until stopped.")
 @json_option
 def up(
     stack: str,
@@ -103,7 +103,7 @@ def up(
     foreground: bool,
     as_json: bool,
 ) -> None:
-    """Start the platform: database, log, writer, worker, API and page, and the cluster twin as data source."""
+    """Start the platform: database, log, writer, worker, API and page. The cluster twin is the data source by default."""
     state = read_running_state(home_folder())
     if state is not None:
         if state["state"] == "starting":

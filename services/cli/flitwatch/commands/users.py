@@ -41,7 +41,7 @@ def users() -> None:
 
 @users.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="What the account may do.")
+@click.option("--role", type=click.Choice(ROLES), default="user", show_default=True, help="Role of the account.")
 @json_option
 @api_options
 @database_options
@@ -100,7 +100,7 @@ def list_(
 
 @users.command()
 @click.argument("name")
-@click.option("--enable", is_flag=True, help="Let it in again.")
+@click.option("--enable", is_flag=True, help="Enable the account again.")
 @json_option
 @api_options
 @database_options
@@ -185,7 +185,7 @@ def passwd(
 @json_option
 @database_options
 def rename(name: str, new: str, as_json: bool, db_url: str | None, ephemeral: bool) -> None:
-    """Give an account another name, for example to free it for a person who comes by the centre's own login."""
+    """Rename an account, for example to free the name for a person who uses the central login."""
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit
 

@@ -52,36 +52,45 @@ def map_task_modules() -> dict[str, str]:
 
 @click.command()
 @click.option(
-    "--queue", "queues", multiple=True, help="Only tasks of this queue (a task name's first word); may be repeated."
+    "--queue",
+    "queues",
+    multiple=True,
+    help="Run only tasks of this queue, which is the first word of a task's name (repeatable).",
 )
-@click.option("--concurrency", type=click.IntRange(1, 64), default=1, show_default=True, help="Tasks at a time.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Number of tasks to run at the same time.",
+)
 @click.option(
     "--stalled-after",
     type=FiniteRange(1, 3600),
     default=60.0,
     show_default=True,
-    help="Seconds of silence after which a worker is dead.",
+    help="Seconds without a heartbeat after which a worker counts as dead.",
 )
 @click.option(
     "--memory-gib",
     type=FiniteRange(0.1, 65536),
     default=8.0,
     show_default=True,
-    help="Resident memory that a task may use.",
+    help="Limit of a task's resident memory.",
 )
 @click.option(
     "--hours",
     type=FiniteRange(0.001, 8760),
     default=24.0,
     show_default=True,
-    help="Wall time that a task may use.",
+    help="Limit of a task's wall time.",
 )
 @click.option(
     "--file-gib",
     type=FiniteRange(0.001, 65536),
     default=8.0,
     show_default=True,
-    help="Size of the largest file that a task may write.",
+    help="Largest file that a task can write.",
 )
 @click.option(
     "--executor",
@@ -89,11 +98,13 @@ def map_task_modules() -> dict[str, str]:
     default="local:1",
     show_default=True,
     metavar="WHERE",
-    help="Where the independent parts of a task run: local[:PROCESSES], tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
+    help="Where to run the independent parts of a task: local[:PROCESSES], tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
 )
 @database_options
 @metrics_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the start: tasks, concurrency, pid.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object with tasks, concurrency and pid at the start."
+)
 def worker(
     queues: tuple[str, ...],
     concurrency: int,
@@ -106,7 +117,7 @@ def worker(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Take tasks from the queue until stopped; each runs in a process of its own, with limits."""
+    """Run tasks from the queue until stopped. Each task runs in its own process, with limits."""
     from flitwatch_db.tasks import Limits, Worker
     from flitwatch_db.tasks.executors import is_local
 

@@ -15,7 +15,11 @@ from flitwatch_ops.watched import own_heartbeat
 @click.command()
 @database_options
 @click.option(
-    "--log", "log_at", default=None, envvar="FLITWATCH_LOG", help="URL of the log; the database itself without it."
+    "--log",
+    "log_at",
+    default=None,
+    envvar="FLITWATCH_LOG",
+    help="URL of the log. By default, the log is in the database.",
 )
 @click.option(
     "--registry",
@@ -27,10 +31,12 @@ from flitwatch_ops.watched import own_heartbeat
     "--fabric",
     default=None,
     envvar="FLITWATCH_FABRIC",
-    help="The fabric whose nodes send; needed where several know them.",
+    help="Fabric of the nodes that send. Needed if several fabrics know them.",
 )
-@click.option("--group", default="writer", show_default=True, help="Writers of one group share the topics.")
-@click.option("--topics", "pattern", default=None, help="Regular expression of the topics that carry LDMS rows.")
+@click.option(
+    "--group", default="writer", show_default=True, help="Consumer group. Writers of one group share the topics."
+)
+@click.option("--topics", "pattern", default=None, help="Regular expression for topics with LDMS rows.")
 @click.option(
     "--interval", type=FiniteRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
 )
@@ -47,9 +53,8 @@ def writer(
     interval: float,
     as_json: bool,
 ) -> None:
-    """Carry records from the log into the database.
-
-    Several writers share the topics; one that ends or is killed leaves its topics to the others. SIGTERM writes what is held and ends.
+    """Write records from the log to the database. Several writers share the topics. If one ends or is killed, the others take over its topics. On
+    SIGTERM, the writer finishes its transaction and exits.
     """
     from prometheus_client import REGISTRY
 

@@ -130,7 +130,7 @@ def _send_report(report: Report, said: bool) -> bool:
     if report.send(LAST_S) or said:
         return said
     print(
-        f"flitwatch: the run is not reported yet: {report.problem}. The program goes on; what is not sent is kept in {report.file}",
+        f"flitwatch: the run is not reported yet: {report.problem}. The program continues; unsent reports are kept in {report.file}",
         file=sys.stderr,
         flush=True,
     )

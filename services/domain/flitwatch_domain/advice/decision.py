@@ -134,7 +134,8 @@ class ComparableRuns:
 
 
 def collect_past_runs(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
-    """`select_comparable_runs` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their own."""
+    """`select_comparable_runs` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their
+    own."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None, kind)
     runs: ComparableRuns | None = basis.memo.get(key)
@@ -239,7 +240,8 @@ def beside_blamed(
         if len(times) != len(exposed) or exposed.sum() < LEAST_RUNS or not times.mean() > 0:
             continue
         text = (
-            f"{shown(row['user'])} runs in the same groups; {int(exposed.sum())} of {len(times)} runs of {asked.application} alongside their jobs took"
+            f"{shown(row['user'])} runs in the same groups; {int(exposed.sum())} of {len(times)} runs of {asked.application} "
+            f"alongside their jobs took"
             f" {times[exposed].mean() / times.mean():.2f} times the mean (dependence, q = {row['q']:.2g}, not proof of cause)"
         )
         evidence = f"/api/v1/estimates/blame/{row['estimate_id']}/user/{row['place']}"
@@ -249,7 +251,7 @@ def beside_blamed(
         if share is not None and not exposed.all():
             without = float(times[~exposed].mean()) / mean_s
             slowdowns = without + (slowdowns - without) * share
-            text += f"; their jobs there are expected to stay for {share:.0%} of a run"
+            text += f"; their jobs are expected to stay for {share:.0%} of a run"
         return Expected(_slowdown_interval(slowdowns), mean_s, _make_reason("blamed_user", text, evidence), row["user"])
     return None
 
@@ -259,7 +261,7 @@ def from_congestion(
 ) -> Expected:
     """From past runs under congestion like that near the candidate nodes now, or as it is expected for the next hour."""
     if not places:
-        return _unknown_slowdown("no candidate node is known on a fabric: congestion near it is unknown")
+        return _unknown_slowdown("no candidate node is on a known fabric, so congestion near it is unknown")
     kind = kind_of(basis, asked.application, asked.nodes, parts)
     runs = collect_past_runs(basis, asked, kind)
     horizon_s = float(runs.times_s.mean()) if len(runs.times_s) else 0.0
@@ -268,9 +270,7 @@ def from_congestion(
     fresh = [(level[0], count) for level, count in ratios if level is not None and basis.now_s - level[1] <= OLD_S]
     counted = sum(count for _, count in fresh)
     if counted < total:
-        return _unknown_slowdown(
-            f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
-        )
+        return _unknown_slowdown(f"{total - counted} of {total} candidate nodes are in groups without recent counters")
     now = sum(ratio * count for ratio, count in fresh) / total
     unit = findings.unit_of(basis, kind, places)
     if len(runs.times_s) < LEAST_RUNS:
@@ -285,12 +285,12 @@ def from_congestion(
     slowdown, usual_s, nearest = near
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
-        text = f"{now:.2f} {unit} near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
+        text = f"{now:.2f} {unit} near these nodes are outside the range of past runs ({low:.2f} to {high:.2f})"
         return Expected(None, usual_s, _make_reason("unknown", text), nodes=runs.nodes)
     fabric = next(iter(places))[0]
     text = (
         f"{now:.2f} {unit} in the groups of these nodes; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
-        f" on {runs.nodes} nodes at the most alike congestion"
+        f" on {runs.nodes} nodes with the most similar congestion"
     )
     evidence = f"/api/v1/fabrics/{fabric}/stalls?window=10m"
     return Expected(slowdown, usual_s, _make_reason("congestion", text, evidence), nodes=runs.nodes)
@@ -324,13 +324,14 @@ def groups_stood_in(asked: PlacementQuestion, nodes: list[str], places: Counter[
 
 
 def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> tuple[str | None, schemas.Reason]:
-    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters, for a job in `groups` groups; None: unknown."""
+    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters, for a job in `groups` groups; None:
+    unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
         return None, _make_reason(
-            "routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode"
+            "routing_mode", "unknown: no NIC counters show latency and stalls under each routing mode"
         )
-    evidence = f"/api/v1/recommendations/{chosen['recommendation_id']}"
+    evidence = f"/api/v1/advice/{chosen['recommendation_id']}"
     name, _, mode = (chosen["environment"] or "").partition("=")
     if name != "MPICH_GNI_ROUTING_MODE" or not mode:
         return None, _make_reason("routing_mode", f"unknown: {chosen['reason']}", evidence)
@@ -346,7 +347,7 @@ def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | Non
         return modes[0]
     return None, _make_reason(
         "routing_mode",
-        "unknown: it depends on which of the candidates the job gets; each has its own",
+        "unknown: each candidate has its own",
         next(why.evidence for mode, why in modes if mode is not None),
     )
 
@@ -457,7 +458,7 @@ def _choose_action(
                 reasons.append(
                     _make_reason(
                         "waiting",
-                        "the jobs there are expected to stay for longer than a delay may last: waiting changes nothing",
+                        "the jobs there are expected to stay longer than the longest delay, so waiting does not help",
                     )
                 )
             else:
@@ -509,7 +510,7 @@ def _choose_delay(
     needs_s = WAIT_S + usual_s
     if asked.deadline_s is not None and basis.now_s + needs_s > asked.deadline_s:
         reasons.append(
-            _make_reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {usual_s:.0f} s would pass the deadline")
+            _make_reason("deadline", f"a delay of {WAIT_S:.0f} s and the usual {usual_s:.0f} s would miss the deadline")
         )
         return otherwise
     return "delay"
@@ -521,10 +522,12 @@ def stale_reasons(basis: Basis, age_s: float, away: bool) -> list[schemas.Reason
     if basis.workers == 0:
         reasons.append(
             _make_reason(
-                "stale", f"no worker of queue {BASIS_QUEUE} lives: estimates are not renewed", "/api/v1/estimates"
+                "stale",
+                f"no worker of queue {BASIS_QUEUE} is running, so estimates are not renewed",
+                "/api/v1/estimates",
             )
         )
     if away or age_s > OLD_S:
-        why = "the database does not answer" if away else "a new one is still being read"
+        why = "the database does not answer" if away else "a new state is still being read"
         reasons.append(_make_reason("stale", f"the state is {age_s:.0f} s old: {why}"))
     return reasons

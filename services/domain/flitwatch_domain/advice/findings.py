@@ -80,7 +80,7 @@ def _describe_counters(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFin
     now = basis.congestion(asked.kind).now
     levels = [now[place][0] for place in asked.places if place in now]
     if not levels:
-        return _make_finding("counters", False, "no counters of the last minutes near these nodes")
+        return _make_finding("counters", False, "no recent counters near these nodes")
     return _make_finding(
         "counters",
         True,
@@ -118,16 +118,16 @@ def _describe_running(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFind
         if (share := compute_stay_share(basis.residents.get(place, ()), horizon_s)) is not None
     ]
     if not shares:
-        return _make_finding("running", False, "how long the jobs near these nodes will stay is not known")
+        return _make_finding("running", False, "the remaining time of the jobs near these nodes is unknown")
     low, high = (f"{share:.0%}" for share in (min(shares), max(shares)))
     span = low if low == high else f"{low} to {high}"
-    return _make_finding("running", True, f"{span} of the nodes held there stay so, on average over a usual run")
+    return _make_finding("running", True, f"{span} of the nodes in use there stay in use, on average over a usual run")
 
 
 def _describe_drivers(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     driver = basis.drivers.get((asked.application, asked.nodes))
     if driver is None:
         return _make_finding(
-            "drivers", False, "no kind of counters is known to carry its deviation", "/api/v1/estimates"
+            "drivers", False, "no kind of counters is known to go with its slow steps", "/api/v1/estimates"
         )
     return _make_finding("drivers", True, driver.text, "/api/v1/estimates")

@@ -1,4 +1,5 @@
-"""Placement pattern of an application, together or spread over groups: from its own earlier runs, else from how much it sends (Wang 2018, section IV)."""
+"""Placement pattern of an application, together or spread over groups: from its own earlier runs, else from how much it sends (Wang 2018, section
+IV)."""
 
 from __future__ import annotations
 
@@ -46,17 +47,18 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
             " or counters of its network cards (task routing.advice)",
         )
     share, number = float(intensity["share"]), intensity.get("recommendation_id")
-    evidence = None if number is None else f"/api/v1/recommendations/{number}"
+    evidence = None if number is None else f"/api/v1/advice/{number}"
     sends = f"its network cards sent {share:.1%} of what they can"
     if share >= INTENSIVE_SHARE:
-        return Pattern("spread", f"{sends}: who sends much is spread over groups", evidence)
-    return Pattern("together", f"{sends}: who sends little is kept together", evidence)
+        return Pattern("spread", f"{sends}: an application that sends much is spread over groups", evidence)
+    return Pattern("together", f"{sends}: an application that sends little is kept together", evidence)
 
 
 def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
     """By the times of runs within one group and over several, at like congestion; None where they are too few.
 
-    The two are compared below and above the median congestion, and the differences joined by the number of runs: anyone who is spread because the machine
+    The two are compared below and above the median congestion, and the differences joined by the number of runs: anyone who is spread because the
+    machine
     is full also sees more congestion.
     """
     usable_runs = [row for row in runs if row.get("groups") and row["congestion"] is not None]

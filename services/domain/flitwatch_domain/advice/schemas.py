@@ -29,10 +29,10 @@ class AdviceRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     user: Name
-    application: Name = Field(description="As instrumented runs name it.")
+    application: Name = Field(description="Name of the application, as in instrumented runs.")
     nodes: int = Field(strict=True, ge=1, le=1_000_000)
     candidates: list[Annotated[list[Node], Field(min_length=1, max_length=20_000)]] = Field(
-        default=[], max_length=64, description="Lists of nodes the scheduler could give it."
+        default=[], max_length=64, description="Candidates: lists of nodes that the scheduler could assign."
     )
     deadline: datetime | None = None
 
@@ -50,15 +50,15 @@ class UsualRange(BaseModel):
 
     low_s: float
     high_s: float
-    nodes: int = Field(description="How many nodes the comparable runs had.")
+    nodes: int = Field(description="Number of nodes of the comparable runs.")
 
 
 class Candidate(BaseModel):
     """A candidate list of nodes."""
 
     index: int
-    action: Literal["start", "delay", "prefer"] = Field(description="What to do with the job on these nodes.")
-    expected_slowdown: Slowdown | None = Field(description="null: unknown, see reason.")
+    action: Literal["start", "delay", "prefer"] = Field(description="Advice for the job on these nodes.")
+    expected_slowdown: Slowdown | None = Field(description="null: unknown; see reason.")
     reason: str
     routing_mode: str | None = Field(description="MPICH_GNI_ROUTING_MODE on these nodes; null: unknown.")
 
@@ -85,21 +85,24 @@ class Advice(BaseModel):
 
     action: Literal["start", "delay", "prefer"]
     preferred: int | None = Field(description="Index of the candidate to prefer.")
-    retry_after_s: float | None = Field(description="After a delay the question is asked again.")
+    retry_after_s: float | None = Field(description="Seconds after which to ask again.")
     expected_slowdown: Slowdown | None = Field(
-        description="Of the preferred candidate, else of the best; null: unknown."
+        description="For the preferred candidate, or for the best one; null: unknown."
     )
-    usual_s: float | None = Field(description="Mean time of comparable runs on as many nodes; null: unknown.")
+    usual_s: float | None = Field(
+        description="Mean time of comparable runs on the same number of nodes; null: unknown."
+    )
     usual_range_s: UsualRange | None = Field(
-        description="Where comparable runs had another number of nodes: the range of the usual time."
+        description="Range of the usual time, if comparable runs had another number of nodes."
     )
     routing_mode: str | None = Field(
-        description="MPICH_GNI_ROUTING_MODE on the preferred candidate, else on every one, from the application's NIC counters; null: unknown, see reasons."
+        description="MPICH_GNI_ROUTING_MODE for the preferred candidate, or for all candidates, from the application's NIC "
+        "counters; null: unknown; see reasons."
     )
     candidates: list[Candidate]
     reasons: list[Reason]
-    because: list[AdviceFinding] = Field(description="Which part said what, of those that are switched on.")
-    stale: bool = Field(description="A worker or the database is down; the answer is from what was known before.")
+    because: list[AdviceFinding] = Field(description="Findings of each part that is on.")
+    stale: bool = Field(description="A worker or the database is down; the answer is from older data.")
     as_of: datetime
 
 
@@ -122,7 +125,7 @@ class KnownApplication(BaseModel):
 
     application: str
     nodes: int
-    users: list[str] = Field(description="Whose answers differ from those for everybody; pseudonyms below operator.")
+    users: list[str] = Field(description="Users whose answers differ from the general ones; pseudonyms below operator.")
 
 
 class GroupNodes(BaseModel):
@@ -138,6 +141,6 @@ class AdviceState(BaseModel):
 
     applications: list[KnownApplication]
     groups: list[GroupNodes]
-    pseudonyms: bool = Field(description="Whether users are pseudonyms, which a scheduler does not know.")
+    pseudonyms: bool = Field(description="Whether users are pseudonyms, which a scheduler cannot use.")
     stale: bool
     as_of: datetime

@@ -53,7 +53,7 @@ _PAPER_SAYS_STALLS = (
     "is stored here."
 )
 
-#: Bhatele 2020, table II: abbreviation, vendor's name, our column, what it counts.
+#: Bhatele 2020, table II: abbreviation, vendor's name, our column, counted events.
 TABLE_II: tuple[DeviationCounter, ...] = (
     DeviationCounter(
         "RT_FLIT_TOT", "AR_RTR_INQ_PRF_INCOMING_FLIT_TOTAL", "rt_flits", "Flits that came in at router tiles"

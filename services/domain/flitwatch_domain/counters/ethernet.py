@@ -1,7 +1,8 @@
 """Counters of Ethernet switches as SONiC (SAI) and OpenConfig name them.
 
 SAI: opencomputeproject/SAI, inc/saiport.h (`sai_port_stat_t`) and inc/saiqueue.h (`sai_queue_stat_t`). `EST_PORT_STAT_*`: sonic-net/SONiC,
-doc/PFC_historical_statistics. OpenConfig: openconfig-interfaces.yang (`interface-counters-state`) and openconfig-qos-interfaces.yang (`qos-queue-state`).
+doc/PFC_historical_statistics. OpenConfig: openconfig-interfaces.yang (`interface-counters-state`) and openconfig-qos-interfaces.yang
+(`qos-queue-state`).
 SAI and OpenConfig leave the queue's number to the key: records have it behind the name.
 """
 
@@ -58,8 +59,8 @@ ETHERNET: tuple[CounterKind, ...] = (
     _port_counter("SAI_PORT_STAT_IF_OUT_DISCARDS", "port_tx_discards", "packets", "Packets dropped instead of sent.", endpoint="errors"),
     _port_counter("SAI_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_paused_us", "us", _PAUSED, endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
     _port_counter("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it where the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
-    _port_counter("SAI_PORT_STAT_PFC_{tc}_RX_PKTS", "port_rx_pause_frames", "packets", "Frames received that pause the priority, or let it go on."),
-    _port_counter("SAI_PORT_STAT_PFC_{tc}_TX_PKTS", "port_tx_pause_frames", "packets", "Frames sent that pause the priority, or let it go on."),
+    _port_counter("SAI_PORT_STAT_PFC_{tc}_RX_PKTS", "port_rx_pause_frames", "packets", "Received frames that pause or resume the priority."),
+    _port_counter("SAI_PORT_STAT_PFC_{tc}_TX_PKTS", "port_tx_pause_frames", "packets", "Sent frames that pause or resume the priority."),
     _port_counter("SAI_PORT_STAT_ECN_MARKED_PACKETS", "port_marked_packets", "packets", "Packets that this port marked as congested."),
     _port_counter("SAI_PORT_STAT_WRED_DROPPED_PACKETS", "port_wred_dropped_packets", "packets", "Packets dropped early because the queue was long."),
     _port_counter("SAI_QUEUE_STAT_BYTES_{queue}", "queue_tx_bytes", "bytes", "Bytes sent from the queue.", lane="sl_flits"),

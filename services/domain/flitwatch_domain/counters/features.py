@@ -114,7 +114,7 @@ def feature_of(name: str, technology: Technology | None = None) -> Feature:
     if name.startswith(NIC):
         return _of_column(name, name.removeprefix(NIC), technology)
     if name in CIRCUMSTANCES or name in PLACED:
-        return Feature(name, "", Meaning.PLACEMENT, "", "", "How the run lay, and how full the machine was.")
+        return Feature(name, "", Meaning.PLACEMENT, "", "", "Placement of the run, and load of the machine.")
     if (counter := _ABBREVIATED.get(name)) is not None:
         tile = "at router tiles" if name.startswith("RT_") else "at processor tiles"
         text = f"{counter.what}. {counter.remark}".removesuffix(". ")

@@ -24,7 +24,8 @@ class CounterKind:
     Attributes
     ----------
     name : str
-        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}`, `{sl}` or `{queue}` where the vendor puts a number.
+        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}`, `{sl}` or `{queue}` where the vendor puts a
+        number.
     canonical : str
         Our name, unit at its end.
     unit : str
@@ -45,8 +46,10 @@ class CounterKind:
     port_scale : float
         Factor from counts to the unit of the router's column, the port's array and the lane's.
     stall_units : int
-        Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every port's are
-        alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time stalled over the
+        Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every
+        port's are
+        alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time
+        stalled over the
         time of sending (ADR 0047).
     bits : int
         Bits of the narrowest counter that devices have of this kind; 0: 64. It stops at its largest value (`ceiling`).

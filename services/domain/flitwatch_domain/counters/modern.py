@@ -1,4 +1,5 @@
-"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name them."""
+"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name
+them."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ Row = dict[str, Any]
 #: Links of a tree that are listed, the nearest to the root first.
 MOST_VICTIMS = 200
 _ADVICE = {
-    "full-link": "More traffic wants this link than it carries: move one of the jobs that feed it, delay it, or spread routes.",
-    "full-endpoint": "Several senders meet at one node: spread the messages over time or over more receivers.",
-    "slow-endpoint": "The node takes its traffic more slowly than its link brings it: look at the node.",
+    "full-link": "More traffic needs this link than it can carry. Move or delay one of the jobs that send over it, or spread the routes.",
+    "full-endpoint": "Several senders send to one node. Spread the messages over time or over more receivers.",
+    "slow-endpoint": "The node receives its traffic more slowly than its link delivers it. Check the node.",
 }
 
 
@@ -47,7 +47,7 @@ def by_samples(congestion: CongestionMap) -> Row:
     explained = {victim["link"] for row in rows for victim in row["victims"]} | {row["link"] for row in rows}
     reasons = [] if mask.any() else ["No link has enough sampled packets in this window."]
     if mask.any() and dark.any() and not rows:
-        reasons = ["Congested links lead to no root among the links that the packets passed."]
+        reasons = ["Congested links lead to no root among the links of the packets."]
     return {
         "method": "samples",
         "verdict": "named" if rows else "cannot tell" if reasons else "none",

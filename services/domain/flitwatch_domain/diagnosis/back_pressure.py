@@ -76,7 +76,7 @@ class Root:
     confidence : float
         0.5 to 1; how often roots of that confidence were right is in docs/benchmarks/roots.md.
     victims : tuple of Victim
-        Its tree, the nearest first.
+        Links of its tree, nearest first.
     waiting : float
         Stall cycles over flit capacity, summed over the victims: how much waits behind it.
     """
@@ -302,12 +302,12 @@ class _Walk:
     def _explain_failure(self, left: Ints, behind: Ints, follows: Ints, stalled: int, named: bool) -> str | None:
         """Why stalled links are left that no root explains."""
         if not stalled and self._counted == 0:
-            return "No link is counted in this window with both its use and its stalls."
+            return "No link has both traffic and stalls counted in this window."
         if not len(left) or (named and self._waiting[left].sum() < self._waiting[self._stalled].sum() / 2):
             return None
         ends = left[~np.isin(left, behind[self._held[follows]])]
         unknown = np.isin(ends, behind[np.isnan(self._use[follows])])
         if len(ends) and unknown.any():
             at = self._fabric.vertex_name(int(self._fabric.links.dst[ends[np.argmax(unknown)]]))
-            return f"The stalls lead to {at}, where links that lead on are not counted."
-        return "No link that the stalls lead to is in full use: bursts may be shorter than the window."
+            return f"The stalls lead to {at}, whose further links have no counters."
+        return "No link at the end of the stalls is fully used. Bursts may be shorter than the window."

@@ -63,11 +63,11 @@ class Diagnosis:
 
 
 _ADVICE = {
-    "communication-pattern": "Several senders meet at one node: spread the messages over time or over more receivers, or drop a synchronisation.",
-    "mapping-or-bandwidth": "The job sends more up from these switches than their links carry: map ranks that talk to one another under one "
-    "leaf switch.",
-    "static-routes": "Single up links are crowded alongside idle ones: optimise the static routes or use adaptive routing.",
-    "background-traffic": "The job itself hardly uses the crowded links: another job's traffic fills them. Wait, or move ranks away from them.",
+    "communication-pattern": "Several senders send to one node. Spread the messages over time or over more receivers, or remove a synchronisation.",
+    "mapping-or-bandwidth": "The job sends more up from these switches than their links can carry. Place ranks that communicate "
+    "under one leaf switch.",
+    "static-routes": "Some up links are congested while others are idle. Optimise the static routes or use adaptive routing.",
+    "background-traffic": "The job hardly uses the congested links, because another job's traffic fills them. Wait, or move ranks away from them.",
 }
 
 

@@ -1,4 +1,4 @@
-"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everybody prints."""
+"""The explanation of one job: verdict, reasons, what carries it, who may be behind it, what would help; plain data that everyone prints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LEAST_EXPOSURE = 0.1
 MOST_CANDIDATES = 20
 #: What a job may be slow against without that the network is known to be why, and the reason: nobody is named for it.
 UNPROVEN: dict[Basis, str] = {
-    "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change of its own work looks the same as congestion",
+    "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change in its own work looks the same as congestion",
     "counters": "it records no steps: longer work looks the same as congestion",
 }
 
@@ -146,33 +146,37 @@ def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: flo
     """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
     if job["start_s"] is None:
         lost = job["state"] == "UNKNOWN"
-        return ["no record says when it ran" if lost else "the scheduler's records have no start time for this job"]
+        return [
+            "the scheduler's records have no times for this job"
+            if lost
+            else "the scheduler's records have no start time for this job"
+        ]
     steps = watched.steps
     if steps is None:
         if elapsed_factor(job, watched.past, now_s) is not None:
             return []
         if _end_is_lost(job):
-            return ["it records no steps, and no record says when it ended"]
+            return ["it records no steps, and the scheduler's records have no end time"]
         if watched.past is None:
             return [
-                f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size say what is usual"
+                f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size show the usual time"
             ]
         if job["state"] == "COMPLETED":
-            return ["it records no steps, and its elapsed time says nothing"]
+            return ["it records no steps, and its run time is not comparable"]
         if job["end_s"] is not None:
             return ["it records no steps and did not complete"]
-        return ["it records no steps and has not yet run longer than jobs like it do"]
+        return ["it records no steps and has not run longer than similar jobs yet"]
     if len(steps.step) < LEAST_STEPS:
-        return [f"only {len(steps.step)} of its steps {'has' if len(steps.step) == 1 else 'have'} come"]
+        return [f"only {len(steps.step)} of its steps {'has' if len(steps.step) == 1 else 'have'} arrived"]
     if len(steps.earlier_s) < LEAST_RUNS:
         return [
-            f"its steps are even, and {_format_runs(len(steps.earlier_s))} cannot say whether that is its usual speed"
+            f"its steps are even, and {_format_runs(len(steps.earlier_s))} cannot show whether this is its usual speed"
         ]
     return []
 
 
 def _format_runs(count: int) -> str:
-    return "without an earlier run one" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
+    return "without earlier runs, Flitwatch" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
 
 
 def _name_candidates(
@@ -201,17 +205,17 @@ def _in_the_way(
     if found.basis in UNPROVEN:
         reasons.append(UNPROVEN[found.basis])
     if scene is None:
-        return [*reasons, "its place on a fabric with counters over time is not known"]
+        return [*reasons, "its nodes on a fabric with counters are unknown"]
     if flow is not None:
         return [*reasons, _by_flow(flow, candidates)]
     if found.from_start:
-        reasons.append("it was slow from its first step, so nothing that changed while it ran explains it")
+        reasons.append("it was slow from its first step, so no change during its run explains it")
     rose = scene.rose
     if rose is None:
-        reasons.append("its routers have no counters on both sides of the onset")
+        reasons.append("its routers have no counters both before and after the onset")
     elif not rose:
         reasons.append(
-            "the stalls on its routers and on their links did not rise with its step times, so the network did not carry it"
+            "the stalls on its routers and their links did not rise with its step times, so the network was not the cause"
         )
     if reasons:
         return reasons
@@ -220,14 +224,12 @@ def _in_the_way(
 
 def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
     if not flow.carried:
-        return (
-            "the links that its traffic takes stall no more than when they are quiet, so the network did not carry it"
-        )
+        return "the links of its traffic have no more stalls than when they are quiet, so the network was not the cause"
     likely = [candidate for candidate in candidates if candidate.score > 0]
     if not likely:
-        return "links on its way stall, and no job that ran before it was slow sends more over them"
-    largest = f"the largest part is {words.format_percent(likely[0].score)}, of job {likely[0].job.job_id}"
-    return f"links on its way stall, and {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job stands out: {largest}'}"
+        return "links on its path stall, but no job that ran before the slowdown sends more over them"
+    largest = f"the largest share is {words.format_percent(likely[0].score)}, of job {likely[0].job.job_id}"
+    return f"links on its path stall, but {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job stands out: {largest}'}"
 
 
 def _list_doubts(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
@@ -236,22 +238,22 @@ def _list_doubts(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[s
     first = candidates[0]
     if first.score <= 0:
         if any(candidate.timing and candidate.presence for candidate in candidates):
-            return ["what started within the interval sent nothing"]
+            return ["the jobs that started within the interval sent nothing"]
         return ["no job alongside it started or began to send more within the interval"]
     rest = candidates[1].score if len(candidates) > 1 else 0.0
     if first.score < LEAST_SCORE or first.score < LEAST_LEAD * rest:
         several = sum(1 for candidate in candidates if candidate.score >= first.score / LEAST_LEAD)
-        return [f"{several} jobs changed within the interval, and what each added does not tell them apart"]
+        return [f"{several} jobs changed within the interval, and their traffic does not distinguish them"]
     if first.change == "sends more" and first.score < LEAST_SCORE_OF_CHANGE:
         return ["no job started within the interval, and several that ran before sent more"]
     if scene.nics:
         before = sum((candidate.job.sent_before or 0.0) * candidate.reach for candidate in candidates)
         if first.added < LEAST_ADDED * before:
             return [
-                f"the most likely job added only {words.format_percent(first.added / before)} to what was sent before where the stalls rose"
+                f"the most likely job added only {words.format_percent(first.added / before)} to the earlier traffic where the stalls rose"
             ]
     elif first.exposure < LEAST_EXPOSURE * sum(candidate.exposure for candidate in candidates):
-        return ["the only job that started holds too few nodes in its groups, and no network cards are counted"]
+        return ["the only job that started has too few nodes in its groups, and no network cards have counters"]
     return []
 
 
@@ -284,7 +286,7 @@ def _to_flow_waiting(flow: Flow) -> FlowWaiting:
         if flow.reason is not None
         else None
         if is_known
-        else "most of its way is not counted",
+        else "most of its path has no counters",
     }
 
 

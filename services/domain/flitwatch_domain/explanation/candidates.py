@@ -16,7 +16,7 @@ from flitwatch_domain.neighbourhood import nodes_near
 
 Floats = NDArray[np.float64]
 
-#: Scheduler, steps and counters are of clocks that differ by so much without anybody noticing; accounting counts whole seconds.
+#: Scheduler, steps and counters are of clocks that differ by so much without anyone noticing; accounting counts whole seconds.
 SLACK_S = 5.0
 #: A job that started so long before the slow stretch has had its time to begin sending; the weight falls with this time constant before it.
 LAG_S = 30.0
@@ -77,8 +77,8 @@ class NeighbourJob:
     blamed: Blamed | None = None
 
 
-AFTER = "it started after the slow stretch had begun"
-UNKNOWN_BEFORE = "it started long before, and what its network cards sent before is not known"
+AFTER = "it started after the slowdown had begun"
+UNKNOWN_BEFORE = "it started long before, and its earlier traffic is unknown"
 
 Change = Literal["started", "sends more", "none"]
 
@@ -201,7 +201,9 @@ def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Can
     for candidate in ranking:
         part = flow.part.get(candidate.job.job_pk, 0.0)
         late = candidate.job.start_s > high_s + SLACK_S
-        why_not = AFTER if late else "its traffic does not pass where the slow job waits" if part <= 0 else None
+        why_not = (
+            AFTER if late else "its traffic does not use the links on which the slow job waits" if part <= 0 else None
+        )
         candidates.append(_replace_fields(candidate, part=part, score=0.0 if late else part, why_not=why_not))
     return sorted(
         candidates,
@@ -229,7 +231,7 @@ def _draft_candidate(job: NeighbourJob, scene: Scene) -> Candidate:
     reach = max(LEAST_REACH, mark if mark is not None else shares / max(len(job.router), 1))
     gained = None if job.sent_after is None or job.sent_before is None else max(0.0, job.sent_after - job.sent_before)
     if why_not is None and presence == 0.0:
-        why_not = "it ended as the slow stretch began"
+        why_not = "it ended when the slowdown began"
     return Candidate(
         job,
         int(np.isin(routers, own_routers).sum()),
@@ -259,12 +261,12 @@ def _judge_timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None
     if job.sent_before is None or job.sent_after is None:
         return "none", None, 0.0, UNKNOWN_BEFORE
     if not sends_more(job.sent_before, job.sent_after):
-        return "none", None, 0.0, "it started long before and sends no more than before"
+        return "none", None, 0.0, "it started long before and does not send more than before"
     if job.sent_most is None:
         return "none", None, 0.0, UNKNOWN_BEFORE
     if sends_more(job.sent_most, job.sent_after):
         return "sends more", scene.low_s, CHANGE_TIMING, None
-    return "none", None, 0.0, "it started long before and sends no more than before"
+    return "none", None, 0.0, "it started long before and does not send more than before"
 
 
 def sends_more(before: float, after: float) -> bool:

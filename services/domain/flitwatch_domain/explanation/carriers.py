@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 #: A place carries a slowdown where its stalls per flit are at least so many times what they were.
 LEAST_RISE = 1.2
-#: Stall cycles per flit below which a rise is nothing that anybody feels.
+#: Stall cycles per flit below which a rise is nothing that anyone feels.
 LEAST_RATIO = 0.05
 MOST_LINKS = 10
 

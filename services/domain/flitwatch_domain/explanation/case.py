@@ -1,4 +1,5 @@
-"""The evidence of a job that a user can be shown: one self-contained HTML page made from its explanation, with pictures, figures, method and limits."""
+"""The evidence of a job that a user can be shown: one self-contained HTML page made from its explanation, with pictures, figures, method and
+limits."""
 
 from __future__ import annotations
 
@@ -11,24 +12,29 @@ from flitwatch_domain.explanation.chain import LEAST_SHARE
 from flitwatch_domain.explanation.pictures import Line, draw_picture
 from flitwatch_domain.explanation.result import Explanation
 
-_PARTS = {"steps": "How slow", "links": "What carries it", "jobs": "Who feeds it", "since": "Since when"}
-_PARTS |= {"certainty": "How sure", "help": "What would help"}
+_PARTS = {"steps": "Slowdown", "links": "Affected links", "jobs": "Jobs that send most", "since": "Since when"}
+_PARTS |= {"certainty": "Confidence", "help": "What would help"}
 _METHOD = (
-    "Each step's time is divided by the median of the same step over earlier runs of the application on as many nodes. One elevated stretch is looked for;"
-    " it counts from 10 % and 6 standard errors on. The interval of its onset holds every first step whose likelihood is within 1.92 of the best (95 %);"
-    " counters of the job's own routers narrow it where their stalls rise within it.",
-    "What it waits for is divided by flow. From the routes of the machine follows which links the traffic of each job takes. On each link of the slow job's way, the stall cycles"
-    " a flit beyond those of a quiet minute are divided among the jobs by how much the load of each rose there since that minute; the job's own part is the square of its share of"
-    " what rose. Jobs are named that ran before it was slow, have a fifth or more of the whole, and one half of it or several three fifths, each more than twice the next one's.",
-    "Where that is not known, for want of network cards' counters or routes, every job alongside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
-    " the two meet, weighted by how much the stalls at its own routers rose against the machine's mean, the share of the slow stretch that it ran, and what blame found of its user in earlier runs. A job is named only where its score is 0.6"
-    " or more and twice the next one's, and where the stalls on the slow job's routers, or on those that its links lead to, rose by a fifth or more.",
+    "Each step's time is divided by the median of the same step over earlier runs of the application on as many nodes. The "
+    "method looks for one slow period, which counts if it is at least 10 % and 6 standard errors slower. The interval of the "
+    "onset contains every first step whose log-likelihood is within 1.92 of the best (95 %). If stalls on the job's own routers "
+    "rise within the interval, their counters narrow it.",
+    "The waiting is divided by flow. The routes of the machine determine the links that each job uses. On each link of the slow "
+    "job's path, the stall cycles per flit beyond those of a quiet minute are divided among the jobs in proportion to the rise "
+    "of their load since that minute. The job's own share is the square of its share of the rise. A job can be named if it ran "
+    "before the slowdown and has at least a fifth of the waiting. One job is named with at least half of it, or several with "
+    "three fifths, if each has more than twice the share of the next job.",
+    "If counters of network cards or routes are missing, every job alongside gets a score. It combines whether the job started "
+    "or began to send more within that interval, its share of the added traffic where the two jobs meet, weighted with the rise "
+    "of stalls at its own routers, its share of the slow period, and blame's verdict on its user. A job is named only if its "
+    "score is at least 0.6 and twice the next one, and if the stalls on the slow job's routers, or on their neighbours, rose by "
+    "at least a fifth.",
 )
 _LIMITS = (
-    "Being named is traffic and time. It does not prove that the named job caused the slowness.",
-    "What is not counted is not seen: routers, links and network cards without counters, and jobs that the scheduler did not report.",
-    "A change of the application's own work (input, checkpoint, file system) can look the same where its earlier runs did something else.",
-    "Minutes saved are what the steps to come would take longer at the present pace; which other jobs will run by then is not known.",
+    "A name is based on traffic and timing. It does not prove that the job caused the slowdown.",
+    "Routers, links and network cards without counters are not visible, and neither are jobs that the scheduler did not report.",
+    "A change in the application's own work (input, checkpoint, file system) can look the same if its earlier runs worked differently.",
+    "The time saved is the extra time of the remaining steps at the present speed. Other jobs that may run by then are unknown.",
 )
 _STYLE = """
 body { font: 14px/1.5 system-ui, sans-serif; color: #1a1c1f; max-width: 900px; margin: 24px auto; padding: 0 16px; }
@@ -85,7 +91,7 @@ def _render_body(evidence: Evidence, address: str | None, at: datetime) -> str:
             "What this does not prove", "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in _LIMITS) + "</ul>"
         ),
         _render_section(
-            "Where it comes from",
+            "Origin",
             (f'<p>Address: <a href="{escape(address)}">{escape(address)}</a></p>' if address else "")
             + f"<p>Machine {escape(explanation['cluster'])}; {_describe_window(explanation)}.</p>"
             + f"<p>As of {_format_moment(explanation['as_of'])}; made {_format_moment(at)}. All times are UTC.</p>",
@@ -96,7 +102,7 @@ def _render_body(evidence: Evidence, address: str | None, at: datetime) -> str:
 
 def _describe_window(made: Explanation) -> str:
     if made["start"] is None:
-        return "the job has not begun"
+        return "the job has not started"
     return f"window {_format_moment(made['start'])} to {_format_moment(made['end'] or made['as_of'])}"
 
 
@@ -147,7 +153,7 @@ def _render_figures(made: Explanation) -> str:
             for link in made["links"]
         ]
         tables += _render_table(("Link", "Class", "Stall ratio before", "after"), links)
-    return tables + _render_jobs(made) or "<p>There are no figures: the job was not found to be slow.</p>"
+    return tables + _render_jobs(made) or "<p>There are no figures, because the job was not slow.</p>"
 
 
 def _render_jobs(made: Explanation) -> str:
@@ -165,7 +171,9 @@ def _render_jobs(made: Explanation) -> str:
         )
         for candidate in likely
     ]
-    nobody = "" if made["named"] is not None else "<p>None of these jobs is named: their shares do not suffice.</p>"
+    nobody = (
+        "" if made["named"] is not None else "<p>None of these jobs is named, because their shares are too small.</p>"
+    )
     return nobody + _render_table(("Job", "Nodes", "Started", "Share", "Named"), rows)
 
 

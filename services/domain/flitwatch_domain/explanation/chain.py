@@ -1,4 +1,5 @@
-"""The causal chain of an explanation as sentences, in the order in which one leads to the next; page, alerts, evidence and command line print them."""
+"""The causal chain of an explanation as sentences, in the order in which one leads to the next; page, alerts, evidence and command line print
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from flitwatch_domain.explanation.result import (
     Remedy,
     SlowedTotal,
 )
-from flitwatch_domain.explanation.words import format_count, format_jobs, format_percent
+from flitwatch_domain.explanation.words import format_count, format_jobs, format_longer, format_percent
 
 #: Links and jobs that are spelled out; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
@@ -72,25 +73,25 @@ def help_text(remedy: Remedy) -> str:
         if remedy["in_past"]:
             return f"{remedy['text']} It cost {saved}."
         if round(remedy["minutes_saved"] * 60) == 0:
-            return f"{remedy['text']} That saves nothing: its last step is under way."
-        return f"{remedy['text']} That saves up to {saved}, less if job {remedy['job_id']} ends sooner."
-    return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
+            return f"{remedy['text']} This saves nothing, because its last step is running."
+        return f"{remedy['text']} This saves up to {saved}, less if job {remedy['job_id']} ends sooner."
+    return f"{remedy['text']} The time saved is unknown: {remedy['why_unknown']}."
 
 
 def _describe_steps(slow: JobSlowdown, over: bool) -> str:
-    percent = f"{round((slow['factor'] - 1) * 100)} %"
+    longer = format_longer(slow["factor"])
     lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None and not over else ''}"
     if slow["basis"] == "counters":
-        return f"The job takes {percent} longer than jobs of its name and size; {lost}."
+        return f"The job takes {longer} jobs of its name and size; {lost}."
     which = (
         f"Step {slow['first_step']} took"
         if slow["first_step"] == slow["last_step"]
         else f"Steps {slow['first_step']} to {slow['last_step']} took"
     )
     if slow["basis"] == "own steps":
-        return f"{which} {percent} longer than its other steps; {lost}."
+        return f"{which} {longer} its other steps; {lost}."
     runs = f"{slow['earlier_runs']} earlier run{'' if slow['earlier_runs'] == 1 else 's'}"
-    return f"{which} {percent} longer than in {runs}; {lost}."
+    return f"{which} {longer} in {runs}; {lost}."
 
 
 def _describe_links(made: Finding) -> str:
@@ -104,10 +105,10 @@ def root_text(root: Mapping[str, Any]) -> str:
     behind = f"{format_count(waiting, 'link')} wait{'s' if waiting == 1 else ''} behind it"
     why = root["cause"].replace("-", " ")
     if root["confidence"] is None:
-        return f"By its packet samples the congestion begins at {root['src_name']} to {root['dst_name']} ({why}); {behind}."
+        return f"According to packet samples, the congestion begins at {root['src_name']} to {root['dst_name']} ({why}); {behind}."
     used = f", {format_percent(root['utilisation'])} in use" if root["utilisation"] is not None else ""
     return (
-        f"By counters of ports the congestion begins at {root['src_name']} to {root['dst_name']} ({why}{used},"
+        f"According to port counters, the congestion begins at {root['src_name']} to {root['dst_name']} ({why}{used},"
         f" confidence {format_percent(root['confidence'])}); {behind}."
     )
 
@@ -115,17 +116,18 @@ def root_text(root: Mapping[str, Any]) -> str:
 def _describe_stalls(made: Finding) -> str:
     own = made["routers"]
     if own is None:
-        return "Which links carry it is unknown: its place on a fabric with counters over time is not known."
+        return "The affected links are unknown, because its nodes on a fabric with counters are unknown."
     if made["links"]:
         named = "; ".join(
-            f"{link['from_name']} to {link['to_name']} ({link['link_class']}, stall ratio {_format_ratio(link['stall_ratio_before'])} to {_format_ratio(link['stall_ratio_after'])})"
+            f"{link['from_name']} to {link['to_name']} ({link['link_class']}, stall ratio "
+            f"{_format_ratio(link['stall_ratio_before'])} to {_format_ratio(link['stall_ratio_after'])})"
             for link in made["links"][:MOST_LINKS]
         )
         more = len(made["links"]) - MOST_LINKS
         return f"Stalls rose most on {named}{f'; and {more} more' if more > 0 else ''}."
     if own["rose"] is None:
-        return "Which links carry it is unknown: its routers were not counted on both sides of the onset."
-    return "No link at its routers or between its groups stalls more than before."
+        return "The affected links are unknown, because its routers have no counters both before and after the onset."
+    return "No link at its routers or between its groups has more stalls than before."
 
 
 def _describe_jobs(made: Finding) -> str:
@@ -139,7 +141,7 @@ def _describe_jobs(made: Finding) -> str:
     if not likely:
         count = made["candidates_total"]
         if not count:
-            return "No other job is known to have run alongside it."
+            return "No known job ran alongside it."
         return f"{'The job' if count == 1 else f'None of the {count} jobs'} alongside it added {'no ' if count == 1 else ''}traffic at that time."
     return " ".join(_describe_job(candidate) for candidate in likely)
 
@@ -147,14 +149,12 @@ def _describe_jobs(made: Finding) -> str:
 def _describe_part(one: CandidateJob) -> str:
     """A job with its part of the waiting."""
     facts = [] if one["nodes"] is None else [f"{one['nodes']} nodes"]
-    facts.append(
-        f"since {_format_clock(one['start'])}{', after the slow stretch had begun' if not one['score'] else ''}"
-    )
+    facts.append(f"since {_format_clock(one['start'])}{', after the slowdown had begun' if not one['score'] else ''}")
     if one["change"] == "sends more" and one["changed"] is not None:
-        facts.append(f"sends more since {_format_clock(one['changed'])}")
+        facts.append(f"has sent more since {_format_clock(one['changed'])}")
     if one["end"] is not None:
         facts.append(f"ended at {_format_clock(one['end'])}")
-    return f"Job {one['job_id']} ({', '.join(facts)}): {format_percent(one['part'] or 0.0)} of the added waiting comes with its traffic."
+    return f"Job {one['job_id']} ({', '.join(facts)}): {format_percent(one['part'] or 0.0)} of the added waiting is due to its traffic."
 
 
 def _describe_job(one: CandidateJob) -> str:
@@ -167,8 +167,9 @@ def _describe_job(one: CandidateJob) -> str:
     sends = "" if added is None or added <= 0 else f", added {_format_number(added / 2**30)} GiB/s"
     over = "" if one["end"] is None else f", ended at {_format_clock(one['end'])}"
     return (
-        f"Job {one['job_id']} {did} at {_format_clock(changed)}{sends}{over}, and shares {format_count(one['shared_routers'], 'router')} and {format_count(one['shared_groups'], 'group')}:"
-        f" {format_percent(one['score'])} of what changed."
+        f"Job {one['job_id']} {did} at {_format_clock(changed)}{sends}{over}, and shares "
+        f"{format_count(one['shared_routers'], 'router')} and {format_count(one['shared_groups'], 'group')}:"
+        f" {format_percent(one['score'])} of the change."
     )
 
 
@@ -176,11 +177,12 @@ def _describe_onset(slow: JobSlowdown) -> str:
     if slow["from_start"] and slow["basis"] == "counters":
         return "It records no steps, and its counters show no onset."
     if slow["from_start"]:
-        return "It was slow from its first step on, so its onset is not known."
+        return "It was slow from its first step, so the onset is unknown."
     by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"
     until = "" if slow["until"] is None else f" until {_format_clock(slow['until'])}"
     return (
-        f"Since {_format_clock(slow['since'])}{until}; by {by} it began between {_format_clock(slow['since_low'])} and {_format_clock(slow['since_high'])}"
+        f"{'Since' if not until else 'From'} {_format_clock(slow['since'])}{until}; according to {by}, it began between {_format_clock(slow['since_low'])} and "
+        f"{_format_clock(slow['since_high'])}"
         " (95 % confidence)."
     )
 
@@ -188,7 +190,7 @@ def _describe_onset(slow: JobSlowdown) -> str:
 def _describe_certainty(made: Finding) -> str:
     flow = made["flow"]
     if made["verdict"] == "slows itself" and flow is not None:
-        return f"It slows itself: {format_percent(flow['own_part'] or 0.0)} of the added waiting comes with its own traffic."
+        return f"It slows itself: {format_percent(flow['own_part'] or 0.0)} of the added waiting is due to its own traffic."
     if made["verdict"] == "named" and flow is not None and flow["waiting"] is not None:
         named = [candidate for candidate in made["candidates"] if candidate["named"]]
         others = [candidate["part"] or 0.0 for candidate in made["candidates"] if not candidate["named"]]
@@ -196,21 +198,23 @@ def _describe_certainty(made: Finding) -> str:
         many = len(named) > 1
         next_ = f"the next job's is {format_percent(max(others))}" if others else "no other job ran alongside it"
         return (
-            f"{format_jobs([candidate['job_id'] for candidate in named]).capitalize()} {'are' if many else 'is'} named: {'their parts are' if many else 'its part is'} {parts}, {next_}."
-            f"{_describe_resolution(flow)} That is traffic and time, not proof of cause."
+            f"{format_jobs([candidate['job_id'] for candidate in named]).capitalize()} {'are' if many else 'is'} named: "
+            f"{'their shares are' if many else 'its share is'} {parts}, and {next_}."
+            f"{_describe_resolution(flow)} Based on traffic and timing; not proof of cause."
         )
     if made["verdict"] == "named":
         scores = [candidate["score"] for candidate in made["candidates"]]
         rest = f"the next job's is {format_percent(scores[1])}" if len(scores) > 1 else "no other job ran alongside it"
-        return f"Job {made['named']} is named: its share is {format_percent(scores[0])}, {rest}. That is traffic and time, not proof of cause."
+        return f"Job {made['named']} is named: its share is {format_percent(scores[0])}, and {rest}. Based on traffic and timing; not proof of cause."
     return f"No job is named: {'; '.join(made['reasons'])}."
 
 
 def _describe_resolution(flow: FlowWaiting) -> str:
-    """Describe the limits of hourly counters, the source of the routes, and a path to the file system; minutes and assumed routes are not mentioned."""
-    hours = " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
-    served = " The job waits on its way to the file system." if flow["to_file_system"] else ""
-    return served + hours + (" The routes are those of the forwarding tables." if flow["routes"] == "tables" else "")
+    """Describe the limits of hourly counters, the source of the routes, and a path to the file system; minutes and assumed routes are not
+    mentioned."""
+    hours = " This is based on hourly sums, which hide short bursts." if flow["resolution_s"] > 60 else ""
+    served = " The job waits on its path to the file system." if flow["to_file_system"] else ""
+    return served + hours + (" The routes are from the forwarding tables." if flow["routes"] == "tables" else "")
 
 
 def _format_clock(moment: datetime) -> str:

@@ -16,7 +16,7 @@ from flitwatch_domain.explanation.result import (
     JobSlowdown,
     SlowJob,
 )
-from flitwatch_domain.explanation.words import format_clock, format_percent
+from flitwatch_domain.explanation.words import format_clock, format_percent, format_slower
 
 MOST_LINKS = 6
 
@@ -32,7 +32,7 @@ def find_incident(
     told : explanations of running jobs, of this moment
     running : int               jobs that run, looked at or not
     now_s : float               epoch seconds
-    snapshot : bool             the machine has one sample without time: nothing can be slow since anything
+    snapshot : bool             the machine has only one sample, without a time: nothing can be slow since anything
 
     Returns
     -------
@@ -136,13 +136,13 @@ def sort_hottest_links(links: Sequence[CarryingLink]) -> list[CarryingLink]:
 
 
 def _describe_slowness(one: Explanation) -> str:
-    return f"job {one['job_id']} is {round((_require_slowdown(one)['factor'] - 1) * 100)} % slower"
+    return f"job {one['job_id']} is {format_slower(_require_slowdown(one)['factor'])}"
 
 
 def _make_title(who: str, victims: Sequence[Explanation], since: datetime, until: datetime | None) -> str:
     whom = f"job {victims[0]['job_id']}" if len(victims) == 1 else f"{len(victims)} jobs"
     if until is None:
-        return f"Job {who} slows {whom} since {format_clock(since.timestamp())}"
+        return f"Job {who} has been slowing {whom} since {format_clock(since.timestamp())}"
     return f"Job {who} slowed {whom} from {format_clock(since.timestamp())} to {format_clock(until.timestamp())}"
 
 
@@ -152,9 +152,9 @@ def _make_detail(victims: Sequence[Explanation], aggressor: CandidateJob) -> str
     part = (
         ""
         if aggressor["part"] is None
-        else f" {format_percent(aggressor['part'])} of the added waiting comes with its traffic."
+        else f" {format_percent(aggressor['part'])} of the added waiting is due to its traffic."
     )
-    return f"{did}{nodes_text}. {_describe_slow_jobs(victims)}{part} That is traffic and time, not proof."
+    return f"{did}{nodes_text}. {_describe_slow_jobs(victims)}{part} Based on traffic and timing; not proof of cause."
 
 
 def _describe_slow_jobs(slow: Sequence[Explanation]) -> str:
@@ -167,13 +167,13 @@ def _describe_slow_jobs(slow: Sequence[Explanation]) -> str:
 def _list_unknown_reasons(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) -> list[str]:
     """Why no incident is shown and none is ruled out; empty where none is there."""
     if snapshot:
-        return ["the machine has one sample without time"]
+        return ["the machine has only one sample, without a time"]
     if slow:
         return list(
             dict.fromkeys(reason for explanation in _sort_worst_first(slow) for reason in explanation["reasons"])
         )
     if judged["running"] and not judged["not_slow"]:
-        return [f"none of the {judged['running']} running jobs records steps that can be compared with earlier runs"]
+        return [f"none of the {judged['running']} running jobs has steps that can be compared with earlier runs"]
     return []
 
 
@@ -181,7 +181,7 @@ def _quiet_title(slow: Sequence[Explanation], verdict: str) -> str:
     if slow and all(explanation["verdict"] == "slows itself" for explanation in slow):
         return f"Job {slow[0]['job_id']} slows itself" if len(slow) == 1 else f"{len(slow)} jobs slow themselves"
     if slow:
-        return f"{len(slow)} job{'s are' if len(slow) > 1 else ' is'} slow; cannot tell who caused it"
+        return f"{len(slow)} job{'s are' if len(slow) > 1 else ' is'} slow; cannot tell which job caused it"
     return "No incident" if verdict == "none" else "Cannot tell whether a job is slow"
 
 
@@ -190,7 +190,7 @@ def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: E
         text = "; ".join(reasons)
         return f"{_describe_slow_jobs(_sort_worst_first(slow))} " * bool(slow) + f"{text[:1].upper()}{text[1:]}."
     if slow:
-        return f"{_describe_slow_jobs(_sort_worst_first(slow))} What they wait for comes with their own traffic."
+        return f"{_describe_slow_jobs(_sort_worst_first(slow))} Their waiting is due to their own traffic."
     if not judged["running"]:
         return "No job is running."
     fast = judged["not_slow"]

@@ -9,9 +9,9 @@ from flitwatch_domain.explanation.result import Kind, Remedy
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 #: Why the minutes that a remedy saves are unknown.
-NO_STEPS_TO_COME = "no earlier run of the application says how many steps are to come"
-OWNER = "that depends on what the owner does"
-NO_REPLAY = "only a replay of that moment can estimate them"
+NO_STEPS_TO_COME = "no earlier run shows how many steps remain"
+OWNER = "it depends on the owner's reaction"
+NO_REPLAY = "only a replay can estimate it"
 
 
 def list_remedies(
@@ -49,7 +49,7 @@ def list_remedies(
                 _make_remedy(
                     "delay",
                     other.job_id,
-                    f"Had job {other.job_id} started after job {own} ended, job {own} would have kept its pace.",
+                    f"Had job {other.job_id} started after job {own} ended, job {own} would not have been slowed.",
                     found.lost_s / 60,
                     True,
                     NO_STEPS_TO_COME,
@@ -59,7 +59,7 @@ def list_remedies(
             _make_remedy(
                 "tell",
                 other.job_id,
-                f"Tell the owner of job {other.job_id} what it does to others.",
+                f"Tell the owner of job {other.job_id} about its effect on other jobs.",
                 None,
                 False,
                 OWNER,
@@ -77,7 +77,7 @@ def list_remedies(
         )
     if (ongoing or named is not None) and rose is not False:
         options.append(
-            _make_remedy("re-route", own, f"Route job {own} with another mode.", None, not ongoing, NO_REPLAY)
+            _make_remedy("re-route", own, f"Use another routing mode for job {own}.", None, not ongoing, NO_REPLAY)
         )
     return options
 

@@ -28,19 +28,30 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def format_slower(factor: float) -> str:
+    """A factor of time as 42 % slower, or as 2.9x slower from 2 on."""
+    return f"{factor:.1f}x slower" if factor >= 2.0 else f"{round((factor - 1) * 100)} % slower"
+
+
+def format_longer(factor: float) -> str:
+    """A factor of time as 42 % longer than, or as 2.9 times as long as from 2 on."""
+    return f"{factor:.1f} times as long as" if factor >= 2.0 else f"{round((factor - 1) * 100)} % longer than"
+
+
 def make_title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Sequence[Candidate]) -> str:
     """One line: how slow, since when, and who."""
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
-    factor = f"{round((found.factor - 1) * 100)} % slower"
+    factor = format_slower(found.factor)
     over = "" if found.end_s is None else f" until {format_clock(found.end_s)}"
     from_start = "from its first step" if found.first_step is not None else "than usual"
-    begin = f"{factor} {from_start if found.from_start else f'since {format_clock(onset_s)}'}"
+    onset = f"{'from' if over else 'since'} {format_clock(onset_s)}"
+    begin = f"{factor} {from_start if found.from_start else onset}"
     since = f"{begin}{over}"
     if verdict == "slows itself":
         return f"{since}; its own traffic fills the links that it waits for"
     if not named:
-        return f"{since}; cannot tell who caused it"
+        return f"{since}; cannot tell which job caused it"
     first = named[0]
     if len(named) == 1 and not found.from_start and first.change != "none":
         nodes_text = "" if first.job.nodes is None else f" on {first.job.nodes} nodes"
@@ -62,29 +73,31 @@ def make_detail(
 ) -> str:
     """Return what the title rests on, or which data are missing."""
     if found is None:
-        return _join_sentence(reasons) if reasons else "Its time is within what earlier runs took."
+        return _join_sentence(reasons) if reasons else "Its time is within the range of earlier runs."
     parts = []
     flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
     if flow is not None:
         parts.append(
-            f"A flit of it waits {flow.waiting + flow.quiet:.2g} cycles on its way{' to the file system' if flow.to_file_system else ''}, and {flow.quiet:.2g} when the network is quiet."
+            f"Its flits wait {flow.waiting + flow.quiet:.2g} cycles on their "
+            f"path{' to the file system' if flow.to_file_system else ''}, compared with {flow.quiet:.2g} when the network is "
+            f"quiet."
         )
     elif scene is not None and scene.own.after is not None and scene.own.before is not None:
-        parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
+        parts.append(f"The stall ratio on its routers rose from {scene.own.before:.2g} to {scene.own.after:.2g}.")
     if verdict == "slows itself" and flow is not None:
-        parts.append(f"{format_percent(flow.own)} of the added waiting comes with its own traffic.")
+        parts.append(f"{format_percent(flow.own)} of the added waiting is due to its own traffic.")
     for candidate in named:
         if candidate.part is not None:
             parts.append(
-                f"{format_percent(candidate.part)} of the added waiting comes with the traffic of job {candidate.job.job_id}."
+                f"{format_percent(candidate.part)} of the added waiting is due to the traffic of job {candidate.job.job_id}."
             )
         else:
             shared = f"{candidate.shared_routers} of its routers and {candidate.shared_groups} of its groups"
             parts.append(
-                f"Job {candidate.job.job_id} shares {shared} and brought {format_percent(candidate.score)} of what changed."
+                f"Job {candidate.job.job_id} shares {shared} and accounts for {format_percent(candidate.score)} of the change."
             )
     if named:
-        parts.append("That is traffic and time, not proof.")
+        parts.append("Based on traffic and timing; not proof of cause.")
     elif reasons:
         parts.append(_join_sentence(reasons))
     return " ".join(parts)

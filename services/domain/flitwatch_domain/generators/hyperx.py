@@ -1,4 +1,5 @@
-"""HyperX: routers at the points of a lattice, every dimension joined all to all (Ahn et al., SC 2009); the flattened butterfly and HyperX of today."""
+"""HyperX: routers at the points of a lattice, every dimension joined all to all (Ahn et al., SC 2009); the flattened butterfly and HyperX of
+today."""
 
 from __future__ import annotations
 
@@ -92,11 +93,11 @@ def dimension_order(fabric: Fabric) -> np.ndarray:
     Raises
     ------
     BadRequest
-        The fabric is no HyperX that was generated here.
+        The fabric is not a HyperX that was generated here.
     """
     extents, cables = fabric.attributes.get("hyperx"), int(fabric.attributes.get("cables", 1))
     if not extents:
-        raise BadRequest(f"{fabric.name} is no HyperX", advice="Use hyperx:S1,S2;ENDPOINTS.")
+        raise BadRequest(f"{fabric.name} is not a HyperX", advice="Use hyperx:S1,S2;ENDPOINTS.")
     links, routers, ends = fabric.links, len(fabric.routers), len(fabric.endpoints)
     between = np.flatnonzero((links.src < routers) & (links.dst < routers))
     # Between two routers the cables come one after another once they are sorted by their ends and port.

@@ -27,7 +27,7 @@ _PRODUCT = re.compile(
     r"cisco|intel|omni-?path|supermicro|hewlett|channel|adapter|bluefield\S*",
     re.IGNORECASE,
 )
-#: What a host is called before anybody named it.
+#: What a host is called before anyone named it.
 _NO_HOST = re.compile(r"\(?none\)?|localhost\S*|linux|unknown|host|n/?a|-", re.IGNORECASE)
 _GLUED = re.compile(r"(.+?)[-_/:.](mlx[0-9]+_(?:bond_)?[0-9]+|hca-[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+)", re.IGNORECASE)
 _DOMAIN = re.compile(r"([A-Za-z0-9][\w-]*)\.[A-Za-z][\w-]*(\.[\w-]+)*")
@@ -82,9 +82,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
         node = short.get(host, host)
         named[guid] = AdapterName(node, adapter, role_of(node))
         if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
-            text = (
-                f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned to one of them'
-            )
+            text = f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned'
             warnings.add("two adapters of one name", device.line, text)
     return named
 

@@ -1,6 +1,7 @@
 """InfiniBand topologies as `ibnetdiscover` (infiniband-diags) and ibsim write them.
 
-A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`; under it
+A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`;
+under it
 a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
 """
 
@@ -171,7 +172,7 @@ def _join_cables(
             continue
         if not devices[peer[0]].defined:
             # A part of a fabric is of use, but whoever meant the whole one must hear of it.
-            text = f"{_format_device(devices, peer[0])} is only known as a peer: is the file whole?"
+            text = f"{_format_device(devices, peer[0])} is only known as a peer: the file may be incomplete"
             warnings.add("device without a section", cable.line, text)
         elif back is None:
             text = f"only this end lists the cable to port {peer[1]} of {_format_device(devices, peer[0])}"
@@ -190,7 +191,7 @@ def _lower_bandwidth_bps(cable: Cable, back: Cable | None, warnings: Warnings) -
         except BadInput as unknown:
             warnings.add("unknown speed", line, unknown.reason)
     if len(rates) == 2 and rates[0] != rates[1]:
-        warnings.add("speeds differ", cable.line, "the cable's two ends state different speeds: the lower one is taken")
+        warnings.add("speeds differ", cable.line, "the cable's two ends state different speeds: the lower one is used")
     return min(rates, default=float("nan"))
 
 

@@ -1,7 +1,7 @@
 """Cray XC cable lists: the output of `rtr --interconnect`.
 
 One line a tile: `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`, with (group:row:column); `ptile -> processor` and `-> unused` for tiles
-without a cable. Each cable is there twice, once from each end.
+without a cable. Each cable is listed twice, once from each end.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _check_whole(cables: _Cables, missing: list[tuple[Tile, Tile, str]], where: 
     for tile, peer, _ in missing:
         if tile[0] not in written:
             raise BadInput(
-                f"{tile[0]} has no line of its own: the file is not whole",
+                f"{tile[0]} has no line of its own: the file is incomplete",
                 where=f"{where}:{cables.tiles[peer][2]}",
                 advice=f"It ends after line {max(number for _, _, number in cables.tiles.values())}; copy it again.",
             )

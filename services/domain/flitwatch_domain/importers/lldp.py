@@ -1,7 +1,9 @@
 """Ethernet topologies from what switches know of their neighbours by LLDP (IEEE 802.1AB), as SONiC, lldpd or OpenConfig hold it.
 
-Each switch says who is at the other end of its cables. What several switches say becomes one fabric: a cable that both ends name is one cable, a neighbour that was
-not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's number is its place among all ports
+Each switch says who is at the other end of its cables. What several switches say becomes one fabric: a cable that both ends name is one cable, a
+neighbour that was
+not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's number is its place
+among all ports
 of its switch by name, from 1; the attribute `port_names` has the names.
 """
 
@@ -111,9 +113,9 @@ class _Wiring:
         key = plain_mac(switch.chassis) or switch.name
         if not switch.name or switch.name in self._key_of or key in self._read:
             raise BadInput(
-                f"switch {switch.name or number} is there twice" if switch.name else f"switch {number} has no name",
+                f"switch {switch.name or number} is listed twice" if switch.name else f"switch {number} has no name",
                 where=self._where,
-                advice="Each switch needs a name of its own; a file's name is used where it says none.",
+                advice="Each switch needs its own name. If a file has none, the name of the file is used.",
             )
         self._read[key] = switch
         self._key_of[switch.name] = key
@@ -130,7 +132,7 @@ class _Wiring:
             raise BadInput(
                 "no switch has a neighbour",
                 where=self._where,
-                advice="Does LLDP run on the switches, and on their ports?",
+                advice="Check that LLDP is on for the switches and their ports.",
             )
         # Ports are numbered once all names are known.
         wired = [
@@ -207,7 +209,7 @@ class _Wiring:
                 self._warnings.add(
                     "switch not read",
                     number,
-                    f"{self._devices[key].description} was not read itself: it is taken for a switch",
+                    f"{self._devices[key].description} was not read itself: it counts as a switch",
                 )
             return key, neighbour.port_id or neighbour.port_description or f"to {neighbour.port}"
         card = plain_mac(neighbour.port_id)

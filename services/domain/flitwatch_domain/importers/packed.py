@@ -84,7 +84,9 @@ def open_text(path: str | Path) -> Iterator[io.TextIOWrapper]:
             yield text
         except UnicodeDecodeError as bad:
             raise BadInput(
-                f"is no text: {bad.reason} at byte {bad.start}", where=str(path), advice="Is this the right file?"
+                f"is not text: {bad.reason} at byte {bad.start}",
+                where=str(path),
+                advice="Check that this is the right file.",
             ) from bad
 
 
@@ -107,7 +109,7 @@ def _open_regular(path: str | Path) -> BinaryIO:
     os.close(handle)
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise BadInput("is no regular file", where=str(path), advice="Write what it gives to a file first.")
+    raise BadInput("is not a regular file", where=str(path), advice="Write what it gives to a file first.")
 
 
 class _Zstd:
@@ -153,7 +155,7 @@ class _Checked(io.RawIOBase):
             block = self._source.read(len(view))
         except _DAMAGE as damage:
             raise BadInput(
-                f"is damaged or cut short: {damage}", where=self._where, advice="Unpack what is left of it by hand."
+                f"is damaged or cut short: {damage}", where=self._where, advice="Unpack the rest by hand."
             ) from damage
         except UnicodeDecodeError as bad:
             raise BadInput(f"is not the UTF-16 that it begins as: {bad.reason}", where=self._where) from bad

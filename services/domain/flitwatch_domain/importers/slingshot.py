@@ -1,7 +1,8 @@
 """Slingshot topologies as the fabric manager names its links: `x3000c0r41j11p1-x3000c0r42j18p1`, a line each or in the documents of `/fabric/links`.
 
 Names follow HPE's component names: switch `xNNNNcCrR` (also with `bB`), its port `jJpP` by the jack and `aAlL` by the link of its chip; NIC
-`xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion guide.
+`xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion
+guide.
 Nothing there says which switches make a group.
 """
 
@@ -45,7 +46,8 @@ End = tuple[str, int]
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
 
-    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be distinguished from the number; this is not the number
+    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be distinguished from the number; this is not
+    the number
     of the switch's chip.
     """
     cables = list(cables_of(_list_link_ends(text, where)))
@@ -61,12 +63,10 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
         warnings.add(
             "groups",
             1,
-            "the cables do not tell the groups: each cabinet, whose switches are all joined, is taken for one",
+            "the cables do not show the groups, so each cabinet, whose switches are all connected, counts as one",
         )
     if group is None:
-        warnings.add(
-            "groups", 1, "the switches do not fall into groups that are each joined all to all: shown as a graph"
-        )
+        warnings.add("groups", 1, "the switches do not form fully connected groups, so they are shown as a graph")
     return fabric_of(name, where, switches, group, cables, warnings)
 
 
@@ -225,7 +225,7 @@ def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
         try:
             documents = json.loads(text)
         except (ValueError, RecursionError) as bad:
-            raise BadInput(f"is no JSON: {bad}", where=where) from bad
+            raise BadInput(f"is not JSON: {bad}", where=where) from bad
         entries = documents.get("documentLinks")
         if not isinstance(entries, list):
             raise BadInput("has no documentLinks", where=where, advice="Give the answer of GET /fabric/links.")

@@ -1,7 +1,10 @@
-"""The topology template of Slingshot's fabric manager (`/opt/cray/fabric_template.json`): switches with their groups and ports, and links between ports.
+"""The topology template of Slingshot's fabric manager (`/opt/cray/fabric_template.json`): switches with their groups and ports, and links between
+ports.
 
-Its form is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml): `switches` with
-`IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links` have `endpoint1` and
+Its form is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml):
+`switches` with
+`IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links` have
+`endpoint1` and
 `endpoint2`. What an edge port leads to is read from `meta.dst_port` where that names a NIC, as the fabric manager's documents of ports have it.
 """
 
@@ -52,9 +55,9 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as bad:
-        raise BadInput(f"is no JSON: {bad}", where=where) from bad
+        raise BadInput(f"is not JSON: {bad}", where=where) from bad
     if not isinstance(document, dict):
-        raise BadInput("is no JSON object", where=where, advice=_ADVICE)
+        raise BadInput("is not a JSON object", where=where, advice=_ADVICE)
     switches = list(_read_switches(_get_list(document, "switches", where), where))
     if not switches:
         raise BadInput("lists no switch", where=where)
@@ -91,10 +94,12 @@ def _read_switches(listed: list[Any], where: str) -> Iterator[_Switch]:
     for at, entry in enumerate(listed):
         here = f"{where}: switch {at}"
         if not isinstance(entry, dict):
-            raise BadInput("is no object", where=here, advice=_ADVICE)
+            raise BadInput("is not an object", where=here, advice=_ADVICE)
         name = slingshot.switch_of(str(entry.get("IP", "")))
         if name is None:
-            raise BadInput(f"IP {str(entry.get('IP'))[:60]!r} is no switch's name, as x3000c0r41b0", where=here)
+            raise BadInput(
+                f"IP {str(entry.get('IP'))[:60]!r} is not the name of a switch, such as x3000c0r41b0", where=here
+            )
         switch = _Switch(name, _get_number(entry, "grpId", here), _get_number(entry, "swcNum", here))
         for kind in _PORTS:
             for port in _get_list(entry, kind, here):
@@ -116,7 +121,7 @@ def _add_port(switch: _Switch, port: Any, edge: bool, here: str) -> None:
         return
     place = slingshot.location_of(jack)
     if place is None or place.switch != switch.name or place.port is None:
-        raise BadInput(f"conn_port {jack[:60]!r} is no port of {switch.name}, as {switch.name}j13p0", where=here)
+        raise BadInput(f"conn_port {jack[:60]!r} is not a port of {switch.name}, as {switch.name}j13p0", where=here)
     link = slingshot.location_of(str(port.get("id", "")))
     if link is not None and link.link:
         if link.switch != switch.name:
@@ -132,7 +137,7 @@ def _check_switches(switches: list[_Switch], where: str) -> None:
     before = None
     for switch in switches:
         if switch.name in names:
-            raise BadInput(f"switch {switch.name} stands twice", where=where)
+            raise BadInput(f"switch {switch.name} is listed twice", where=where)
         if before is not None and (before.group, before.number) == (switch.group, switch.number):
             raise BadInput(
                 f"{before.name} and {switch.name} are both switch {switch.number} of group {switch.group}", where=where

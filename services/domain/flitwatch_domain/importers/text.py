@@ -17,12 +17,13 @@ def read_bytes(path: str | Path) -> bytes:
     with open_plain(path) as plain:
         data = plain.read(LARGEST_FILE_BYTES + 1)
     if len(data) > LARGEST_FILE_BYTES:
-        raise BadInput("is larger than 1 GiB", where=str(path), advice="Is this the right file?")
+        raise BadInput("is larger than 1 GiB", where=str(path), advice="Check that this is the right file.")
     return data
 
 
 def read_text(path: str | Path) -> str:
-    """A file's text, without a byte order mark; NUL, which cannot be stored, and bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the file."""
+    """A file's text, without a byte order mark; NUL, which cannot be stored, and bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name
+    the file."""
     return read_bytes(path).decode("utf-8-sig", errors="replace").replace("\0", "\ufffd")
 
 
@@ -32,8 +33,8 @@ def read_utf8(path: str | Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
-        advice = "Is this the right file?"
-        raise BadInput(f"is no text: {bad.reason} at byte {bad.start}", where=str(path), advice=advice) from bad
+        advice = "Check that this is the right file."
+        raise BadInput(f"is not text: {bad.reason} at byte {bad.start}", where=str(path), advice=advice) from bad
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -80,13 +80,13 @@ def _split_parts(text: str, where: str) -> list[list[Record]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as bad:
-        raise BadInput(f"is no JSON: {bad}", where=where) from bad
+        raise BadInput(f"is not JSON: {bad}", where=where) from bad
     document = content if isinstance(content, dict) else {"links": content}
     parts = [document.get(part, []) for part in PARTS]
     for part, records in zip(PARTS, parts, strict=True):
         if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
             raise BadInput(
-                f"{part} is no list of records",
+                f"{part} is not a list of records",
                 where=where,
                 advice=f"Give the answer of GET /ufmRest/resources/{part}.",
             )

@@ -19,7 +19,8 @@ MOST_VALUES = 5_000_000
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which of a key that stands twice in a mapping would keep the last value and say nothing, and follow aliases without end."""
+    """PyYAML's safe loader, which of a key that is listed twice in a mapping would keep the last value and say nothing, and follow aliases without
+    end."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -37,7 +38,7 @@ class _Loader(yaml.SafeLoader):
             count = counted[node]
             if count is None:
                 raise yaml.constructor.ConstructorError(
-                    None, None, "an alias stands for what it is in", node.start_mark
+                    None, None, "an alias refers to its own parent", node.start_mark
                 )
             return count
         counted[node] = None
@@ -49,7 +50,7 @@ class _Loader(yaml.SafeLoader):
                 self._count_values(key, counted) + self._count_values(value, counted) for key, value in node.value
             )
         if total > MOST_VALUES:
-            reason = f"its aliases stand for more than {MOST_VALUES:,} values"
+            reason = f"its aliases expand to more than {MOST_VALUES:,} values"
             raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
         counted[node] = total
         return total
@@ -88,7 +89,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.YAMLError as bad:
         mark, reason = getattr(bad, "problem_mark", None), getattr(bad, "problem", None)
         reason = reason or str(bad).partition("\n")[0]
-        raise BadInput(f"is no YAML: {reason}", where=f"{where}:{mark.line + 1}" if mark else where) from None
+        raise BadInput(f"is not YAML: {reason}", where=f"{where}:{mark.line + 1}" if mark else where) from None
     except RecursionError:
         raise BadInput("is nested too deeply", where=where) from None
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:

@@ -43,8 +43,8 @@ _PORTS = Measures(
     None,
     ("tx_wait_cycles", "tx_packets"),
     "word times / packet",
-    "Ports of this network count no latency.",
-    "How long a tick of port_xmit_wait lasts differs between devices, and no counter says it.",
+    "Ports of this network do not count latency.",
+    "The length of a tick of port_xmit_wait differs between devices, and no counter shows it.",
 )
 MEASURES = {
     Technology.CRAY_XC: Measures(("latency_us_sum", "rq_packets"), ("rq_stall_cycles", "rq_flits"), "cycles / flit"),
@@ -52,8 +52,8 @@ MEASURES = {
         None,
         ("tx_wait_cycles", "tx_packets"),
         "cycles / packet",
-        "Cassini NICs count no sum of latencies.",
-        "How long a cycle of hni_tx_paused lasts is not published, and latency is not counted.",
+        "Cassini NICs do not count a sum of latencies.",
+        "The length of a cycle of hni_tx_paused is not published, and latency is not counted.",
     ),
     Technology.INFINIBAND: _PORTS,
     Technology.OPA: replace(_PORTS, waits_unit="flit times / packet"),
@@ -131,7 +131,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     """
     measures = MEASURES.get(technology)
     if measures is None:
-        return _cannot_tell(0, cards, 0, "Network cards of this technology have no counters that are known here.")
+        return _cannot_tell(0, cards, 0, "Flitwatch knows no counters of network cards for this technology.")
     above, below = (nics.counts[name] for name in measures.waits)
     used = list(measures.waits)
     waits_ratio = _safe_ratio(above, below)
@@ -143,7 +143,7 @@ def job_noise(nics: NicCounts, technology: Technology, cards: int) -> JobNoise:
     windows, counted = int(mask.any(1).sum()), int(mask.any(0).sum())
     if not counted:
         return _cannot_tell(
-            0, cards, 0, f"None of its network cards' counters ({', '.join(used)}) holds traffic while it ran."
+            0, cards, 0, f"None of its network cards' counters ({', '.join(used)}) counted traffic while it ran."
         )
     if windows < LEAST_WINDOWS:
         return _cannot_tell(

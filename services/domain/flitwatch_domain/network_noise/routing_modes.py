@@ -1,4 +1,5 @@
-"""Conditions for advising a routing mode that network cards favour: over several groups, from NICs that were read there (De Sensi 2019, section 4.1)."""
+"""Conditions for advising a routing mode that network cards favour: over several groups, from NICs that were read there (De Sensi 2019, section
+4.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
     """Why what network cards favour says nothing of a job that is in `groups` groups; None: it does.
 
     The choice depends on the allocation, so no rule holds everywhere (section 4.2). The paper compares "Intra-Group" and "Inter-Groups" (section 4.1,
-    figure 7): between groups latency differs, which NICs count. Within a group the modes have a similar latency and differ by stalls; minimal ways are
+    figure 7): between groups latency differs, which NICs count. Within a group the modes have a similar latency and differ by stalls; minimal ways
+    are
     few there, and a mean over the NICs need not show the few links that they fill (ADR 0043).
 
     Parameters
@@ -28,16 +30,16 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
     groups : of the job that is advised; None: unknown.
     """
     if groups is None:
-        return "in how many groups the job will stand is not known; the mode that suits it depends on that"
+        return "the number of groups of the job is unknown, and the best mode depends on it"
     if groups < SEVERAL_GROUPS:
         return (
-            "the job is in one group: its packets have few shortest ways there, and counts of its network cards"
-            " do not show whether a mode fills these"
+            "the job is in one group, where its packets have few shortest paths, and counters of its network cards do not show "
+            "whether a mode fills them"
         )
     if observed_groups is None:
-        return "in how many groups the job stood whose network cards were read is not known"
+        return "the number of groups of the measured job is unknown"
     if observed_groups < SEVERAL_GROUPS:
-        return "its network cards were read within one group, which says nothing of several"
+        return "its network cards were measured within one group, which says nothing about several"
     return None
 
 

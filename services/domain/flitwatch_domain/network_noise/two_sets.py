@@ -1,4 +1,5 @@
-"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be determined."""
+"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be
+determined."""
 
 from __future__ import annotations
 
@@ -91,7 +92,8 @@ class Comparison:
 
 
 def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_bytes: int) -> Comparison:
-    """Compare within each allocation that both sets have, by logarithms: means and ratios are geometric, and an allocation counts by its observations.
+    """Compare within each allocation that both sets have, by logarithms: means and ratios are geometric, and an allocation counts by its
+    observations.
 
     Intervals hold what they say however few observations an allocation has (ADR 0024). A figure with a value of zero cannot be determined.
     """
@@ -155,7 +157,8 @@ def _compare_figure(
 def _estimate_change(values: Sequence[tuple[Floats, ...]]) -> tuple[float, float]:
     """Logarithm of the second set over the first, and half of its 95 % interval.
 
-    Least squares with a level for each allocation: a paired t-interval where each allocation was observed once by each set, one without equal variances
+    Least squares with a level for each allocation: a paired t-interval where each allocation was observed once by each set, one without equal
+    variances
     where there is one allocation. Variance: MacKinnon and White 1985 (HC2); degrees of freedom: Bell and McCaffrey 2002.
     """
     y = np.log(np.concatenate([side for pair in values for side in pair]))
@@ -175,13 +178,13 @@ def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, i
     if not enough:
         return (
             f"needs {LEAST_OBSERVATIONS} observations of each set within allocations that both have, has {shared[0]} and {shared[1]}:"
-            " between other nodes a difference says nothing about noise"
+            " differences between other nodes say nothing about noise"
         )
     if message.ratio is None:
-        return "an observation has no traffic, or no latency or stalls"
+        return "an observation lacks traffic, latency or stalls"
     span = f"{message.ratio:.2f} times ({message.low:.2f} to {message.high:.2f}, 95 %) as long"
     doubt = ": no difference beyond chance" if message.verdict == "cannot tell" else ""
-    return f"a message of the second set takes {span} as one of the first, by latency and stalls{doubt}"
+    return f"a message of the second set takes {span} as one of the first set, from latency and stalls{doubt}"
 
 
 def _check_allocations(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
@@ -196,17 +199,19 @@ def _check_intervals(first: Sequence[Observed], second: Sequence[Observed]) -> G
         sum(observation.counts.interval_s for observation in side) / max(len(side), 1) for side in (first, second)
     ]
     if min(lengths) <= 0:
-        return Guideline(2, None, "Compare no raw counts of intervals of other length: a set is empty.")
+        return Guideline(2, None, "Do not compare raw counts of intervals of different lengths: a set is empty.")
     text = f"the second set's intervals are {lengths[1] / lengths[0]:.2f} times as long; only quotients are compared"
-    return Guideline(2, True, f"Compare no raw counts of intervals of other length: {text}.")
+    return Guideline(2, True, f"Do not compare raw counts of intervals of different lengths: {text}.")
 
 
 def _check_times(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
     timed = sum(observation.time_s is not None for side in (first, second) for observation in side)
     if not timed:
-        return Guideline(3, None, "Measured times also hold what is not the network's: none of these runs was timed.")
-    text = "their dispersion is alongside that which the counters predict"
-    return Guideline(3, True, f"Measured times also hold what is not the network's: {text}.")
+        return Guideline(
+            3, None, "Measured times also include effects other than the network, and none of these runs was timed."
+        )
+    text = "the table has their dispersion next to the predicted one"
+    return Guideline(3, True, f"Measured times also include effects other than the network: {text}.")
 
 
 def _measure_dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:

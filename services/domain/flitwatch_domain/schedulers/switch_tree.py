@@ -1,6 +1,7 @@
 """The tree that schedulers place jobs on: leaf switches with nodes, and above them what joins them.
 
-Real fabrics are no trees, so switches that reach the same nodes become one: the leaves that share a node with several rails, and the parallel spines of
+Real fabrics are no trees, so switches that reach the same nodes become one: the leaves that share a node with several rails, and the parallel spines
+of
 a fat tree. A dragonfly's middle level is its groups.
 """
 
@@ -132,7 +133,7 @@ def _find_compute_nodes(fabric: Fabric) -> tuple[dict[str, list[int]], int, tupl
     # One node without a host's name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
     if not named:
         raise BadInput(
-            f"{nameless[0][:80]!r} is no host's name as a scheduler has it",
+            f"{nameless[0][:80]!r} is not a host name that a scheduler uses",
             advice="Give the nodes of the fabric the scheduler's names, and import it again.",
         )
     return named, len(others - routers_of_node.keys()) + len(nameless), nameless

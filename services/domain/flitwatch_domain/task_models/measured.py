@@ -50,9 +50,7 @@ LONGEST_NAME = 200
 SetName = Annotated[
     str,
     AfterValidator(set_name),
-    WithJsonSchema(
-        {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "What the set is called."}
-    ),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "Name of the set."}),
 ]
 
 
@@ -68,7 +66,7 @@ class MeasuredBlameArguments(Arguments):
     @model_validator(mode="after")
     def _check_two_files(self) -> Self:
         if self.runs == self.exposure:
-            raise ValueError("runs and exposure are the same file: upload both")
+            raise ValueError("runs and exposure are the same file. Upload both files")
         return self
 
     def files(self) -> tuple[int, ...]:
@@ -86,7 +84,7 @@ class DryRunArguments(Arguments):
     @model_validator(mode="after")
     def _check_span(self) -> Self:
         if not 0 <= self.to_s - self.from_s <= LONGEST_S:
-            raise ValueError("the span is at most 31 days, and ends after it begins")
+            raise ValueError("the period must be at most 31 days and end after its start")
         return self
 
 

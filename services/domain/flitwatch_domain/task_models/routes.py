@@ -24,7 +24,7 @@ class Loop(Arguments):
     sls: int = Field(default=5, ge=1, le=16)
     vls: int = Field(default=5, ge=1, le=15)
     epochs: int = Field(default=1, ge=1, le=64)
-    megabytes: float = Field(default=10.0, ge=1e-3, le=1e3, description="What the busiest node sends.")
+    megabytes: float = Field(default=10.0, ge=1e-3, le=1e3, description="Megabytes that the busiest node sends.")
     packet_bytes: PacketBytes = 4096
     basis: Literal["od", "auto", "i", "s", "cd", "scd", "cs", "scs"] = "od"
     iterations: int = Field(default=5, ge=1, le=1000)
@@ -69,7 +69,7 @@ class Check(Arguments):
     pattern: MessagePattern = "stencil3d"
     bytes: int = Field(default=100_000, ge=1, le=10**9)
     routing: PacketRouting = "adaptive0"
-    seeds: int = Field(default=5, ge=3, le=20, description="An interval needs three.")
+    seeds: int = Field(default=5, ge=3, le=20, description="At least three for an interval.")
     seed: int = Field(default=1, ge=0, le=2**31)
     packet_bytes: PacketBytes = 2048
 
@@ -87,7 +87,7 @@ class Advice(Arguments):
     )
     intervals: dict[NicMode, Annotated[list[Interval], Field(max_length=MOST_INTERVALS)]] | None = Field(
         default=None,
-        description="In the place of observations: when `job` ran with which mode; the database has the counters.",
+        description="Instead of observations: the times at which `job` used each mode. Counters are read from the database.",
     )
     check: Check | None = None
     simulated: bool = False

@@ -89,8 +89,10 @@ class TrafficClass(Arguments):
 
     name: ClassName
     minimum: float = Field(ge=0, le=1, description="Guaranteed share of a link; the minima add up to at most 1.")
-    maximum: float = Field(default=1.0, gt=0, le=1, description="Share that it never exceeds.")
-    priority: int = Field(default=0, ge=0, le=999, description="The highest goes first once all have their minimum.")
+    maximum: float = Field(default=1.0, gt=0, le=1, description="Largest share.")
+    priority: int = Field(
+        default=0, ge=0, le=999, description="The highest priority is served first once all classes have their minimum."
+    )
 
 
 class Packet(Arguments):
@@ -99,7 +101,7 @@ class Packet(Arguments):
     topology: PacketTopology
     routing: PacketRouting
     traffic: PacketTraffic | None = None
-    bytes: Bytes | None = Field(default=None, description="What each node sends.")
+    bytes: Bytes | None = Field(default=None, description="Bytes that each node sends.")
     packet_bytes: PacketBytes = 2048
     ranks: Ranks | None = None
     placement: Placement = "contiguous"
@@ -113,16 +115,16 @@ class Packet(Arguments):
         default=None,
         ge=1,
         le=MOST_THREADS,
-        description="Divide the run over this many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.",
+        description="Number of threads. The result does not depend on it, but differs slightly from that of an undivided run (default).",
     )
     engine: Literal["eager", "oracle-oldest", "oracle-round-robin"] = "eager"
     congestion_control: CongestionControl = Field(
         default="none",
-        description="pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.",
+        description="pairs: Slingshot's back-pressure on pairs that send to a congested node; dcqcn: RoCE's, with ECN marks and a lossless fabric.",
     )
 
     traffic_classes: list[TrafficClass] = Field(
-        default=[], max_length=16, description="With buffers of their own on every link."
+        default=[], max_length=16, description="Traffic classes with their own buffers on every link."
     )
     job_class: ClassName | None = Field(default=None, description="Traffic class of what `traffic` sends.")
     background_class: ClassName | None = Field(default=None, description="Traffic class of the background.")
@@ -133,8 +135,8 @@ class Packet(Arguments):
         generated = self.traffic is not None and self.traffic.partition(":")[0] == "uniform"
         if self.congestion_control != "none" and (beside or generated):
             raise ValueError(
-                f"congestion_control {self.congestion_control} goes with messages on the eager engine alone;"
-                " leave out nic_protocol, background, engine and uniform traffic"
+                f"congestion_control {self.congestion_control} requires messages and the eager engine; leave out nic_protocol, "
+                f"background, engine and uniform traffic"
             )
         return self
 
@@ -144,7 +146,7 @@ class Packet(Arguments):
             self.engine != "eager" or self.congestion_control != "none" or self.traffic_classes
         ):
             raise ValueError(
-                "threads go with the eager engine, without congestion control and traffic classes; leave out threads"
+                "threads require the eager engine, without congestion control and traffic classes; leave out threads"
             )
         return self
 

@@ -175,7 +175,7 @@ class WangPatterns(SeededStudy):
 
 
 class Wang(WangPatterns):
-    runs: int = Field(default=5, ge=1, le=1000, description="Draws a placement.")
+    runs: int = Field(default=5, ge=1, le=1000, description="Random draws per placement.")
 
 
 class WangBursts(Arguments):
@@ -187,7 +187,7 @@ class WangBursts(Arguments):
 class WangBackground(Wang):
     load_gib_per_s: float = Field(default=1.0, ge=0.001, le=16)
     exchanges: int = Field(
-        default=1, ge=1, le=10_000, description="How often the application goes through its messages."
+        default=1, ge=1, le=10_000, description="Number of repetitions of the application's messages."
     )
 
 

@@ -98,7 +98,7 @@ def fetch_jars() -> Path:
             return libs
         maven = shutil.which("mvn")
         if maven is None:
-            raise MissingDependency("fetching Kafka needs Maven", advice="Install the package maven.")
+            raise MissingDependency("downloading Kafka requires Maven", advice="Install the package maven.")
         fresh = libs.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         done = subprocess.run(
@@ -120,14 +120,15 @@ def fetch_jars() -> Path:
         if done.returncode or not fresh.is_dir():
             reasons = [line for line in done.stdout.splitlines() if "ERROR" in line][:1] or [done.stderr.strip()[-300:]]
             raise Unavailable(
-                f"Maven could not fetch Kafka: {reasons[0]}", advice="Check that Maven reaches its repository."
+                f"Maven could not fetch Kafka: {reasons[0]}", advice="Check that Maven can reach its repository."
             )
         fresh.rename(libs)
     return libs
 
 
 def loaded_classes(program: str, libs: Path) -> Path | None:
-    """The broker's classes as Java loads them in half the time (class data sharing); made once, by a broker that starts and stops. None: not to be had."""
+    """The broker's classes as Java loads them in half the time (class data sharing); made once, by a broker that starts and stops. None: not to be
+    had."""
     binary = Path(program).resolve()
     key = hashlib.sha256(f"{libs.name} {binary} {binary.stat().st_mtime_ns}".encode()).hexdigest()[:12]
     archive = cache_folder() / "kafka" / f"classes-{key}.jsa"
@@ -236,7 +237,8 @@ class Kafka:
         return (data / "meta.properties").exists()
 
     def set_aside(self) -> list[str]:
-        """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is left."""
+        """List the partitions whose files Kafka keeps but no longer reads: a full disk cut its metadata log, and topics are missing in what is
+        left."""
         return sorted(path.name.partition(".")[0] for path in (self.folder / "data").glob("*-stray"))
 
     def stop(self) -> None:

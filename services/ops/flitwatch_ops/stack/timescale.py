@@ -86,7 +86,7 @@ def _fetch_packages(folder: Path) -> list[Path]:
         if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin") is None:
             package = "dpkg" if program == "dpkg-deb" else program
             raise MissingDependency(
-                "fetching TimescaleDB needs Debian's tools", advice=f"Install the package {package}."
+                "downloading TimescaleDB requires Debian's tools", advice=f"Install the package {package}."
             )
     folder.mkdir(parents=True)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Jobs as a real scheduler had them: drawn from the published quantiles of one log, or read of anybody's log in the Standard Workload Format."""
+"""Jobs as a real scheduler had them: drawn from the published quantiles of one log, or read of anyone's log in the Standard Workload Format."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def format_minutes(value: Row) -> str:
 def format_headline(answer: Row) -> str:
     """Format the node-hours saved by the default advice in each world, with the oracle's for comparison."""
     savings = "; ".join(
-        f"{world} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
+        f"{world} {format_percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle "
+        f"{by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
         for world, by in answer["worlds"].items()
     )
     return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds{_format_seeds(answer)}: {savings}"
@@ -69,11 +70,12 @@ def to_markdown(answer: Row) -> str:
     lines = [
         "# Does advice pay?",
         "",
-        f"Made by `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
+        f"Generated with `{answer['command']}`; everything here is **simulated**. The figures are in [advice-value.json](advice-value.json).",
         "",
         f"{format_headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {_list_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How it is measured: [ADR 0042](adr/0042-advice-study.md).",
+        f"`{DEFAULT}` rests on {_list_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How "
+        f"it is measured: [ADR 0042](adr/0042-advice-study.md).",
         "",
         *_format_worlds(answer),
         *_describe_method(answer),
@@ -90,7 +92,8 @@ def _format_worlds(answer: Row) -> list[str]:
         lines += [
             f"## {world}: {what}",
             "",
-            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | best place / mode | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
+            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | best place / mode | "
+            "slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
             "|---|---|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_format_policy(policy, figures) for policy, figures in by_policy.items()]
@@ -106,7 +109,9 @@ def _format_policy(policy: str, one: Row) -> str:
     share = "–" if one["oracle_share"] is None else f"{one['oracle_share']:+.0%}"
     worst = one["worst_user"]
     return (
-        f"| {policy} | {format_percent(one['node_hours_saved_share'])} | {format_percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {format_percent(one['regret'])} | {_format_decisions(one)} | {slowdowns} "
+        f"| {policy} | {format_percent(one['node_hours_saved_share'])} | "
+        f"{format_percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {format_percent(one['regret'])} | "
+        f"{_format_decisions(one)} | {slowdowns} "
         f"| {format_minutes(one['wait_change']['mean_s'])} | {format_minutes(one['wait_change']['p95_s'])} "
         f"| {worst['wait_change_mean_s'] / 60:+.0f} ({worst['user']}, seed {worst['seed']}) | {one['utilisation']:.1%} | {one['verdict']} |"
     )
@@ -122,48 +127,69 @@ def _describe_method(answer: Row) -> list[str]:
     return [
         "## How it is measured",
         "",
-        f"- {answer['days']} simulated days of one machine: {GROUPS} groups of Cori's kind. A seed gives the same jobs, background and noise to every policy. The last job's end ends a run.",
+        f"- {answer['days']} simulated days of one machine: {GROUPS} groups of Cori's kind. With one seed, every policy gets the "
+        f"same jobs, background and noise. A run ends with its last job.",
         "- Differences are paired with `none` on the same seed; intervals are 95 %, by Student's t over seeds.",
-        f"- Jobs that feel the network: {', '.join(FEELING)}, repeated to about {ALONE_S / 60:.0f} minutes alone, {FEELING_LOAD:.0%} of the machine on average. Advice is asked for these only.",
-        f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, {POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
-        f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it goes on.",
+        f"- Jobs that feel the network: {', '.join(FEELING)}, repeated to about {ALONE_S / 60:.0f} minutes alone, "
+        f"{FEELING_LOAD:.0%} of the machine on average. Advice is requested only for these.",
+        f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, "
+        f"{POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
+        f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} "
+        f"minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it continues.",
         _describe_jobs(answer),
         "- Advice is `flitwatch_domain.advice.decision`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated again each week from the 250 newest runs of each application.",
         "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
         "  - `counters`: stalls per flit of each group in the last ten minutes;",
         "  - `blame`: the runs alongside users whom the weekly estimate names;",
-        "  - `forecast`: a group's next hour from its usual at that hour and today's difference (`flitwatch_domain.outlook`; needs three days of counters);",
-        "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; alongside a blamed user only so much of a run counts as that user's jobs will stay; no job waits for what will not end (`blame-running`: both parts);",
-        "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
-        "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018);",
-        f"  - `routing`: {MODES[1]} for jobs over several groups, where the network cards of a job that alternated between it and {MODES[0]} favour it and that job got on faster under it, both beyond doubt"
-        " (`routing.advice`); asked for when the job has its nodes. Once a week one job of each application over several groups alternates.",
-        "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode alongside it.",
-        "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
-        "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
-        f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
-        "- Best place / mode: the share of the starts of jobs that feel the network whose place, as the machine was just then, no other place beat, and whose mode no other mode beat there; the oracle's costs judge all policies.",
-        f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs of {_load_modes()['ranks']} ranks on neighbouring and on scattered nodes of one to four groups, with and without background (routing_modes.json): times of"
-        " communication, counters of network cards, and how many bytes pass through a third group, by which the twin's loads of the job change. A job has the effect of the nodes most like its own;"
-        " other patterns keep the default mode.",
-        "- `pays`: the interval of the saving is above zero. `does harm`: it is below zero, or nothing is saved and the mean wait grows beyond its interval.",
-        "- Regret: what the oracle saves beyond the policy, of all node-hours.",
-        "- Left out: the file system's queue, and users who come for weeks only.",
+        "  - `forecast`: a group's next hour, from its usual value at that hour and today's difference "
+        "(`flitwatch_domain.outlook`; needs three days of counters);",
+        "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, according to similar "
+        "jobs. Alongside a blamed user, only the expected time of that user's jobs counts. No job waits for jobs that stay too "
+        "long (`blame-running`: both parts);",
+        "  - `drivers`: counters of the kind that explains the application's deviation in the weekly estimate of drivers;",
+        "  - `pattern`: one group, or nodes over all groups, according to the times of the application's own runs, or to the "
+        "traffic of its network cards (Wang 2018);",
+        f"  - `routing`: {MODES[1]} for jobs over several groups. Condition: the network cards of a job that alternated between it and "
+        f"{MODES[0]} favour it and that job was faster with it, both significantly (`routing.advice`). It is requested when the "
+        f"job has its nodes. Once a week, one job of each application over several groups alternates.",
+        "- `placement` and `delays`: only the placements or only the delays of the advice are followed. `served-routing`: the "
+        "default advice with the routing mode.",
+        "- Candidates are each group with space for the job, and the lowest free nodes of all groups together; if no group has "
+        "space, the usual nodes.",
+        "- A delay is ten minutes, and at most thirty in total, like the agent's default. A preferred group is used if it has "
+        "space; no job waits for one.",
+        f"- `{ORACLE}` knows the traffic and the slowdown of every job. Job by job, it takes the best free placement and the "
+        f"best mode there. It never delays, so a better plan may exist.",
+        "- Best place / mode: the share of job starts with the best placement on the machine at that time, and with the best "
+        "mode there. Only jobs that feel the network count. The costs of the oracle are used for all policies.",
+        f"- A mode's effect is measured in the packet engine on the same machine ({_load_modes()['topology']}), in pairs of runs "
+        f"of {_load_modes()['ranks']} ranks. They run on neighbouring and on scattered nodes of one to four groups, with and "
+        f"without background (routing_modes.json). The runs give times of communication, counters of network cards, and the "
+        f"bytes through a third group, which change the twin's loads. A job has the effect of the most similar nodes; other "
+        f"patterns keep the default mode.",
+        "- `pays`: the interval of the saving is above zero. `does harm`: it is below zero, or nothing is saved and the mean "
+        "wait grows beyond its interval.",
+        "- Regret: the oracle's additional saving, as a share of all node-hours.",
+        "- Not modelled: the file system's queue, and users who are present only for some weeks.",
     ]
 
 
 def _describe_jobs(answer: Row) -> str:
     if answer["jobs"] is not None:
         return (
-            f"- Jobs: arrivals, sizes, limits and run times of {answer['jobs']['file']}, from a day that the seed draws, sizes as shares of the machine. Random ones with {FEELING_SHARE:.0%}"
+            f"- Jobs: arrivals, sizes, limits and run times of {answer['jobs']['file']}, from a day that the seed draws, sizes "
+            f"as shares of the machine. Random ones with {FEELING_SHARE:.0%}"
             f" of its node-hours make room for jobs that feel the network. Who owns a job says what it sends; that is drawn."
         )
     if THETA not in answer["worlds"]:
         return "- The sizes, times and limits of jobs are drawn, not fitted to a log. Waits of a real site differ."
     log, base = load_theta_figures(), answer["worlds"][THETA][NONE]
     return (
-        f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
-        f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} times the undisturbed time for jobs that feel the network."
-        f" Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without advice, {base['utilisation']:.0%} and {base['wait_mean_s'] / 3600:.1f} h:"
+        f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs "
+        f"of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
+        f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} "
+        f"times the undisturbed time for jobs that feel the network."
+        f" Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without "
+        f"advice, {base['utilisation']:.0%} and {base['wait_mean_s'] / 3600:.1f} h:"
         " no user submits many jobs at once here, and no maintenance stops the machine."
     )

@@ -239,7 +239,7 @@ def _as_theta(
     nodes: int,
     span_s: float,
 ) -> tuple[list[Job], list[Job]]:
-    """Aggressors' jobs and those that feel the network with limits as on Theta, and everybody else's drawn as there, up to its utilisation."""
+    """Aggressors' jobs and those that feel the network with limits as on Theta, and everyone else's drawn as there, up to its utilisation."""
     planted = [job for job in jobs if job.user in aggressors]
     planted_share = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
     others = drawn_as_theta(

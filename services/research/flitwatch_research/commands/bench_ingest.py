@@ -38,23 +38,23 @@ DRAIN_S = 300.0
     type=click.IntRange(96, 19_968),
     default=3264,
     show_default=True,
-    help="Size of the machine; whole groups of 96.",
+    help="Number of routers, a multiple of 96.",
 )
-@click.option("--seconds", type=click.IntRange(5, 2_000), default=60, show_default=True, help="How long to send.")
+@click.option("--seconds", type=click.IntRange(5, 2_000), default=60, show_default=True, help="Duration in seconds.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["avro", "json"]),
     default="avro",
     show_default=True,
-    help="What the producer writes.",
+    help="Format of the records.",
 )
 @click.option(
     "--sets",
     type=click.Choice(["full", "quarter"]),
     default="full",
     show_default=True,
-    help="One set a router and second, or one of each of its four nodes.",
+    help="One set per router and second, or one from each of its four nodes.",
 )
 @click.option(
     "--stack",
@@ -65,10 +65,9 @@ DRAIN_S = 300.0
 )
 @json_option
 def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json: bool) -> None:
-    """Send a machine's counters at the pace of its clocks, and count every row at the end.
-
-    492 counters a router and second, replayed from records encoded before. The lag runs from the moment at which a record was due to the end of the
-    transaction that holds it. Exits with 1 if a row is missing, double or wrong.
+    """Send a machine's counters in real time, and check every row at the end. Each router sends 492 counters per second, from records that were
+    encoded before. The lag is the time from when a record is due until its transaction commits. The exit status is 1 if a row is missing, duplicated
+    or wrong.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
@@ -105,7 +104,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     problems = [name for name in ("lost", "duplicated", "wrong", "gaps", "dead_letters") if result[name]]
     if problems:
         exit_with_error(
-            "the tables differ from what was sent: " + ", ".join(f"{result[name]} {name}" for name in problems)
+            "the tables differ from the data sent: " + ", ".join(f"{result[name]} {name}" for name in problems)
         )
 
 
@@ -220,7 +219,7 @@ def _await_topics(port: int, count: int) -> None:
         except httpx.HTTPError:
             pass
         time.sleep(0.2)
-    exit_with_error("the writer did not begin to read")
+    exit_with_error("the writer did not start to read")
 
 
 def _summarise_run(order: Order, figures: _Figures) -> _Summary:

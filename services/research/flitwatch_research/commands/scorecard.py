@@ -29,39 +29,49 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 
 
 @click.command()
-@click.option("--seeds", type=click.IntRange(1, 50), default=10, show_default=True, help="Seeds of each world.")
+@click.option(
+    "--seeds", type=click.IntRange(1, 50), default=10, show_default=True, help="Number of seeds per scenario."
+)
 @click.option(
     "--world",
     "worlds",
     multiple=True,
-    help="Only this world, repeatable; `flitwatch twin worlds` lists them.  [default: all]",
+    help="Run only this scenario (repeatable); `flitwatch twin worlds` lists them.  [default: all]",
 )
 @click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Users of each world's machine."
+    "--users",
+    type=click.IntRange(40, 20000),
+    default=300,
+    show_default=True,
+    help="Number of users on each scenario's machine.",
 )
 @click.option(
     "--pooled-users",
     type=click.IntRange(40, 20000),
     default=2000,
     show_default=True,
-    help="Users of the machine of the pooled table.",
+    help="Number of users in the pooled table.",
 )
 @click.option(
     "--part",
     "parts",
     multiple=True,
     type=click.Choice([*PARTS, *EXTRA]),
-    help=f"Only this part, repeatable; {', '.join(EXTRA)} are made on request only.  [default: {', '.join(PARTS)}]",
+    help=f"Run only this part (repeatable); {', '.join(EXTRA)} run only on request.  [default: {', '.join(PARTS)}]",
 )
 @click.option(
-    "--kept", is_flag=True, help="Make nothing: only what earlier calls made; the table says what is lacking."
+    "--kept",
+    is_flag=True,
+    help="Run nothing, and report only the results of earlier calls. The table shows what is missing.",
 )
-@click.option("--processes", type=click.IntRange(1, 64), help="Processes side by side.  [default: one for each core]")
+@click.option(
+    "--processes", type=click.IntRange(1, 64), help="Number of parallel processes.  [default: one for each core]"
+)
 @executor_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write scorecard.json and scorecard.md here. With --part the other parts stay as a scorecard of the same seeds and users there has them.",
+    help="Folder for scorecard.json and scorecard.md. With --part, other parts are kept from a scorecard there with the same seeds and users.",
 )
 @json_option
 def scorecard(
@@ -76,9 +86,8 @@ def scorecard(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Blame, deviation and forecast in simulated worlds from easy to hard; the paper's methods alongside ours.
-
-    Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
+    """Score blame, drivers and forecasts in simulated scenarios from easy to hard, for the paper's methods and ours. Finished parts are kept in
+    .cache/scorecard, so that a second call continues from there.
     """
     from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.scorecard.pieces import compute_pieces, simulate_sets
@@ -151,7 +160,8 @@ def _describe_piece(piece: Piece) -> tuple[Any, Any, Any]:
 
 
 def _load_timings(kept: bool, users: int) -> list[TimeBound]:
-    """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
+    """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them
+    otherwise."""
     from flitwatch_research.scorecard.pieces import scorecard_folder
     from flitwatch_research.scorecard.timings import measure_timings
 

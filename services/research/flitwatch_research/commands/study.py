@@ -20,17 +20,17 @@ from flitwatch_research.commands import advice_value, blame_stress, incident_stu
     type=click.Path(path_type=Path),
     help="Folder for JSON, CSV and figures; of advice-value the page, with its JSON alongside it; of incidents the days done, from which it resumes. Without it the answer is only printed.",
 )
-@click.option("--runs", type=click.IntRange(min=2), help="Random draws a point, where the study has such.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of every draw.")
-@click.option("--threads", type=click.IntRange(1, 1024), help="Threads; the results do not depend on them.")
-@click.option("--topology", metavar="SPEC", help="Topology or file:PATH, where the study has one.")
+@click.option("--runs", type=click.IntRange(min=2), help="Random draws per point, if the study has any.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Random seed of all draws.")
+@click.option("--threads", type=click.IntRange(1, 1024), help="Number of threads. The results do not depend on it.")
+@click.option("--topology", metavar="SPEC", help="Topology or file:PATH, if the study has one.")
 @click.option(
     "--trace",
     type=click.Path(exists=True, path_type=Path),
-    help="wang-fig2, -fig3, -fig7, -fig8-10: the trace of one application (a folder of DUMPI text, OTF2 or a message DAG) in the place of its pattern.",
+    help="wang-fig2, -fig3, -fig7, -fig8-10: the trace of one application (a folder of DUMPI text, OTF2 or a message DAG) instead of its pattern.",
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
-@click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: seeds of each world.  [default: 5]")
+@click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: number of seeds per scenario.  [default: 5]")
 @click.option(
     "--first-seed", type=click.IntRange(1, 10**6), help="advice-value: the first of these seeds.  [default: 1]"
 )
@@ -39,7 +39,7 @@ from flitwatch_research.commands import advice_value, blame_stress, incident_stu
 @click.option(
     "--jobs",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="advice-value: a log in the Standard Workload Format (.swf, .swf.gz) whose jobs are submitted in the place of drawn ones.",
+    help="advice-value: log in the Standard Workload Format (.swf, .swf.gz) whose jobs are submitted instead of random ones.",
 )
 @click.option(
     "--draws",
@@ -49,15 +49,15 @@ from flitwatch_research.commands import advice_value, blame_stress, incident_stu
 @click.option(
     "--resolution",
     type=click.Choice(incident_study.RESOLUTIONS),
-    help="incidents: ask while a day lasts, or only afterwards, of the minutes that are kept.  [default: live]",
+    help="incidents: ask during a day, or only afterwards, from the stored minutes.  [default: live]",
 )
 @click.option(
     "--fabric",
     type=click.Choice(incident_study.FABRICS),
     help="incidents: the simulated machine.  [default: dragonfly]",
 )
-@click.option("--kind", "kinds", multiple=True, help="incidents: only days of this kind, repeatable.")
-@click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
+@click.option("--kind", "kinds", multiple=True, help="incidents: only days of this kind (repeatable).")
+@click.option("--processes", type=click.IntRange(1, 64), help="advice-value: number of parallel processes.")
 @executor_option
 @json_option
 def study(

@@ -150,7 +150,7 @@ def _score_answer(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, 
 
 
 def _named_jobs(answer: Explanation) -> dict[str, str]:
-    """Job and user of everybody that the answer names."""
+    """Job and user of everyone that the answer names."""
     return {candidate["job_id"]: candidate["user"] or "" for candidate in answer["candidates"] if candidate["named"]}
 
 
@@ -176,7 +176,7 @@ class Figures(TypedDict):
 
     Attributes
     ----------
-    named_right : the last answer named a cause (of a run that slows itself: said so), and no answer named anybody else
+    named_right : the last answer named a cause (of a run that slows itself: said so), and no answer named anyone else
     named_wrong : some answer named a job that is no cause
     named_share_of_duration : of the moments at which a cause was felt, those at which it was named
     lost_s_error : median of the error of the seconds lost, relative

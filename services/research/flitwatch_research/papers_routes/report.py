@@ -18,9 +18,13 @@ Kept = dict[str, dict[str, Any]]
 ROUNDING = 0.05
 HEAD = """# Routes, traffic matrices and the loop compared with what was published
 
-Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two cores,
-simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were measured on one
-NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limit 24 --at-once 8`), each in the published basis; the published limit is six minutes of an A100 for table 4.3 and none for 4.2. A cell is ours, the published figure in brackets; an empty cell was not measured or does not exist.
+Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two
+cores,
+simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were
+measured on one
+NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limit 24 --at-once 8`), each in the published basis. The published limit
+is six minutes of an A100 for table 4.3, and there is none for 4.2. A cell is ours, the published figure in brackets; an empty cell was not measured
+or does not exist.
 """
 
 
@@ -43,7 +47,8 @@ def measure_rows(
     columns: Sequence[str] = (),
     at_once: int = 1,
 ) -> Kept:
-    """Measure rows, and columns that are measured apart, one by one or several at once, each in a process of its own; each is kept as soon as it is there.
+    """Measure rows, and columns that are measured apart, one by one or several at once, each in a process of its own; each is kept as soon as it is
+    there.
 
     One that fails is kept with its error. columns: only these of the columns that are measured apart.
     """

@@ -16,9 +16,8 @@ from flitwatch_twin.campaign import WORLDS
 
 HEAD = """# Scorecard
 
-Every estimator on the cluster twin, the paper's methods (Bhatele 2020) compared with ours, in worlds from easy to hard. **All data is simulated**; the truth is
-counterfactual (the same seed without a user), is kept in files of its own, and reaches only the process that scores. Made by `{command}`
-with **{seeds} {word}** of each world{fewer}; the command's default is 10.
+Every estimator on the cluster twin, with the paper's methods (Bhatele 2020) and ours, in scenarios from easy to hard. **All data is simulated**. The
+true effects are counterfactual (the same seed without a user). They are in separate files, and only the scoring process reads them. Generated with `{command}`, with **{seeds} {word}** of each scenario{fewer}; the command's default is 10.
 
 """
 FORECASTERS = (
@@ -78,7 +77,7 @@ def _format_checks(card: Card) -> str:
     lines = [(check.what, check.published, check.wanted, check.found, HOLDS[check.holds]) for check in results]
     text = _summarize_checks(results) + _format_missing(card)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
-    return "\n## What was asked for\n\n" + text + format_table(heads, lines) + "\n"
+    return "\n## Acceptance criteria\n\n" + text + format_table(heads, lines) + "\n"
 
 
 def _summarize_checks(found: list[Check]) -> str:
@@ -103,7 +102,7 @@ def _format_missing(card: Card) -> str:
 
 def _format_worlds() -> str:
     lines = [(name, world.grade, world.summary) for name, world in WORLDS.items()]
-    return "## The worlds\n\n" + format_table(("world", "grade", "what is hard in it"), lines) + "\n"
+    return "## Scenarios\n\n" + format_table(("world", "grade", "what is hard in it"), lines) + "\n"
 
 
 def _format_blame(card: Card) -> str:
@@ -140,8 +139,10 @@ def _format_blame(card: Card) -> str:
         "named in a set",
     )
     text = (
-        f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs that they met; the rest are nulls. Average precision is over "
-        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from three seeds on; of a share at least Wilson's). Worlds of one seed share its machine and users.\n\n"
+        f"{card['users']} users. A user counts from a mean effect of {worlds.EFFECT_SIZES[0]} sd of log run time over the runs "
+        f"that they met; the rest are nulls. Average precision is over "
+        "all users, each weighed by the effect. Named: q at most 0.05. Brackets: 95 % intervals over seeds (bootstrap, from "
+        "three seeds on; for a share, at least Wilson's). Scenarios with one seed share its machine and users.\n\n"
     )
     pooled = ""
     if card["blame_pooled"]:
@@ -157,7 +158,7 @@ def _format_blame(card: Card) -> str:
         pooled = f"\nSix sets of one machine pooled, {card['pooled_users']} users:\n\n" + format_table(
             ("method", "sets", "average precision", "false share of those named"), lines_pooled
         )
-    return "## Who: blame\n\n" + text + format_table(heads, lines) + pooled + "\n"
+    return "## Blame\n\n" + text + format_table(heads, lines) + pooled + "\n"
 
 
 def _format_deviation(card: Card) -> str:
@@ -188,10 +189,11 @@ def _format_deviation(card: Card) -> str:
         "mean curve's MAPE %",
     )
     text = (
-        f"{FOLDS} folds, 13 counters and how the runs lay. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
-        "split) are shown to say how much that flatters. A count over a step contains the step's duration, so errors from deltas say little.\n\n"
+        f"{FOLDS} folds, 13 counters and how the runs lay. In each fold, the counters are chosen on a part of the training runs, "
+        f"and the error is that of the held-out runs. The paper's random split of rows is shown to demonstrate how optimistic it "
+        f"is. A count over a step contains the step's duration, so errors from deltas mean little.\n\n"
     )
-    return "## What: deviation\n\n" + text + format_table(heads, lines) + "\n"
+    return "## Drivers\n\n" + text + format_table(heads, lines) + "\n"
 
 
 def _format_stress(card: Card) -> str:
@@ -215,7 +217,7 @@ def _format_stress(card: Card) -> str:
         "Eight strong users, twelve weak ones, and 220 who slow no other user and are there for three to eight weeks; in two of the calendars an upgrade on one day "
         "slows all runs. `flitwatch study blame-stress` has harder calendars.\n\n"
     )
-    return "## Who: calendar stress\n\n" + text + format_table(heads, lines) + "\n"
+    return "## Calendar stress\n\n" + text + format_table(heads, lines) + "\n"
 
 
 def _format_forecast(card: Card) -> str:
@@ -253,15 +255,14 @@ def _format_forecast(card: Card) -> str:
     )
     features = ", ".join(dict.fromkeys(row["features"] for row in card["forecast"]))
     text = (
-        "Learned from earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then three blocks. What serves in a block is the candidate with the least error in the "
-        "blocks before it, averaged with those that do not differ from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
-        f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen on the earliest runs alone: {features}.\n\n"
+        "Forecasters are trained on earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then "
+        "three blocks. In each block, the candidate with the smallest error in earlier blocks is deployed. It is averaged with "
+        "those that do not differ from it. The first block is only for the choice. Attention alone is the paper's: counters and "
+        "times of m steps to the time of the next k. "
+        f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen only on the earliest runs: {features}.\n\n"
     )
     return (
-        "## What next: forecast\n\n"
-        + (text + format_table(heads, lines) if lines else "")
-        + _format_extra_forecasts(card)
-        + "\n"
+        "## Forecasts\n\n" + (text + format_table(heads, lines) if lines else "") + _format_extra_forecasts(card) + "\n"
     )
 
 

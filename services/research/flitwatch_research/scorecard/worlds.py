@@ -38,7 +38,8 @@ def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:
 
 
 def bootstrap_interval(values: Sequence[float | None], seeds: Sequence[int] | None = None) -> Interval:
-    """(mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three seeds."""
+    """(mean, low, high): 95 % bootstrap interval; worlds of a `seed` share its machine and users, so they are drawn together; NaN below three
+    seeds."""
     samples = [(value, at) for at, value in enumerate(values) if value is not None and not math.isnan(value)]
     if not samples:
         return math.nan, math.nan, math.nan
@@ -53,7 +54,8 @@ def interval_over_seeds(rows: Rows, value: Callable[[dict[str, Any]], float | No
 
 
 def wilson_interval(part: Sequence[int], whole: Sequence[int], seeds: Sequence[int]) -> Interval:
-    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN where there is nothing to share."""
+    """(share, low, high) of counts of rows: Wilson's 95 % interval, or that of a bootstrap over seeds where it reaches farther; NaN where there is
+    nothing to share."""
     held, n = sum(part), sum(whole)
     if not n:
         return math.nan, math.nan, math.nan
@@ -192,9 +194,9 @@ def _blame_headline(rows: Rows) -> str:
     )
     silent = [world for world, some in by_world(rows) if not blame_line(group_methods(some)[OURS])["found"]]
     return (
-        f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} worlds, "
+        f"**Blame**: {beaten + '. ' if beaten else ''}Ours has the highest average precision in {len(won)} of {len(won) + len(lost)} scenarios, "
         f"{format_interval(gain, '+.2f')} on the paper's method. False share {format_interval(ours['false_share'])}"
-        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every world'}. "
+        f"{'; above 0.10 in ' + ', '.join(broken) if broken else ', at most 0.10 in every scenario'}. "
         f"Recall by effect: {recall}."
         f"{' It names no user in ' + ', '.join(silent) + '.' if silent else ''}"
     )
@@ -214,8 +216,9 @@ def _deviation_headline(rows: Rows) -> str:
     chosen = interval_over_seeds(rows, lambda row: row["chosen_mape"] / row["mape"] - 1)
     beaten = f"The mean curve alone is better in {', '.join(useless)}. " if useless else ""
     return (
-        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are among the first as many, the strongest is first in {format_interval(first)} of the sets. "
-        f"Errors are nested; where the counters were chosen they differ by {format_interval(chosen, '+.1%')}."
+        f"**Deviation**: {beaten}{format_interval(planted_found)} of the planted counters are ranked among the first, and the "
+        f"strongest is first in {format_interval(first)} of the sets. "
+        f"Errors are nested; if the counters are chosen, they differ by {format_interval(chosen, '+.1%')}."
     )
 
 
@@ -241,13 +244,13 @@ def _forecast_headline(rows: Rows) -> str:
     )
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}What served is better than every candidate beyond its interval in {len(below)} of "
-        f"{len(list(by_world(rows)))} worlds. 90 % intervals cover {format_interval(coverage)}."
+        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, beyond its interval, in {len(below)} of "
+        f"{len(list(by_world(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
     )
 
 
 def select_best(rows: Rows) -> tuple[str, float]:
-    """The candidate with the least error over the sets of a world, and that error."""
+    """The candidate with the smallest error on the sets of a world, and that error."""
     errors = {name: bootstrap_interval([row["mape"][name] for row in rows])[0] for name in rows[0]["mape"]}
     best = min(errors, key=errors.__getitem__)
     return best, errors[best]

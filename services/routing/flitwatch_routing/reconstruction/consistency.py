@@ -1,6 +1,7 @@
 """Do counters agree with one another, every switch sending what it receives, and do they say enough to accuse the routes.
 
-A subnet manager and collectors ask every switch, by ways that no pair of endpoints takes. What they may have sent over a link is a floor: less contradicts nothing.
+A subnet manager and collectors ask every switch, by ways that no pair of endpoints takes. What they may have sent over a link is a floor: less
+contradicts nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def noise_of(fabric: Fabric, counters: Sequence[Floats], floor: float = 0.0) -> 
             at = int(np.argmax(np.where(bad, np.abs(gap), 0)))
             raise BadInput(
                 f"counters conflict: {fabric.routers.name[at]} received {received[at]:.6g} and sent {sent_bytes[at]:.6g} bytes",
-                advice="Read all ports at the same moments, before any counter wraps, and give the tables that were loaded",
+                advice="Read all ports at the same times, before any counter wraps, and use the loaded tables",
             )
         differences.append(gap[busy])
         squares.append(energy[:routers][busy])

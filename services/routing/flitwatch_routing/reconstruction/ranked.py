@@ -26,7 +26,8 @@ class RankedPair(TypedDict):
 
 
 class Ranking(TypedDict):
-    """The largest pairs, and how much of the traffic is certain regardless of the rest: bytes that every matrix that explains the counters gives a pair.
+    """The largest pairs, and how much of the traffic is certain regardless of the rest: bytes that every matrix that explains the counters gives a
+    pair.
 
     pairs : with traffic, of `possible_pairs`, which no counter rules out, of `allowed_pairs`, which jobs and service levels admit
     """
@@ -74,5 +75,5 @@ def told_error(found: Reconstruction) -> tuple[float | None, dict[str, str]]:
     """The estimated error, and what is unknown and why: one that leaves the whole matrix open is none."""
     if found.estimated_error is None or found.estimated_error < OPEN:
         return found.estimated_error, found.unknown
-    why = "the counters leave as much open as was sent: use the largest pairs and their intervals"
+    why = "the counters do not determine the traffic: use the largest pairs and their intervals"
     return None, {"estimated_error": why} | found.unknown

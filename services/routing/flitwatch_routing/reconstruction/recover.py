@@ -66,7 +66,8 @@ class Reconstruction:
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
         NaN where they are unknown
-    estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least sum, the
+    estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least
+    sum, the
         residual, and, where few counters constrain many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
         None where it is unknown
     unknown : what is unknown (estimated_error, intervals, others) and why
@@ -111,7 +112,8 @@ def reconstruct_matrix(
     Raises
     ------
     BadInput
-        For counters that contradict the routes or one another, that are too few to tell, or that nothing explained when the time ended, and for tables with
+        For counters that contradict the routes or one another, that are too few to tell, or that nothing explained when the time ended, and for
+        tables with
         loops or holes.
     BadRequest
         Where the time limit ends before a solution has begun.
@@ -143,7 +145,7 @@ def reconstruct_matrix(
     if unsolved and residual > CONTRADICTION + 5 * noise:
         raise _unexplained_error(late, fabric, posed, x, lanes[0].vls, options.floor)
     if not options.estimate:
-        estimate, unknown["estimated_error"] = None, "it was not asked for"
+        estimate, unknown["estimated_error"] = None, "it was not requested"
     elif not bool(x.any()):
         estimate = 1.0  # whatever was sent, all of it is missing
     elif estimate is None:
@@ -203,7 +205,8 @@ def build_program(
     options: Options,
     follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:
-    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as `reconstruct_matrix`."""
+    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as
+    `reconstruct_matrix`."""
     total = len(pairs)
 
     def in_time() -> None:
@@ -263,7 +266,8 @@ def _check_unreached_rows(
     row, busiest = int(np.argmax(astray)), int(np.argmax(measured))
     if astray[row] > max(floor, QUIET * measured[busiest]):
         raise BadInput(
-            f"counters contradict the routes: {_describe_link(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
+            f"counters contradict the routes: {_describe_link(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} "
+            f"bytes, but no pair's path goes there",
             advice="Give the tables, jobs and SL-to-VL tables that were loaded while the counters ran",
         )
     if measured[busiest] < PLENTY * floor:
@@ -279,7 +283,8 @@ def _unexplained_error(late: bool, fabric: Fabric, posed: Problem, x: torch.Tens
         return too_little(float(posed.target.max()) * posed.scale, floor, "the busiest link")
     if late:
         return BadInput(
-            f"the time limit ended before any traffic explained the counters, least of all those of {ends}: they need more time, or contradict the routes",
+            f"the time limit ended before any traffic explained the counters, least of all those of {ends}: they need more time, "
+            f"or contradict the routes",
             advice="Give a longer --time-limit",
         )
     return BadInput(f"counters contradict the routes: no traffic explains them, least of all those of {ends}")

@@ -224,7 +224,7 @@ def _trace_paths(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
         hops.append(link)
     bad = int(np.argmax(going))
     raise BadInput(
-        f"the tables have a loop on the way to endpoint {int(dst[bad])}",
+        f"the tables have a loop on the path to endpoint {int(dst[bad])}",
         advice="Check them with `flitwatch routes check`",
     )
 
@@ -253,7 +253,7 @@ def _trace_tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key:
         link = onward
     bad = int(np.argmax(going))
     raise BadInput(
-        f"the tables have a loop on the way to endpoint {int(dest[bad])}",
+        f"the tables have a loop on the path to endpoint {int(dest[bad])}",
         advice="Check them with `flitwatch routes check`",
     )
 

@@ -51,7 +51,7 @@ class Study:
         """The same with counters and sizes weighted as `weighting.mixed`; BadRequest where packets are not known."""
         if self.packets is None or self.measured.packets is None:
             raise BadRequest(
-                "mixed weighting needs packets, and the traffic holds bytes alone",
+                "mixed weighting requires packets, and the traffic contains only bytes",
                 advice="Give a CSV file src,dst,bytes,packets, or leave out --mtu",
             )
         both = zip(self.measured.counters, self.measured.packets, strict=True)
@@ -126,9 +126,7 @@ def measure_traffic(
     inside = inside_jobs(demand, endpoints, pairs)
     src, dst, size = demand
     if not np.isclose(inside.sum(), size[src != dst].sum()):
-        raise BadRequest(
-            "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
-        )
+        raise BadRequest("the traffic leaves the jobs", advice="Give jobs with all endpoints that communicate")
     lanes = _draw_lanes(scheme, fabric, sls, vls, epochs, rng)
     return Measured(pairs, lanes, counters_of(fabric, ports, lanes, pairs, inside, noise, rng)), inside
 

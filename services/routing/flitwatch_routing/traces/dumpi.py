@@ -77,7 +77,7 @@ def read_dumpi_folder(folder: Path) -> Dag:
     for path in sorted(folder.glob("*.txt")):
         number = re.search(r"([0-9]+)$", path.stem)
         if number is None or int(number[1]) in ranks:
-            raise BadInput("the file name does not end in a rank of its own", where=str(path))
+            raise BadInput("the file name does not end in a unique rank", where=str(path))
         ranks[int(number[1])] = path
     if not ranks or sorted(ranks) != list(range(len(ranks))):
         missing = next((r for r in range(len(ranks)) if r not in ranks), 0)
@@ -124,7 +124,7 @@ class _Rank:
             raise BadInput(
                 f"{call} cannot be replayed",
                 where=self._line_reference(),
-                advice="Its text does not tell which messages it meant.",
+                advice="Its text does not identify the messages.",
             )
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
@@ -260,7 +260,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call}: the size of data type {number} ({name}) is unknown",
                 where=self._line_reference(),
-                advice="The text must hold the call that makes the type.",
+                advice="The text must contain the call that creates the type.",
             )
         return size
 
@@ -343,5 +343,5 @@ def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool, made: deque
     reader.end()
     if not calls:
         raise BadInput(
-            "holds no MPI call", where=str(path), advice="Make the file again: dumpi2ascii -S FILE.bin > FILE.txt"
+            "contains no MPI call", where=str(path), advice="Create the file again: dumpi2ascii -S FILE.bin > FILE.txt"
         )

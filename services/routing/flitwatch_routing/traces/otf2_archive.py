@@ -19,8 +19,10 @@ _NO_RANK = 2**32 - 3  # this and those above: no root, the rank itself, a rank o
 def read_otf2(anchor: Path) -> Dag:
     """The MPI events of an archive (its `.otf2` anchor file) as operations.
 
-    Time between MPI events becomes computation, except inside MPI regions: waiting there is what a replay finds again. A non-blocking call only starts; its
-    completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be replayed is counted in
+    Time between MPI events becomes computation, except inside MPI regions: waiting there is what a replay finds again. A non-blocking call only
+    starts; its
+    completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be replayed is
+    counted in
     `left_out`, with its bytes: collectives without a form, those with counts by peer, which an archive does not keep, and one-sided operations.
 
     Raises
@@ -37,7 +39,7 @@ def read_otf2(anchor: Path) -> Dag:
         with otf2.reader.open(str(anchor)) as trace:
             return _Reader(otf2, trace, anchor).read()
     except (otf2.error.Error, _otf2.Error) as bad:
-        raise BadInput(f"is no OTF2 archive that can be read: {bad}", where=str(anchor)) from bad
+        raise BadInput(f"is not a readable OTF2 archive: {bad}", where=str(anchor)) from bad
 
 
 class _Rank:
@@ -201,7 +203,7 @@ def _number_ranks(otf2: Any, trace: Any, anchor: Path) -> dict[Any, int]:
     for group in trace.definitions.groups:
         if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI:
             return {location: number for number, location in enumerate(group.members)}
-    raise BadInput("names no MPI ranks", where=str(anchor), advice="Trace an MPI program, for instance with Score-P.")
+    raise BadInput("names no MPI ranks", where=str(anchor), advice="Trace an MPI program, for example with Score-P.")
 
 
 def _block_bytes(name: str, ranks: int, is_root: bool, sent: int, received: int) -> tuple[int, int]:

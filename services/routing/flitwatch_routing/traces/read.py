@@ -54,7 +54,7 @@ def read_trace(path: Path) -> Dag:
     if path.is_dir():
         anchors = sorted(path.glob("*.otf2"))
         if len(anchors) > 1:
-            raise BadInput("holds several OTF2 archives", where=str(path), advice="Name the .otf2 file.")
+            raise BadInput("contains several OTF2 archives", where=str(path), advice="Name the .otf2 file.")
         return read_otf2(anchors[0]) if anchors else read_dumpi_folder(path)
     return read_otf2(path) if path.suffix == ".otf2" else read_dag(path)
 

@@ -1,4 +1,5 @@
-"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is simulated."""
+"""A turn of the loop from counters that were measured and stored: their matrix, better tables, and the loads that both would give. Nothing is
+simulated."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ Floats = NDArray[np.float64]
 #: report(stages done, stages, what runs now)
 Report = Callable[[int, int, str], None]
 STAGES = 3
-#: A fabric whose busiest link carries less than this of its speed is idle: what it counts may be management packets alone, and no routes would be faster.
+#: A fabric whose busiest link carries less than this of its speed is idle: counted events may be management packets alone, and no routes would be faster.
 IDLE = 1e-4
 #: Counters of service levels that differ from their link's by more than this of the busiest link are another time's, or not all of them.
 LEVELS_MISS = 0.01
@@ -97,7 +98,8 @@ class StoredReconstruction(TypedDict):
 
 
 class BusyLoads(TypedDict):
-    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes allow; None is unknown."""
+    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes
+    allow; None is unknown."""
 
     measured: float
     before: float | None
@@ -261,7 +263,8 @@ def run_stored_turn(
 ) -> StoredTurn:
     """Reconstruct the window's traffic, lay tables for it and predict their loads.
 
-    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that InfiniBand does
+    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that
+    InfiniBand does
     not have, Cancelled where it is asked for.
     """
     started, stop = time.monotonic(), cancelled or (lambda: False)
@@ -299,13 +302,13 @@ def run_stored_turn(
     if doubt is None or doubt > UNSURE:
         if doubt is None:
             why = reconstruction.unknown.get("estimated_error") or reconstruction.unknown.get(
-                "intervals", "the counters leave it open"
+                "intervals", "the counters do not determine it"
             )
             reason = f"how far the reconstructed traffic is from the true is not known: {why}"
         else:
-            reason = f"several matrices explain the counters: what they leave open is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
+            reason = f"several matrices explain the counters: the undetermined share is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
         if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
-            reason += f". With {asked.sls} service levels by pair the counters by level of a later window may tell; the tables stay as they are"
+            reason += f". With {asked.sls} service levels by pair later counters by level may be sufficient; the tables do not change"
             return ended("measure", reason, found=reconstruction)
         return ended("cannot tell", reason, found=reconstruction)
     say = stage(1, "optimising routes")
@@ -351,7 +354,8 @@ def _for_lids(ports: Ints, lmc: int) -> Ints:
 
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
-    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would make every
+    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
+    make every
     pair possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
@@ -391,7 +395,7 @@ def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
             + ("; adapters are counted by `flitwatch collect infiniband --adapters`" if hosts else "")
         )
     if any(fabric.attributes.get("lmc") or ()):
-        return "adapters have several LIDs (LMC above 0), and which of them traffic took was not counted"
+        return "adapters have several LIDs (LMC above 0), and the LID of traffic was not counted"
     if not carried[fabric.router_links()].any():
         return "no traffic crossed from switch to switch"
     result = check_routes(fabric, loaded)
@@ -407,7 +411,8 @@ def _reconstruct_levels(
     stop: Callable[[], bool],
     floor: float,
 ) -> Reconstruction:
-    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive on it."""
+    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive
+    on it."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     links, width = fabric.links, port_width(fabric)
     sends, receives = np.zeros((2, len(levels), ends), bool)
@@ -428,7 +433,8 @@ def _reconstruct_levels(
 def _relative_doubt(found: Reconstruction) -> float | None:
     """Return the relative distance that the matrix may have from the true one; None where it is unknown.
 
-    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong, so the
+    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong,
+    so the
     intervals, which need no such thing, must leave little open too.
     """
     if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():

@@ -253,7 +253,7 @@ class Lab:
         return f"to-{self.fabric.vertex_name(int(self.fabric.links.dst[link]))}"
 
     def _flooding_tree(self) -> set[int]:
-        """Links, both directions, of a tree over all vertices: what goes to everybody must not go round."""
+        """Links, both directions, of a tree over all vertices: what goes to everyone must not go round."""
         vertices, tree = {0}, set[int]()
         waiting = [0]
         while waiting:

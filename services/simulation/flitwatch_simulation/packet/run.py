@@ -199,7 +199,7 @@ def _thread_count(parameters: PacketRun) -> int | None:
         raise BadRequest(f"--threads is {parameters.threads}; expected 1 to {packet.MOST_THREADS}")
     if parameters.engine != "eager" or parameters.congestion_control != "none" or parameters.traffic_classes:
         raise BadRequest(
-            "--threads goes with the eager engine, without congestion control and traffic classes",
+            "--threads requires the eager engine, without congestion control and traffic classes",
             advice="Leave out --threads, or --engine, --congestion-control and --traffic-class.",
         )
     return parameters.threads

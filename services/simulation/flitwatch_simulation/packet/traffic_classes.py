@@ -104,7 +104,7 @@ def _check_classes(classes: tuple[NamedClass, ...]) -> None:
     for number, traffic_class in enumerate(classes):
         if traffic_class.name in {other.name for other in classes[:number]}:
             raise BadRequest(
-                f"traffic class {traffic_class.name} is there twice", advice="Give each class its own name."
+                f"traffic class {traffic_class.name} is listed twice", advice="Give each class its own name."
             )
         if not 0 <= traffic_class.minimum <= traffic_class.maximum <= 1 or traffic_class.maximum == 0:
             raise BadRequest(

@@ -156,7 +156,7 @@ def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np
             advice=f"Patterns: {', '.join(['uniform[:GIB_PER_S]', *sorted(patterns.PATTERNS)])}.",
         )
     if parameters.ranks is not None:
-        raise BadRequest(f"{path} says how many ranks there are", advice="Leave --ranks out.")
+        raise BadRequest(f"{path} defines the number of ranks", advice="Leave --ranks out.")
     if path.is_file() and is_traffic_csv(path):
         return _of_csv(path, parameters, machine)
     if path.is_file() and is_matrix(path):
@@ -178,7 +178,7 @@ def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np
 
 def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workload:
     if parameters.placement != "contiguous":
-        raise BadRequest(f"{path} names endpoints, so that --placement has nothing to place", advice="Leave it out.")
+        raise BadRequest(f"{path} names endpoints, so --placement has no effect", advice="Leave it out.")
     src, dst, size = read_traffic_csv(path, machine.endpoints)
     if not size.size:
         raise BadInput("there is no traffic", where=str(path), advice="Give at least one line with bytes above 0.")
@@ -221,7 +221,7 @@ def _load_of(text: str, option: str) -> float | None:
 def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Generator) -> packet.Workload:
     """Jobs of a CSV file `pattern,ranks,bytes,placement`, placed one after the other."""
     if parameters.traffic is not None:
-        raise BadRequest("--traffic and --jobs both say what is sent", advice="Give one of them.")
+        raise BadRequest("--traffic and --jobs both define the traffic", advice="Give one of them.")
     used_endpoints = np.empty(0, np.int64)
     placed_jobs: list[tuple[messages_.Messages, np.ndarray]] = []
     jobs = jobs_of(parameters)

@@ -892,7 +892,7 @@ export interface components {
             /** Format: date-time */
             now: string;
             recent_s: number;
-            doors: components["schemas"]["DoorArrivals"][];
+            sources: components["schemas"]["SourceArrivals"][];
             simulated: number;
             unknown: number;
             machines: components["schemas"]["MachineReport"][];
@@ -903,7 +903,7 @@ export interface components {
             devices: number;
             reporting: number;
         };
-        DoorArrivals: {
+        SourceArrivals: {
             key: string;
             title: string;
             about: string;
@@ -913,9 +913,9 @@ export interface components {
             records: number;
             recent: number;
             last_at: string | null;
-            refused: components["schemas"]["DoorRefusal"][];
+            refused: components["schemas"]["SourceRefusal"][];
         };
-        DoorRefusal: {
+        SourceRefusal: {
             records: number;
             /** Format: date-time */
             at: string;

@@ -37,7 +37,7 @@ export function AccountDialog({ account, onClose }: { account: Account | null; o
       >
         {!account && (
           <label>
-            Name, as the scheduler writes it
+            User name, as in the scheduler
             <input
               className="field"
               value={name}
@@ -61,7 +61,7 @@ export function AccountDialog({ account, onClose }: { account: Account | null; o
         </label>
         {mayHave && (
           <label>
-            {account ? "New password; empty keeps the old" : "Password"}
+            {account ? "New password (leave empty to keep the old one)" : "Password"}
             <input
               className="field"
               type="password"

@@ -1,4 +1,4 @@
-/** People: accounts, tokens and the audit log for admins; everybody's own tokens. */
+/** People: accounts, tokens and the audit log for admins; everyone's own tokens. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { sessionQuery } from "../../api/session";
@@ -31,7 +31,7 @@ export function AdminPage() {
         <div className="context">
           <h1>People</h1>
         </div>
-        <Empty title="Tokens and accounts belong to people">
+        <Empty title="Sign in to see tokens and accounts">
           You are not signed in.{" "}
           <Link className="link strong" to="/login" search={{ to: "/admin" }}>
             Sign in

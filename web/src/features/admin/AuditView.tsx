@@ -109,8 +109,8 @@ export function AuditView({ actor }: { actor: string | undefined }) {
       ) : (
         <Empty title="Nothing yet">
           {actor
-            ? `${actor} has changed nothing and seen no names.`
-            : "Changes are listed here, and whose names were seen."}
+            ? `${actor} has made no changes and seen no names.`
+            : "This list has all changes, and all answers with names."}
         </Empty>
       )}
     </section>

@@ -55,7 +55,7 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
         }}
       >
         <label>
-          What it is for
+          Purpose
           <input
             className="field"
             value={label}
@@ -68,7 +68,7 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
         {manages && <Unanswered line what="the accounts" asked={[listed]} />}
         {accounts.length > 1 && (
           <label>
-            Acts for
+            Account
             <select className="field" value={account} onChange={(event) => setAccount(event.target.value)}>
               {accounts.map((one) => (
                 <option key={one.name} value={one.name}>
@@ -79,7 +79,7 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
           </label>
         )}
         <fieldset className="people-scopes">
-          <legend className="subtitle">It may</legend>
+          <legend className="subtitle">Scopes</legend>
           {offered.map((scope) => (
             <label key={scope}>
               <input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />

@@ -100,7 +100,7 @@ export function TokensView({ session }: { session: Session }) {
         <DataTable label="Tokens" rows={data.items} columns={columns} id={(t) => String(t.token_id)} />
       ) : (
         <Empty title="No token yet">
-          A script, a scheduler or a dashboard acts by a token: it expires, and it may do only what it is for.
+          Scripts, schedulers and dashboards use tokens. A token expires and is limited to its scopes.
         </Empty>
       )}
       {making && <TokenDialog session={session} onClose={() => setMaking(false)} />}

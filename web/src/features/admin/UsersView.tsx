@@ -9,7 +9,7 @@ import { Failure, Waiting } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 import { AccountDialog } from "./AccountDialog";
-import { door, ROLES } from "./words";
+import { loginOf, ROLES } from "./words";
 import { address } from "../../api/client";
 
 interface Acts {
@@ -27,7 +27,7 @@ function columnsOf(now: number, { self, busy, edit, toggle }: Acts): Column<Acco
   return [
     { key: "name", header: "Name", value: (a) => a.name },
     { key: "role", header: "Role", value: (a) => a.role, render: (a) => <span title={ROLES[a.role]}>{a.role}</span> },
-    { key: "door", header: "Logs in by", value: door },
+    { key: "login", header: "Login", value: loginOf },
     { key: "seen", header: "Last login", numeric: true, value: (a) => a.seen, render: (a) => at(a.seen) },
     { key: "created", header: "Made", numeric: true, value: (a) => a.created, render: (a) => at(a.created) },
     { key: "tokens", header: "Tokens", numeric: true, value: (a) => a.tokens },

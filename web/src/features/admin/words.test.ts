@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Account, Token } from "../../api/peopleShapes";
-import { door, scopesOf, stateOf, tokenText } from "./words";
+import { loginOf, scopesOf, stateOf, tokenText } from "./words";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
 const token = {
@@ -29,11 +29,11 @@ describe("a token", () => {
 });
 
 it("says how an account comes in", () => {
-  expect(door(account)).toBe("password");
-  expect(door({ ...account, password: false })).toBe("none yet");
-  expect(door({ ...account, role: "service", password: false })).toBe("tokens");
-  expect(door({ ...account, issuer: "https://id.example" })).toBe("https://id.example");
-  expect(door({ ...account, disabled: true })).toBe("disabled");
+  expect(loginOf(account)).toBe("password");
+  expect(loginOf({ ...account, password: false })).toBe("none yet");
+  expect(loginOf({ ...account, role: "service", password: false })).toBe("tokens");
+  expect(loginOf({ ...account, issuer: "https://id.example" })).toBe("https://id.example");
+  expect(loginOf({ ...account, disabled: true })).toBe("disabled");
 });
 
 it("offers a token no more than its account has", () => {

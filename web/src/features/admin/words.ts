@@ -4,11 +4,11 @@ import { duration } from "../../lib/format";
 import { parseTime } from "../../lib/time";
 
 export const ROLES: Record<string, string> = {
-  viewer: "reads; everybody under a pseudonym",
-  user: "reads, starts tasks; own jobs by name",
+  viewer: "reads, with pseudonyms",
+  user: "reads, starts tasks; sees own jobs by name",
   operator: "sees names, changes rules and silences",
   admin: "manages people and reads the audit log",
-  service: "a program; acts by its tokens only",
+  service: "a program; uses only tokens",
 };
 
 export const SCOPES: Record<string, string> = {
@@ -45,7 +45,7 @@ export function tokenText(token: Token, now: number): string {
 }
 
 /** How an account proves who it is. */
-export function door(account: Account): string {
+export function loginOf(account: Account): string {
   if (account.disabled) return "disabled";
   if (account.role === "service") return "tokens";
   if (account.issuer !== null) return account.issuer;

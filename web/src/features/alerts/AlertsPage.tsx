@@ -160,8 +160,8 @@ function Alerts({ firing, rules, silences, now }: Props) {
           ) : (
             <p className="muted alerts-note">
               {rules.length
-                ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.`
-                : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}
+                ? `No alerts are firing. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.`
+                : "No rules yet. The alert engine loads them when it starts (flitwatch alerting)."}
             </p>
           )}
         </section>
@@ -196,8 +196,8 @@ function Alerts({ firing, rules, silences, now }: Props) {
               }}
             />
           ) : (
-            <Empty title="No alert is over yet">
-              What would have fired? Try a rule over the past week under Rules.
+            <Empty title="No past alerts yet">
+              To see what would have fired, try a rule over the past week under Rules.
             </Empty>
           )}
         </section>
@@ -208,7 +208,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
             {!past.data ? (
               <Unanswered what="past alerts" asked={[past]} />
             ) : (
-              <Empty title="No alert yet">An alert's evidence is shown here, as it was when it fired.</Empty>
+              <Empty title="No alert yet">Each alert is shown with the evidence at the time it fired.</Empty>
             )}
           </section>
         ) : (

@@ -11,7 +11,7 @@ import { SEVERITIES } from "./standing";
 
 function tested(contact: Contact, now: number): string {
   const tried = parseTime(contact.test_tried_at);
-  if (isTesting(contact)) return "test mail on its way; the alert engine sends it (flitwatch alerting)";
+  if (isTesting(contact)) return "the alert engine (flitwatch alerting) will send a test mail";
   if (tried === null) return "not tested";
   return contact.test_error === null
     ? `test mail sent ${moment(tried, now, true)}`
@@ -94,7 +94,7 @@ export function ContactsView({ now }: { now: number }) {
         </ul>
       ) : (
         <Empty title="No contact yet">
-          Add an address: alerts are mailed to it from then on, and a test mail shows whether they arrive.
+          Add an address to receive alerts by e-mail. A test mail shows whether they arrive.
         </Empty>
       )}
       {editing && <ContactDialog held={editing === "new" ? null : editing} onClose={() => setEditing(null)} />}

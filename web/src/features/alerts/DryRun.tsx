@@ -94,7 +94,7 @@ export function DryRunResult({ task: id, signal }: { task: number; signal: strin
         />
         {task.state === "queued" && (
           <p className="muted alerts-note">
-            Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.
+            Waiting for a worker. If none is running, start one with <code>flitwatch worker</code>.
           </p>
         )}
       </section>

@@ -95,7 +95,7 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
           </Link>{" "}
           ·{" "}
           <Link to="/alerts" search={{ view: "contacts" }}>
-            Who is mailed
+            Recipients
           </Link>
         </p>
         <div className="dialog-buttons">
@@ -123,10 +123,10 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
           : task !== null
             ? result && isOver(result)
               ? reason(result)
-              : "Trying it over the time shown…"
+              : "Testing the rule over this period…"
             : rule.signal === "stall_ratio"
-              ? "The dashed line is the threshold; at first 95 % of what is shown is below it."
-              : "Forecasts of this application's runs, over their usual time."}
+              ? "The dashed line is the threshold. Initially, 95 % of the values are below it."
+              : "Forecasts of this application's runs, divided by their usual time."}
       </p>
       <div className="rule-dialog-fields">
         {number("Fires at or above", "above", unitOf(rule.signal))}
@@ -160,7 +160,7 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
           {(tried.error ?? keep.error ?? answer.error)?.message}
         </p>
       )}
-      {taken.has(rule.name) && <p className="alarm">There is a rule of this name: saving changes it.</p>}
+      {taken.has(rule.name) && <p className="alarm">A rule with this name exists. Saving changes it.</p>}
       <div className="dialog-buttons">
         <button type="button" className="button" onClick={onClose}>
           Cancel
@@ -172,7 +172,7 @@ function Form({ watched, taken, onClose }: Props & { taken: ReadonlySet<string> 
           onClick={() => tried.mutate()}
           disabled={tried.isPending || (task !== null && !run && !(result && isOver(result)))}
         >
-          Try it on this time
+          Test on this period
         </AccessButton>
         <AccessButton need="operate" type="submit" className="button primary" disabled={keep.isPending}>
           Save the rule

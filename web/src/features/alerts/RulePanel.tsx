@@ -55,7 +55,7 @@ export function RulePanel({ stored }: { stored: StoredRule }) {
             <span className="subtitle">{ruleText(draft)}</span>
           </div>
         </div>
-        <p className="alerts-note">{stored.rule.summary || "No text of its own."}</p>
+        <p className="alerts-note">{stored.rule.summary || "No description."}</p>
         <div className="rule-fields">
           {FIELDS.filter((field) => !field.only || field.only === draft.signal).map(({ key, label, unit }) => (
             <label key={key}>

@@ -1,4 +1,4 @@
-/** Rules as data: read, changed, and tried over the past before they notify anybody. */
+/** Rules as data: read, changed, and tried over the past before they notify anyone. */
 import { useSearch, useNavigate } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -87,7 +87,7 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
               onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })}
             />
           ) : (
-            <Empty title="No rule is known yet">
+            <Empty title="No rules yet">
               The engine reads them when it starts: <code>flitwatch alerting</code>.
             </Empty>
           )}
@@ -144,7 +144,7 @@ function OfRule({ rule, now }: { rule: StoredRule["rule"]; now: number }) {
           onPick={(alert) => void navigate({ search: { alert: alert.alert_id } })}
         />
       ) : (
-        <Empty title="It has not fired yet">Try it over the past week to see when it would have fired.</Empty>
+        <Empty title="This rule has not fired yet">Test it over the past week to see when it would have fired.</Empty>
       )}
     </section>
   );

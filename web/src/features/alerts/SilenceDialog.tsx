@@ -57,7 +57,7 @@ export function SilenceDialog({ labels, onClose }: { labels: Record<string, stri
         }}
       >
         <label>
-          Alerts with all of
+          Alerts with all these labels
           <textarea
             className="field"
             rows={4}

@@ -86,7 +86,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
           })}
         </ul>
       ) : (
-        <Empty title="Nothing is silenced">
+        <Empty title="No silences">
           Before maintenance, silence its machine or group here; an alert's panel has the button too.
         </Empty>
       )}

@@ -150,8 +150,8 @@ export function BlamePage() {
         {chosen?.source === "files" && <span className="tag">from files</span>}
         <span className="subtitle">
           {chosen
-            ? `who ran alongside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
-            : "who ran alongside slow runs"}
+            ? `users alongside slow runs of ${applicationText(chosen)} · ${plural(chosen.runs, "run")}`
+            : "users alongside slow runs"}
         </span>
         <span className="spacer" />
         <Segmented
@@ -303,7 +303,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
               onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })}
             />
           ) : (
-            <Empty title="No name fits">Use fewer letters.</Empty>
+            <Empty title="No matching names">Use fewer letters.</Empty>
           )}
         </section>
         <div className="estimate-side">
@@ -313,7 +313,7 @@ function Ranking({ application, by, children }: { application: Application; by: 
               <>
                 Only “named” is a name: runs alongside its jobs were slow beyond chance (of such names a share of{" "}
                 {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
-                “Cannot tell” says why not; “no evidence” does not clear anybody.
+                “Cannot tell” gives the reason. “No evidence” does not exclude that a user slows runs.
               </>,
               <>
                 Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one
@@ -333,11 +333,11 @@ function Ranking({ application, by, children }: { application: Application; by: 
   );
 }
 
-/** Whether the method names anybody where nobody can be to blame. */
+/** Whether the method names anyone where nobody can be to blame. */
 const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
   shuffles
-    ? `With run times dealt out at random, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; at most a tenth should.`
-    : "Whether the method names anybody by chance was not tried on these runs.";
+    ? `With shuffled run times, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; the limit is a tenth.`
+    : "Chance names were not tested on these runs.";
 
 /** Among which runs a score compares; too few of them are not divided. */
 const within = (strata: string): string =>
@@ -347,7 +347,7 @@ const within = (strata: string): string =>
 
 function said(blame: Blame, by: By, entries: BlameEntry[]): string {
   const noun = by === "user" ? "user" : "application";
-  if (by === "application" && blame.estimate.source === "files") return "The files name users only";
+  if (by === "application" && blame.estimate.source === "files") return "The files contain only users";
   if (!blame.testable) return `No ${noun} can be tested`;
   if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named${chanceText(entries)}`;
   return `${plural(blame.found, noun)} of ${count(blame.testable)} tested ${blame.found === 1 ? "is" : "are"} named (q ≤ ${blame.method.alpha})`;

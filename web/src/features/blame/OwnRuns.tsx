@@ -32,10 +32,10 @@ export function OwnRuns() {
         <span className="subtitle">from two CSV files, of any machine</span>
       </div>
       <p className="muted">
-        The first file has a line for each run: its name, its start and its time in seconds. You can add its number of
-        nodes, and other numbers that may slow it. The second has a line for each run and user: who was beside it, and
-        how much. Everybody on this site can read the verdicts; names of users and runs only you and operators. The
-        files are deleted when the verdicts are there.
+        The first file has one line per run, with its name, start and time in seconds. You can add its number of nodes,
+        and other numbers that may slow it. The second file has one line per run and user alongside it, with the amount.
+        Everyone on this site can read the verdicts. Only you and operators see the names of users and runs. The files
+        are deleted when the verdicts are ready.
       </p>
       <form className="form own-runs-form" onSubmit={submit}>
         {FILES.map(({ key, label, columns }) => (
@@ -68,7 +68,7 @@ export function OwnRuns() {
           />
         </label>
         <AccessButton need="tasks" type="submit" className="button primary" disabled={going}>
-          Judge these runs
+          Compute verdicts
         </AccessButton>
       </form>
       <div aria-live="polite">
@@ -89,7 +89,7 @@ export function OwnRuns() {
             </button>
           </div>
         )}
-        {task?.state === "cancelled" && <p className="muted">Cancelled. Nothing was kept.</p>}
+        {task?.state === "cancelled" && <p className="muted">Cancelled. The files were deleted.</p>}
       </div>
       {task?.state === "failed" && (
         <p className="alarm" role="alert">
@@ -99,8 +99,8 @@ export function OwnRuns() {
       {start.error && <Failure error={start.error} line />}
       {cancel.error && <Failure error={cancel.error} line />}
       <p className="muted">
-        A verdict tells whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs it cannot
-        tell.
+        A verdict shows whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs, the
+        verdict is “cannot tell”.
       </p>
     </section>
   );

@@ -159,7 +159,7 @@ function Dots({ rows, name, files }: { rows: Row[]; name: string; files: boolean
                   showTooltip(
                     event.clientX,
                     event.clientY,
-                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job alongside it"}`,
+                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job alongside"}`,
                   )
                 }
                 onPointerLeave={hideTooltip}

@@ -1,7 +1,7 @@
-/** Connect your own data: every door with its commands, what it needs, and a live check of what has arrived. */
+/** Connect your own data: every source with its commands, what it needs, and a live check of what has arrived. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { arrivalsQuery, type DoorArrivals } from "../../api/arrivals";
+import { arrivalsQuery, type SourceArrivals } from "../../api/arrivals";
 import { fabricsQuery, ingestQuery } from "../../api/queries";
 import { CopyButton } from "../../components/CopyButton";
 import { Failure, Waiting } from "../../components/Notice";
@@ -21,7 +21,7 @@ export function ConnectPage() {
   if (arrivals.error && !arrivals.data)
     return <Failure page error={arrivals.error} retry={() => void arrivals.refetch()} />;
   if (!arrivals.data) return <Waiting what="what has arrived" />;
-  const { doors, simulated, unknown, machines, now, recent_s } = arrivals.data;
+  const { sources, simulated, unknown, machines, now, recent_s } = arrivals.data;
   // The commands are for a machine of the reader's own, never for the simulated one.
   const own = fabrics?.filter((one) => !one.simulated) ?? [];
   const site: Site = {
@@ -30,26 +30,27 @@ export function ConnectPage() {
     fabric: currentMachine(own, remembered)?.name ?? null,
   };
   const at = parseTime(now) ?? Date.now();
-  const open = doors.filter((door) => door.last_at !== null).length;
+  const open = sources.filter((source) => source.last_at !== null).length;
   const minutes = Math.round(recent_s / 60);
   return (
     <div className="connect-page">
       <div className="context">
         <h1>Connect your own data</h1>
         <span className="subtitle" role="status">
-          {open ? `${open} of ${doors.length} sources have received data` : "No source has received data yet"}
+          {open ? `${open} of ${sources.length} sources have received data` : "No source has received data yet"}
         </span>
       </div>
       <section className="card connect-summary" aria-label="Machines">
         <p>
-          Each source shows the commands to run and what has arrived through it. This page looks again every five
+          Each source shows its commands and the records that have arrived from it. The page refreshes every five
           seconds.
-          {site.fabric === null && " MACHINE stands for the name of your machine: no topology of your own is here yet."}
+          {site.fabric === null &&
+            " Replace MACHINE with the name of your machine. Its topology has not been imported yet."}
         </p>
         {(simulated > 0 || unknown > 0) && (
           <p className="muted">
             {simulated > 0 && `${count(simulated)} records of the simulated machine in ${minutes} minutes. `}
-            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes did not come from a known source.`}
+            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes are from an unknown source.`}
           </p>
         )}
         {topics
@@ -67,51 +68,61 @@ export function ConnectPage() {
             reported in the last ten minutes
           </p>
         ))}
-        <nav aria-label="Doors">
-          {doors.map((door) => (
-            <a key={door.key} href={`#${door.key}`} data-open={door.last_at !== null || undefined}>
-              {door.title}
+        <nav aria-label="Sources">
+          {sources.map((source) => (
+            <a key={source.key} href={`#${source.key}`} data-open={source.last_at !== null || undefined}>
+              {source.title}
             </a>
           ))}
         </nav>
       </section>
       <div className="connect-grid">
-        {doors.map((door) => (
-          <DoorCard key={door.key} door={door} site={site} at={at} minutes={minutes} />
+        {sources.map((source) => (
+          <SourceCard key={source.key} source={source} site={site} at={at} minutes={minutes} />
         ))}
       </div>
       <p className="card-note muted">
-        How each source was tried is in <a href="/docs/sources/">the documentation</a>. Every refused record is listed
-        in <Link to="/health">Ingest health</Link>.
+        For how each source was tested, see <a href="/docs/sources/">the documentation</a>. All refused records are
+        listed in <Link to="/health">Ingest health</Link>.
       </p>
     </div>
   );
 }
 
-function DoorCard({ door, site, at, minutes }: { door: DoorArrivals; site: Site; at: number; minutes: number }) {
+function SourceCard({
+  source,
+  site,
+  at,
+  minutes,
+}: {
+  source: SourceArrivals;
+  site: Site;
+  at: number;
+  minutes: number;
+}) {
   return (
-    <section className="card connect-door" id={door.key} aria-label={door.title}>
+    <section className="card connect-source" id={source.key} aria-label={source.title}>
       <div className="card-head">
         <div className="card-title">
-          <h2>{door.title}</h2>
+          <h2>{source.title}</h2>
         </div>
-        {door.scope && <span className="tag">token: {door.scope}</span>}
+        {source.scope && <span className="tag">token: {source.scope}</span>}
       </div>
       <div className="connect-body">
-        <Arrived door={door} at={at} minutes={minutes} />
-        <p>{door.about}</p>
-        {door.commands.map((template, index) => {
+        <Arrived source={source} at={at} minutes={minutes} />
+        <p>{source.about}</p>
+        {source.commands.map((template, index) => {
           const command = filled(template, site);
           return (
             <div className="connect-command" key={template}>
               <code>{command}</code>
-              <CopyButton text={command} what={`command ${index + 1} of ${door.title}`} />
+              <CopyButton text={command} what={`command ${index + 1} of ${source.title}`} />
             </div>
           );
         })}
         <h3>Needed</h3>
         <ul>
-          {door.needs.map((need) => (
+          {source.needs.map((need) => (
             <li key={need}>{filled(need, site)}</li>
           ))}
         </ul>
@@ -120,19 +131,19 @@ function DoorCard({ door, site, at, minutes }: { door: DoorArrivals; site: Site;
   );
 }
 
-function Arrived({ door, at, minutes }: { door: DoorArrivals; at: number; minutes: number }) {
-  const last = parseTime(door.last_at);
+function Arrived({ source, at, minutes }: { source: SourceArrivals; at: number; minutes: number }) {
+  const last = parseTime(source.last_at);
   return (
-    <div className="connect-live" data-state={last === null ? "nothing" : door.recent ? "now" : "before"}>
+    <div className="connect-live" data-state={last === null ? "nothing" : source.recent ? "now" : "before"}>
       {last === null ? (
         <span>Nothing yet</span>
       ) : (
         <span>
-          <strong>{plural(door.recent, "record")}</strong> in the last {minutes} minutes · {count(door.records)} in all
-          · the last {duration(Math.max(0, (at - last) / 1000))} ago
+          <strong>{plural(source.recent, "record")}</strong> in the last {minutes} minutes · {count(source.records)} in
+          all · the last {duration(Math.max(0, (at - last) / 1000))} ago
         </span>
       )}
-      {door.refused.map((one) => (
+      {source.refused.map((one) => (
         <p className="connect-refused" key={`${one.at} ${one.where} ${one.reason}`}>
           <strong className="alarm">{count(one.records)} refused</strong> in the last day: {one.reason}
           {one.where && <span className="muted"> · {one.where}</span>}

@@ -1,4 +1,4 @@
-/** Commands of a door with this site's own address and the machine's name. */
+/** Commands of a source with this site's own address and the machine's name. */
 export interface Site {
   origin: string;
   hostname: string;

@@ -45,7 +45,7 @@ export function DriversPage() {
             {
               value: "deltas",
               label: "Deltas",
-              title: "Counts over the step, as published: they contain the step's own duration",
+              title: "Counts over the step, as published; they contain the step's duration",
             },
           ]}
         />
@@ -162,7 +162,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
         ))}
         <p className="muted">
           error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the
-          mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
+          only the mean curve ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
           {plural(one.folds, "fold")} · estimated {day(parseTime(one.estimate.created) ?? 0, true)}
         </p>
       </section>
@@ -178,7 +178,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
             id={(r) => `${r.set} ${r.counter}`}
             note={
               search.show === "rank"
-                ? "mean rank of elimination; 1 was left last"
+                ? "mean rank of elimination; the last one left has rank 1"
                 : "share of folds that keep the counter"
             }
           >
@@ -224,7 +224,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
               <h2 className="block-title">Not yet estimated</h2>
               {deviation.lacking.slice(0, 8).map((lack) => (
                 <p key={`${lack.exe} ${lack.nodes}`}>
-                  {applicationText(lack)}: {lack.lacks ?? "a worker looks at it soon"}
+                  {applicationText(lack)}: {lack.lacks ?? "a worker will compute it soon"}
                 </p>
               ))}
             </section>
@@ -256,7 +256,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
                 </dd>
                 <dt>Error, held-out runs</dt>
                 <dd>
-                  {error(one.mape)}, mean curve alone {error(one.baseline_mape)}
+                  {error(one.mape)}, only the mean curve {error(one.baseline_mape)}
                 </dd>
                 {one.row_split_mape !== null && (
                   <>
@@ -270,8 +270,8 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <HowToRead
             lines={[
               <>
-                Each column is a counter or how a run lay, each row an application and size. A high figure (a strong
-                shade) means: models that predict how far a step deviates from its mean keep it.
+                Each column is a counter or a feature of the placement. Each row is an application and size. A high
+                value (dark shade) means that models that predict a step's deviation from its mean keep this input.
               </>,
               <>
                 Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The

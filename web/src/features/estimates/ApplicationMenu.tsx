@@ -24,7 +24,7 @@ export function ApplicationMenu({ applications, kind, chosen, onChoose }: Props)
   return (
     <Menu
       heading="Application and size"
-      empty="No run with steps is recorded"
+      empty="No runs with steps yet"
       trigger={
         <>
           <span className="visually-hidden">Application </span>

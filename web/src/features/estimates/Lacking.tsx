@@ -12,9 +12,9 @@ export interface Lack {
 export function Lacking({ what, all }: { what: string; all: Lack[] }) {
   if (!all.length) {
     return (
-      <Empty title={`Nothing to say about ${what} yet`}>
-        No run with recorded steps is known. Read AriesNCL output with <code>flitwatch import ncl DIR</code>, or follow
-        it with <code>flitwatch collect ncl</code>.
+      <Empty title={`No results for ${what} yet`}>
+        There are no runs with recorded steps. Import AriesNCL output with <code>flitwatch import ncl DIR</code>, or
+        collect it continuously with <code>flitwatch collect ncl</code>.
       </Empty>
     );
   }
@@ -24,7 +24,7 @@ export function Lacking({ what, all }: { what: string; all: Lack[] }) {
       <ul>
         {all.slice(0, 12).map((one) => (
           <li key={`${one.exe} ${one.nodes}`}>
-            {applicationText(one)}: {one.lacks ?? "a worker looks at it soon"}
+            {applicationText(one)}: {one.lacks ?? "a worker will compute it soon"}
           </li>
         ))}
       </ul>

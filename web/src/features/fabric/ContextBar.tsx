@@ -109,7 +109,8 @@ export const ContextBar = memo(function ContextBar({
             {
               value: "on",
               label: "Difference",
-              title: "Compare this window with the one before; Shift-drag on the time axis, or dates, choose another",
+              title:
+                "Compare this window with the previous one. To choose another, Shift-drag on the time axis or enter dates",
             },
           ]}
         />
@@ -148,7 +149,7 @@ export const ContextBar = memo(function ContextBar({
             </>
           }
           heading="Jobs running in this window"
-          empty={answered(jobs.asked) ? "No job is known at that time" : "Loading the jobs…"}
+          empty={answered(jobs.asked) ? "No known jobs at that time" : "Loading the jobs…"}
           entries={jobs.present.map((job) => ({
             id: String(job.job_pk),
             label: (

@@ -15,7 +15,7 @@ export function FabricIndex() {
   const machine = currentMachine(fabrics.data.items, remembered);
   if (machine) return <Navigate to="/fabric/$fabric" params={{ fabric: machine.name }} replace />;
   return (
-    <Empty page title="No machine is known yet">
+    <Empty page title="No machines yet">
       Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.
     </Empty>
   );

@@ -50,7 +50,7 @@ export function FabricPage() {
   if (!fabric)
     return (
       <Empty page title={`Machine ${name} not found`}>
-        Choose one at the left of the top bar.
+        Choose one on the left of the top bar.
       </Empty>
     );
   return <FabricOf key={fabric.id} fabric={fabric} />;
@@ -240,7 +240,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     fabric.snapshot || !clock
       ? [
           `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}`,
-          fabric.snapshot ? "one sample" : "no counters yet: traffic unknown",
+          fabric.snapshot ? "one sample" : "no counters yet, so traffic is unknown",
         ]
       : difference
         ? [window, `against ${intervalText(clock.comparison, clock.window.from)}`]

@@ -95,7 +95,7 @@ export const GroupMatrix = memo(function GroupMatrix({
         size={size}
         base={base}
         overlay={overlay}
-        label={`Stall ratio of the links between ${plural(groups.length, "group")}; columns send, rows receive. The pairs that stall most are listed below.`}
+        label={`Stall ratio of the links between ${plural(groups.length, "group")}; columns send, rows receive. The pairs with most stalls are listed below.`}
         onHover={(place) => {
           const at = place && matrixAt(layout, groups.length, place.x, place.y);
           setHovered((old) => (old?.column === at?.column && old?.row === at?.row ? old : at));
@@ -146,7 +146,7 @@ interface PairTableProps {
 
 /** Not drawn again while the pointer moves over the matrix. */
 const PairTable = memo(function PairTable({ words, pairs, note, difference, theme, onOpenPair }: PairTableProps) {
-  if (!pairs.length) return <p className="muted">{note ?? "No link between groups is counted in this window."}</p>;
+  if (!pairs.length) return <p className="muted">{note ?? "No link between groups has counters in this window."}</p>;
   return (
     <>
       {note && <p className="muted">{note}</p>}

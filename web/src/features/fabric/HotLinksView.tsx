@@ -154,8 +154,10 @@ export function HotLinksView({ scene, moment, search, selected, onSelect, change
         {data &&
           reasonsOf(data.items).map(({ reason, links }) => (
             <span className="subtitle hot-links-reason" key={reason}>
-              {links < data.items.length ? `Cannot tell for ${plural(links, "link")}` : "Cannot tell who uses them"}:{" "}
-              {reason}
+              {links < data.items.length
+                ? `Cannot tell for ${plural(links, "link")}`
+                : "Cannot tell which jobs use them"}
+              : {reason}
             </span>
           ))}
       </div>
@@ -171,7 +173,9 @@ export function HotLinksView({ scene, moment, search, selected, onSelect, change
           onPick={(r) => onSelect(r.src)}
         />
       ) : (
-        <Empty title="No link is counted here in this window">Unknown links are not listed: they are not zero.</Empty>
+        <Empty title="No link here has counters in this window">
+          Unknown links are not listed, because unknown is not zero.
+        </Empty>
       )}
     </div>
   );

@@ -93,7 +93,7 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
   if (!rows.length)
     return (
       <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>
-        Unknown links are not listed: they are not zero.
+        Unknown links are not listed, because unknown is not zero.
       </Empty>
     );
   return (
@@ -128,7 +128,7 @@ export function PairTable({
   if (!rows.length)
     return (
       <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>
-        Unknown pairs are not listed: they are not zero.
+        Unknown pairs are not listed, because unknown is not zero.
       </Empty>
     );
   return <OrderedTable label="Pairs of groups" order={order} columns={columns} id={(p) => `${p.src} ${p.dst}`} />;

@@ -146,10 +146,10 @@ export function RingView({ onLinks, ...given }: Props) {
           {!chords.length
             ? (note ??
               (earlier
-                ? "no link between groups is counted in both windows: no change is known, none is drawn"
-                : "no link between groups is counted: all are unknown, none is drawn"))
+                ? "no link between groups has counters in both windows, so no change is drawn"
+                : "no link between groups has counters, so none is drawn"))
             : cut > 0
-              ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the rest is in the matrix`
+              ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the matrix has the rest`
               : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}
           {chords.length > 0 && note && note !== congestion.groups.note ? ` · ${note}` : ""}
         </p>

@@ -158,7 +158,7 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
       {!tree ? (
         <Unanswered what="the packets" asked={[topology, cables, answer]} />
       ) : !rows?.length ? (
-        <Empty title="No packet was sampled then">Choose another window, job, tag or phase.</Empty>
+        <Empty title="No packets were sampled then">Choose another window, job, tag or phase.</Empty>
       ) : (
         <TreePicture
           tree={tree}

@@ -31,7 +31,7 @@ export function SendersBlock({
   return (
     <div className="router-block senders">
       <div className="card-line">
-        <h3 className="block-title">Who sends over its links</h3>
+        <h3 className="block-title">Jobs that use its links</h3>
         {senders && senders.length > 0 && (
           <button className="link strong" onClick={show} title="Outline these jobs on the machine">
             Show senders

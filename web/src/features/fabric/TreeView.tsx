@@ -116,7 +116,7 @@ function CountedTree({
             ? `width: ${wordsOf(fabric).flits}${partly ? " · dashed: no counter" : ""}`
             : "width: parallel cables; no link is counted"}
           {tree && isBundled(tree) && slice === null
-            ? " · links in bundles, each as its worst; a pod shows every one"
+            ? " · bundles have the colour of their worst link; open a pod to see each link"
             : ""}
           {tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}
           {figures.data?.note ? ` · ${figures.data.note}` : ""}

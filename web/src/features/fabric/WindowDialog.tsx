@@ -21,11 +21,11 @@ export function WindowDialog({ title, initial, first, edge, onChoose, onClose }:
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     const window = { from: parseInputTime(from), to: parseInputTime(to) };
-    if (window.from === null || window.to === null) setWrong("Give both ends a date and a time.");
+    if (window.from === null || window.to === null) setWrong("Enter a date and a time for both ends.");
     else if (window.to <= window.from) setWrong("The end must be later than the start.");
-    else if (window.from >= edge) setWrong(`The newest data are of ${inputTime(edge).replace("T", " ")} ${ZONE}.`);
+    else if (window.from >= edge) setWrong(`The newest data are from ${inputTime(edge).replace("T", " ")} ${ZONE}.`);
     else if (first !== null && window.to <= first)
-      setWrong(`The first data are of ${inputTime(first).replace("T", " ")} ${ZONE}.`);
+      setWrong(`The oldest data are from ${inputTime(first).replace("T", " ")} ${ZONE}.`);
     else {
       onChoose({ from: window.from, to: window.to });
       onClose();

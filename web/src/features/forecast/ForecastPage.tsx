@@ -143,7 +143,7 @@ export function ForecastPage() {
                   onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })}
                 />
               ) : (
-                <p className="muted forecast-note">No running job records its steps.</p>
+                <p className="muted forecast-note">No running job records steps.</p>
               )}
             </section>
             {run !== undefined && <RunBand run={run} />}
@@ -169,7 +169,7 @@ export function ForecastPage() {
                     whole band lies above the usual.
                   </>,
                 ]}
-                not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."
+                not="A forecast extrapolates past steps. It does not know of jobs that start later or of changes in the program, and it names no cause."
               />
               {chosen?.forecast.estimate_id != null && (
                 <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
@@ -242,7 +242,7 @@ function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: F
         <dt>Since then</dt>
         <dd>
           {drift === null ? (
-            "no outcome is known yet"
+            "no outcomes yet"
           ) : (
             <>
               {plural(drift.forecasts, "forecast")}: band held {share(drift.coverage90)}, error{" "}

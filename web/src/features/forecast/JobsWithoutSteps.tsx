@@ -90,7 +90,7 @@ export function JobsWithoutSteps() {
       <div className="card-head">
         <div className="card-title">
           <h2>Jobs without steps</h2>
-          <span className="subtitle">{plural(jobs.length, "job")}, the largest first · time by jobs of their like</span>
+          <span className="subtitle">{plural(jobs.length, "job")}, largest first · time from similar jobs</span>
         </div>
         <TableExport
           name="jobs-without-steps"

@@ -170,7 +170,7 @@ function Attention({ weights }: { weights: Rests["weights"][number] }) {
         )}
       </div>
       <p className="muted chart-key">
-        weight of each past step in {weights.forecaster}, −1 the newest · dashed: all alike · line: 95 % over runs
+        weight of each past step in {weights.forecaster}, −1 the newest · dashed: equal weights · line: 95 % over runs
       </p>
     </>
   );

@@ -175,14 +175,14 @@ export function HealthPage() {
         <h1>Ingest health</h1>
         <span className="subtitle">
           as of {moment(now, now, true)} {ZONE}
-          {status.error ? " · the server does not answer now; this is the last answer" : ""}
+          {status.error ? " · the server does not answer; this is its last answer" : ""}
         </span>
       </div>
       {data.read_only && (
         <div className="banner" role="status">
           <strong>Read-only.</strong>
           <span>
-            {data.read_only}. Records wait in the log, and imports and tasks are refused, until there is room again.
+            {data.read_only}. Until space is free again, records wait in the log, and imports and tasks are refused.
           </span>
         </div>
       )}
@@ -203,7 +203,7 @@ export function HealthPage() {
         <Figure
           label="Refused records"
           value={count(data.dead_letters.total)}
-          detail="kept with their reason"
+          detail="kept with the reason"
           bad={data.dead_letters.total > 0}
         />
         <Figure
@@ -239,7 +239,7 @@ export function HealthPage() {
           <Card
             title="Schemas"
             rows={data.schemas.length}
-            note="what the producers send"
+            note="what the sources send"
             action={
               <TableExport
                 name="schemas"
@@ -263,7 +263,7 @@ export function HealthPage() {
           <Card
             title="Refused records"
             rows={data.dead_letters.recent.length}
-            note="nothing is dropped: the raw bytes stay here"
+            note="the raw bytes are kept here"
             action={
               <TableExport
                 name="refused-records"
@@ -281,7 +281,7 @@ export function HealthPage() {
                 id={(d) => String(d.id)}
               />
             ) : (
-              <Empty title="None">Every record that came was understood.</Empty>
+              <Empty title="None">All records were decoded.</Empty>
             )}
           </Card>
         </div>

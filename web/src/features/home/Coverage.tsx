@@ -24,7 +24,7 @@ export function Coverage({ device, overview, ingest, children }: Props) {
       <div className="card-head">
         <div className="card-title">
           <h2>Data</h2>
-          <span className="subtitle">last hour, share of what was due</span>
+          <span className="subtitle">last hour, share of the expected samples</span>
         </div>
         <Link to="/health">Health</Link>
       </div>

@@ -70,7 +70,7 @@ export function HomePage() {
   const fabric = currentMachine(fabrics.data.items, search.machine ?? remembered);
   if (!fabric)
     return (
-      <Empty page title="No machine is known yet">
+      <Empty page title="No machines yet">
         Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>
         , or <Link to="/connect">connect your own data</Link>.
       </Empty>
@@ -230,7 +230,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       },
       {
         keys: "e",
-        label: "Set aside until the page is reloaded",
+        label: "Hide until the page is reloaded",
         run: () => {
           if (!current) return;
           choose((open[at + 1] ?? open[at - 1])?.id ?? null);
@@ -280,7 +280,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             ? `${fabric.name} · one sample without time`
             : through === null
               ? fabric.name
-              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are of now and left out"}`}
+              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are shown only for the present"}`}
         </span>
         <span className="spacer" />
         {past !== null && (
@@ -387,7 +387,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
                 <h2>Jobs on the most congested {words.routers}</h2>
                 <span
                   className="subtitle"
-                  title="A job here may be a cause or a victim of the congestion: its page shows which."
+                  title="A job here may be a cause or a victim of the congestion. Its page shows which."
                 >
                   may be a cause or a victim ·{" "}
                   {fabric.snapshot ? "one sample" : past === null ? "last 10 minutes" : "these 10 minutes"}
@@ -407,7 +407,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               />
             ) : occupancy && !occupancy.jobs.length ? (
               <p className="muted home-note">
-                No job is known to hold {words.routers} of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
+                No known job uses {words.routers} of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
               </p>
             ) : empty || (occupancy && values) ? (
               <p className="muted home-note">

@@ -52,7 +52,7 @@ export function MiniFabric({
               diff: "on",
               against: "week-ago",
             }}
-            title="The last 24 hours against the same 24 hours a week earlier"
+            title="The last 24 hours compared with the same 24 hours a week earlier"
           >
             Against last week
           </Link>

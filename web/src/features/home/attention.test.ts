@@ -95,7 +95,7 @@ it("has one row for all topics that are behind: the latest, and how many records
   expect(told(topic("slurm", 9, 1), topic("ldms", 41, 9))).toEqual([
     ["2 topics are behind, ldms is 41 s behind", "10 records wait"],
   ]);
-  expect(told(topic("ldms", 41, 9), topic("slurm", 9, null))[0]?.[1]).toBe("how many records wait is unknown");
+  expect(told(topic("ldms", 41, 9), topic("slurm", 9, null))[0]?.[1]).toBe("the number of waiting records is unknown");
 });
 
 it("lists slow jobs with what they lose and who is named, and no forecast of the same job", () => {
@@ -123,7 +123,7 @@ it("lists slow jobs with what they lose and who is named, and no forecast of the
   expect(items.map(({ detail }) => detail.replace(/^.*; /, ""))).toEqual([
     "job 1 fills the links that it waits for",
     "it slows itself",
-    "cannot tell who caused it",
+    "cannot tell which job caused it",
   ]);
   const forecasts = [2, 9].map((job) => ({
     job_id: `${job}`,

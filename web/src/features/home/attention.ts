@@ -174,7 +174,8 @@ function behind(ingest: IngestStatus | null): Item[] {
         late.length === 1
           ? `${worst.topic} is ${by}`
           : `${count(late.length)} topics are behind, ${worst.topic} is ${by}`,
-      detail: waiting === null ? "how many records wait is unknown" : plural(waiting, "record waits", "records wait"),
+      detail:
+        waiting === null ? "the number of waiting records is unknown" : plural(waiting, "record waits", "records wait"),
       stake: "all pages",
       at: parseTime(worst.last_at),
       href: "/health",
@@ -206,7 +207,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   return [
     ...(incident?.victims ?? []).flatMap((one) => item(one, `job ${cause} fills the links that it waits for`)),
     ...(incident?.others ?? []).flatMap((one) =>
-      item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell who caused it"),
+      item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell which job caused it"),
     ),
   ];
 }

@@ -28,7 +28,7 @@ const columnsOf = (ratioWord: string): Column<Minute>[] => [
   },
   {
     key: "part",
-    header: "Causes' part of the traffic, %",
+    header: "Causes' share of the traffic, %",
     numeric: true,
     value: (m) => (m.part === null ? null : 100 * m.part),
     render: (m) => (m.part === null ? "unknown" : Math.round(100 * m.part)),
@@ -45,7 +45,7 @@ export function IncidentChart({ told, ratioWord, now }: { told: IncidentDetail; 
         <div className="card-head">
           <h2>{TITLE}</h2>
         </div>
-        <p className="muted card-note">No minute of this incident is stored.</p>
+        <p className="muted card-note">No minutes of this incident are stored.</p>
       </section>
     );
   return (
@@ -57,7 +57,7 @@ export function IncidentChart({ told, ratioWord, now }: { told: IncidentDetail; 
       columns={columns}
       id={(m) => m.at}
       className="incident-chart"
-      note={`${ratioWord} by minute, on the way of the job that lost most${known ? "" : " · the causes' part is unknown"}`}
+      note={`${ratioWord} by minute, on the path of the job that lost most${known ? "" : " · the causes' share is unknown"}`}
     >
       <Picture told={told} ratioWord={ratioWord} now={now} gutters={gutters} known={known} />
     </PictureCard>
@@ -138,7 +138,7 @@ function Picture({ told, ratioWord, now, gutters, known }: PictureProps) {
           <path className="high" d={layout.waiting.path} />
           {layout.part && (
             <>
-              {name("Causes' part", "% of the traffic", layout.part.top)}
+              {name("Causes' share", "% of the traffic", layout.part.top)}
               <ValueAxis
                 ticks={layout.part.ticks}
                 y={layout.part.y}

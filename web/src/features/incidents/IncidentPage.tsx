@@ -95,8 +95,8 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
             <h2>{told.title}</h2>
             {withdrawn ? (
               <p>
-                While the job ran, it looked slowed. Its whole run does not confirm that, so no job is named and nothing
-                is counted as lost. Do not use this incident as evidence.
+                The job looked slow while it ran, but its whole run does not confirm this. No job is named, and no loss
+                is counted. Do not use this incident as evidence.
               </p>
             ) : (
               <p className="muted">{told.detail}</p>
@@ -135,7 +135,7 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
                 </div>
               ) : (
                 <p className="muted card-note">
-                  Which links is unknown: their ports were not counted, or no longer kept, when this was looked at.
+                  The links are unknown, because their ports had no counters, or the counters were already deleted.
                 </p>
               )}
             </Part>
@@ -183,7 +183,7 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
     return at === null ? none : moment(at, now, true);
   };
   return (
-    <Part title="Causes" note="share of the added waiting, by traffic and time · not proof">
+    <Part title="Causes" note="share of the added waiting, from traffic and time · not proof of cause">
       {told.causes.length ? (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -226,7 +226,7 @@ function Causes({ told, now }: { told: IncidentDetail; now: number }) {
                   </td>
                   <td>
                     {one.part === null ? (
-                      <span className="muted" title="Its traffic was not counted: times and places name it">
+                      <span className="muted" title="Its traffic was not counted; it is named from times and places">
                         unknown
                       </span>
                     ) : (
@@ -296,7 +296,7 @@ function slowedColumns(now: number): Column<Slowed>[] {
     { key: "until", header: `Until, ${ZONE}`, numeric: true, value: (j) => j.until, render: (j) => untilText(j, now) },
     {
       key: "named",
-      header: "Named for it",
+      header: "Named cause",
       value: (j) => j.named.join(", ") || null,
       render: (j) => j.named.join(", ") || "none",
     },

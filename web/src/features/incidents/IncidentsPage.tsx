@@ -162,8 +162,8 @@ export function IncidentsPage() {
           <Waiting what="the incidents" />
         ) : !rows.length ? (
           <Empty title={filtered ? "No incident is stored for this window and these filters" : "No incident is stored"}>
-            An incident is stored when a job is measurably slower than its earlier runs and the traffic of another job
-            explains it. Jobs that record no steps, and times without counters, cannot be examined.
+            An incident is stored if a job is measurably slower than its earlier runs and the traffic of another job
+            explains this. Jobs without steps, and times without counters, cannot be examined.
           </Empty>
         ) : (
           <OrderedTable

@@ -46,7 +46,7 @@ export function Notes({ incident, notes, now }: { incident: number; notes: Incid
           aria-label="Note"
           rows={2}
           maxLength={2000}
-          placeholder="What you did, and what it changed"
+          placeholder="What you did, and what changed"
           disabled={lacking !== null || add.isPending}
           value={text}
           onChange={({ target }) => setText(target.value)}

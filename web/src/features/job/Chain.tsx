@@ -6,11 +6,11 @@ import { PrintButton } from "../../components/PrintButton";
 
 const PARTS: Record<string, string> = {
   slowed: "Cost to others",
-  steps: "How slow",
-  links: "What carries it",
-  jobs: "Who feeds it",
+  steps: "Slowdown",
+  links: "Affected links",
+  jobs: "Jobs that send most",
   since: "Since when",
-  certainty: "How sure",
+  certainty: "Confidence",
 };
 /** Remedies that a replay of the moment can put minutes to. */
 const REPLAYED: Record<string, string> = {
@@ -37,7 +37,7 @@ export function Chain({ told, cluster, job }: Props) {
         <DownloadButton path={evidence} name={`job-${job}-evidence.html`}>
           Evidence as HTML
         </DownloadButton>
-        <PrintButton path={evidence}>Print, or save as PDF</PrintButton>
+        <PrintButton path={evidence}>Print or save as PDF</PrintButton>
       </div>
       <dl>
         {facts.map((one) => (

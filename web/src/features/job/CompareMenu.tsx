@@ -26,7 +26,7 @@ export function CompareMenu({ run, compare, onChange }: Props) {
         </>
       }
       heading="Other runs of the same program and size"
-      empty={runs.data ? "None is recorded" : runs.error ? runs.error.message : "Loading the runs…"}
+      empty={runs.data ? "No runs recorded" : runs.error ? runs.error.message : "Loading the runs…"}
       entries={alike.map((other) => {
         const id = String(other.run_id);
         const start = parseTime(other.start);

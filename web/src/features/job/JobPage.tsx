@@ -256,7 +256,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             <Unanswered line what="what changed" asked={[explained]} />
           ) : (
             <>
-              <h2>{explained.data?.title ?? "Looking for what changed"}</h2>
+              <h2>{explained.data?.title ?? "Looking for changes"}</h2>
               <p className="muted">
                 {explained.data?.detail ?? explained.failureReason?.message ?? " "} {whole}
                 {explained.data?.incident_id != null && (
@@ -422,7 +422,7 @@ function Slowed({ slowed, job }: { slowed: NonNullable<Explanation["slowed"]>; j
 function placementNote(job: JobDetail, fabric: Fabric | null): string {
   if (!fabric) return "None of this job's nodes belongs to a known machine, so its routers and stalls are unknown.";
   if (!(job.routers ?? []).length)
-    return `The job's nodes are not on ${fabric.name} as it is known here, so its stalls are unknown.`;
-  if (fabric.snapshot) return `${fabric.name} has one sample without time: stalls over time are unknown.`;
-  return "The job has no start time, or ran before the first counters: its stalls over time are unknown.";
+    return `The job's nodes are not on ${fabric.name} in the imported topology, so its stalls are unknown.`;
+  if (fabric.snapshot) return `${fabric.name} has one sample without a time, so stalls over time are unknown.`;
+  return "The job has no start time or ran before the first counters, so its stalls over time are unknown.";
 }

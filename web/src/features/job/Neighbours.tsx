@@ -55,7 +55,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
       <div className="card-head">
         <div className="card-title">
           <h2>Jobs that ran alongside</h2>
-          <span className="subtitle">most likely first · being there is not proof</span>
+          <span className="subtitle">most likely first · presence is not proof</span>
         </div>
         <TableExport
           name={`job-${job}-neighbours`}
@@ -69,7 +69,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
         <p className="muted job-note">
           {timed
             ? "No other job shared its routers or groups."
-            : "When this job ran is unknown, and so are the jobs that ran alongside."}
+            : "The times of this job are unknown, so the jobs alongside it are unknown too."}
         </p>
       ) : (
         // A box that scrolls must be reachable by keyboard.
@@ -88,7 +88,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                 </th>
                 <th
                   scope="col"
-                  title="Share of what changed when the job slowed down, by timing, load and presence: not proof"
+                  title="Share of the change when the job slowed down, from timing, load and presence; not proof of cause"
                 >
                   Share
                 </th>
@@ -120,7 +120,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                         <Link
                           to="/blame"
                           className="tag"
-                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}
+                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; this is not proof of cause`}
                         >
                           blamed
                         </Link>

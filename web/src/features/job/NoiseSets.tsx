@@ -17,7 +17,7 @@ export function NoiseSets({ runs }: { runs: number[] }) {
   return (
     <section className="card job-note" aria-label="Compare two sets of runs">
       <h2>Compare two sets of runs</h2>
-      <p className="muted">Numbers of runs, or “job” and numbers of jobs. Only runs on the same nodes are compared.</p>
+      <p className="muted">Ids of runs, or “job” and ids of jobs. Only runs on the same nodes are compared.</p>
       <form className="noise-sets" onSubmit={ask}>
         {texts.map((written, at) => (
           <label key={at}>
@@ -30,7 +30,7 @@ export function NoiseSets({ runs }: { runs: number[] }) {
           </label>
         ))}
         <button type="submit" className="button" disabled={!first || !second || compare.isPending}>
-          Find the difference
+          Compare
         </button>
       </form>
       {compare.isPending && <Waiting what="the comparison" />}

@@ -71,7 +71,7 @@ export function PartsCard({ job, cluster, span, until, onset, gutters }: Props) 
         <Picture parts={parts} span={span} onset={onset} gutters={gutters} />
       ) : (
         <p className="muted job-note">
-          No stalls or latencies of its network cards and links were counted while it ran.
+          No stalls or latencies were counted on its network cards and links while it ran.
         </p>
       )}
     </PictureCard>

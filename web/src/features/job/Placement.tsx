@@ -181,7 +181,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
           <span>
             <JobKey dash={1} /> {neighbour}
             {gone}
-            {beside.size === 0 && ": on none of the places drawn"}
+            {beside.size === 0 && ": on none of the nodes shown"}
           </span>
         )}
         {neighbour !== null && <Unanswered line what={`job ${neighbour}`} asked={[other]} />}

@@ -100,7 +100,7 @@ export function RootCard({ job, cluster, words, moment, explained }: Props) {
 /** What to say where no root is named. */
 function withoutRoot(answer: Roots): string {
   if (answer.verdict === "cannot tell")
-    return `Cannot tell where congestion begins. ${answer.reasons.join(" ") || "No link was counted in this minute."}`;
+    return `Cannot tell where congestion begins. ${answer.reasons.join(" ") || "No link had counters in this minute."}`;
   const waits = answer.method === "samples" ? "congested" : "stalled";
   return `No root of congestion at this job: ${plural(answer.links_stalled, "link")} of ${answer.links_counted.toLocaleString("en")} counted ${answer.links_stalled === 1 ? "is" : "are"} ${waits}.`;
 }
@@ -134,7 +134,7 @@ function Tree({ root, ratioWord }: { root: Root; ratioWord: string }) {
             ))}
           </>
         ) : (
-          <span className="muted">Who feeds it is unknown. {root.jobs_unknown_because}</span>
+          <span className="muted">The jobs that send most are unknown. {root.jobs_unknown_because}</span>
         )}
       </div>
       {rows.length > 0 && (

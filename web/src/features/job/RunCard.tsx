@@ -63,7 +63,7 @@ export function RunCard({ run, running, series, figures, compare, time, onset }:
         <h2 className="block-title">No steps are recorded</h2>
         <p className="muted">
           The application did not write AriesNCL files, so the page compares whole jobs and the stalls on their routers.
-          With steps it also shows when the job slowed down.
+          With steps, it also shows when the job slowed down.
         </p>
       </section>
     );

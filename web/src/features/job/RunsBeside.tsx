@@ -126,7 +126,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       note={
         all.length > 1
           ? `one scale of time · changes against ${nameOf(run)}`
-          : "dispersion of steps and the terms of the message model; Compare lays other runs alongside it"
+          : "dispersion of steps and terms of the message model; use Compare to add other runs"
       }
     >
       {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}
@@ -152,7 +152,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       ))}
       {unknown && (
         <p className="muted chart-key">
-          Flits, stalls and latency of NICs were not recorded with {all.length > 1 ? "these runs" : "this run"}, so the
+          NIC flits, stalls and latency were not recorded with {all.length > 1 ? "these runs" : "this run"}, so the
           model&apos;s terms are unknown.
         </p>
       )}

@@ -81,5 +81,5 @@ it("warns of other allocations and of counts over different times", () => {
   expect(guidelines([run("nid[1-4]", [1, 1])])).toEqual([]);
   expect(guidelines([run("nid[1-4]", [1, 1]), run("nid[1-4]", [1, 1.01])])).toEqual([]);
   expect(guidelines([run("nid[1-4]", [1, 1]), run("nid[5-8]", [1, 2])])).toHaveLength(2);
-  expect(guidelines([run(null, [1, 1]), run("nid[5-8]", [1, 1])])[0]).toMatch(/not known/);
+  expect(guidelines([run(null, [1, 1]), run("nid[5-8]", [1, 1])])[0]).toMatch(/are unknown/);
 });

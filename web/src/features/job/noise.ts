@@ -103,16 +103,16 @@ export function guidelines([first, ...others]: Compared[]): string[] {
   if (!first || !others.length) return [];
   const said = [];
   if (others.some((one) => one.nodes === null || first.nodes === null))
-    said.push("Where some of the runs stood is not known: differences may come from the allocation.");
+    said.push("The nodes of some runs are unknown, so differences may come from the allocation.");
   else if (others.some((one) => one.nodes !== first.nodes))
     said.push(
-      "The runs had different allocations: latency and stalls are those of each run's own nodes, and no ratio of them tells of the network.",
+      "The runs had different allocations. Latency and stalls depend on each run's nodes, so their ratios are not shown.",
     );
   if (
     others.some(
       (one) => Math.abs((one.noise.total_s ?? 0) - (first.noise.total_s ?? 0)) > 0.05 * (first.noise.total_s ?? 0),
     )
   )
-    said.push("The runs took different times: only rates and ratios are compared, never counts.");
+    said.push("The runs took different times, so only rates and ratios are compared, not counts.");
   return said;
 }

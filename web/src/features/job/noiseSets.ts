@@ -28,4 +28,4 @@ export function figureText(one: NoiseComparison["figures"][number]): string | nu
 
 /** Whether a guideline holds, in words. */
 export const guidelineText = (one: NoiseComparison["guidelines"][number]): string =>
-  `Guideline ${one.number} ${one.holds === null ? "was not looked at" : one.holds ? "holds" : "does not hold"}. ${one.text}`;
+  `Guideline ${one.number} ${one.holds === null ? "was not checked" : one.holds ? "holds" : "does not hold"}. ${one.text}`;

@@ -227,7 +227,7 @@ export function JobsPage() {
           <Link to="/incidents" search={{ user, fabric }}>
             {cost}
           </Link>
-          <span className="muted"> · based on traffic and timing, not proof of cause</span>
+          <span className="muted"> · based on traffic and timing; not proof of cause</span>
         </p>
       )}
       <section className="card jobs-card" aria-label="Jobs">
@@ -237,10 +237,10 @@ export function JobsPage() {
           <Waiting what="the jobs" />
         ) : !rows.length ? (
           search.q || search.user || search.state ? (
-            <Empty title="No job fits">Use fewer words or another state.</Empty>
+            <Empty title="No matching jobs">Use fewer words or another state.</Empty>
           ) : (
             <Empty title="No jobs yet">
-              Read accounting data with <code>flitwatch import sacct FILE</code> or follow Slurm with{" "}
+              Import accounting data with <code>flitwatch import sacct FILE</code> or collect from Slurm with{" "}
               <code>flitwatch collect sacct</code>.
             </Empty>
           )

@@ -98,7 +98,7 @@ export function LabPage() {
                   onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}
                 >
                   <strong>Replay with another placement</strong>
-                  <span>The jobs of a past moment again, with one of them placed or routed differently.</span>
+                  <span>Replay the jobs of a past moment with one of them placed or routed differently.</span>
                 </button>
               </div>
             </div>
@@ -139,7 +139,7 @@ export function LabPage() {
                   onPick={(t) => open(t.task_id)}
                 />
               ) : (
-                <Empty title="No tasks yet">Choose a study at the left.</Empty>
+                <Empty title="No tasks yet">Choose a study on the left.</Empty>
               )}
             </section>
             {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}

@@ -93,20 +93,14 @@ export function NoisePanel() {
                 <Picture series={series} least={least} most={most} kind={kind} axis={axis} />
               ) : (
                 <Empty
-                  title={
-                    i === 0
-                      ? "Nothing was measured here yet"
-                      : axis === "bytes"
-                        ? "Not simulated"
-                        : "Nothing was simulated yet"
-                  }
+                  title={i === 0 ? "No measurements yet" : axis === "bytes" ? "Not simulated" : "No simulations yet"}
                 >
                   {i === 0 ? (
                     <>
-                      Run the benchmark on this cluster and read it with <code>flitwatch import noise FILE</code>.
+                      Run the benchmark on this cluster and import it with <code>flitwatch import noise FILE</code>.
                     </>
                   ) : axis === "bytes" ? (
-                    <>The simulation counts flows and knows no message sizes.</>
+                    <>The simulation counts flows and does not model message sizes.</>
                   ) : (
                     <>Run one of Hoefler's figures under Studies.</>
                   )}
@@ -135,8 +129,7 @@ export function NoisePanel() {
         ]}
         not={
           <>
-            The simulation counts how many flows share a link and knows no protocol: shapes are to be compared, not
-            heights.
+            The simulation counts the flows that share a link and does not model protocols. Compare shapes, not heights.
           </>
         }
       />

@@ -77,7 +77,7 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
       )}
       {task.state === "queued" && (
         <p className="muted card-note">
-          Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.
+          Waiting for a worker. If none is running, start one with <code>flitwatch worker</code>.
         </p>
       )}
       {task.state === "failed" && (

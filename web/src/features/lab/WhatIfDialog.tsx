@@ -37,7 +37,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const refusal = !machines.data
     ? null
     : chosen && !named
-      ? `No replay of ${chosen}: it has no counters over time, or its kind of fabric is not simulated. Choose another machine.`
+      ? `No replay of ${chosen}: it has no counters over time, or this kind of fabric cannot be simulated. Choose another machine.`
       : !held || !job || present.some((one) => one.job_id === job)
         ? null
         : held.some((one) => one.job_id === job)
@@ -157,8 +157,8 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           />
         </label>
         <p className="muted">
-          The other jobs of that moment stay where they were and send at the rates that their routers counted.{" "}
-          {plural(runs, "simulation")}.
+          The other jobs keep their nodes and send at the rates that their routers counted. {plural(runs, "simulation")}
+          .
         </p>
         <Unanswered
           line

@@ -20,7 +20,11 @@ export const STUDIES: StudyGroup[] = [
       { study: "hoefler-fig13", title: "Figure 13", asks: "Slowdown over the size of fat trees." },
       { study: "hoefler-fig15", title: "Figure 15", asks: "Slowdown over the perturbation ratio, two tori." },
       { study: "hoefler-fig16", title: "Figure 16", asks: "Slowdown over the size of 2D and 3D tori." },
-      { study: "hoefler-ebb", title: "Effective bisection", asks: "What random bisections get of the full bandwidth." },
+      {
+        study: "hoefler-ebb",
+        title: "Effective bisection",
+        asks: "Share of the full bandwidth that random bisections reach.",
+      },
     ],
   },
   {
@@ -30,7 +34,7 @@ export const STUDIES: StudyGroup[] = [
       {
         study: "taffet-fig3.4",
         title: "Figure 3.4",
-        asks: "How the formulations' routes get better over time.",
+        asks: "Improvement of the formulations' routes over time.",
       },
       {
         study: "taffet-table4.3",
@@ -40,12 +44,12 @@ export const STUDIES: StudyGroup[] = [
       {
         study: "taffet-table5.1",
         title: "Table 5.1",
-        asks: "Bisection shift and shuffle: static against adaptive routes.",
+        asks: "Bisection shift and shuffle: static and adaptive routes.",
       },
       {
         study: "taffet-table5.2",
         title: "Table 5.2",
-        asks: "Cyclic stencil: large and small messages, four ways to route.",
+        asks: "Cyclic stencil: large and small messages, four routings.",
       },
       { study: "taffet-pf3d", title: "pF3D", asks: "All-to-all groups alongside incasts: diagnosis and remapping." },
       { study: "taffet-minighost", title: "miniGhost", asks: "27-point stencil: mappings and synchrony." },
@@ -54,13 +58,17 @@ export const STUDIES: StudyGroup[] = [
   {
     source: "Wang 2018, placement and routing",
     cards: [
-      { study: "wang-fig2", title: "Figure 2", asks: "Who sends how much to whom, and the load over time." },
+      { study: "wang-fig2", title: "Figure 2", asks: "Traffic matrix, and load over time." },
       {
         study: "wang-fig3",
         title: "Figures 3 to 6",
-        asks: "Placement against routing on Theta: times, hops, traffic and saturation of channels.",
+        asks: "Placement and routing on Theta: times, hops, traffic and saturation of channels.",
       },
-      { study: "wang-fig7", title: "Figure 7", asks: "The slowest rank over message loads, to random adaptive." },
+      {
+        study: "wang-fig7",
+        title: "Figure 7",
+        asks: "The slowest rank over message loads, relative to random adaptive.",
+      },
       {
         study: "wang-fig8-10",
         title: "Figures 8 to 10",
@@ -73,16 +81,16 @@ export const STUDIES: StudyGroup[] = [
     source: "De Sensi 2019, application-aware routing",
     cards: [
       { study: "desensi-fig3", title: "Figure 3", asks: "Ping-pong over allocations." },
-      { study: "desensi-fig4", title: "Figure 4", asks: "All-to-all inside one node: noise of the host alone." },
+      { study: "desensi-fig4", title: "Figure 4", asks: "All-to-all inside one node: only noise of the host." },
       { study: "desensi-fig5", title: "Figure 5", asks: "Dispersion of times and latencies over sizes." },
-      { study: "desensi-fig7", title: "Figure 7", asks: "Adaptive against high bias: time, stalls, latency, model." },
+      { study: "desensi-fig7", title: "Figure 7", asks: "Adaptive and high bias: time, stalls, latency, model." },
       { study: "desensi-fig8", title: "Figure 8", asks: "Application-aware routing alongside both modes." },
       { study: "desensi-fig8-collectives", title: "Figure 8, collectives", asks: "The same for collectives by size." },
-      { study: "desensi-fig10", title: "Figure 10", asks: "Applications on two allocations, three ways to route." },
+      { study: "desensi-fig10", title: "Figure 10", asks: "Applications on two allocations, three routings." },
       {
         study: "desensi-calibration",
         title: "Calibration",
-        asks: "Lambda and sigma of the choice, with their errors.",
+        asks: "Lambda and sigma of the choice, with errors.",
       },
       { study: "desensi-model", title: "Message model", asks: "Its correlation with simulated ping-pongs." },
     ],

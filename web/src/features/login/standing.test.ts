@@ -13,13 +13,13 @@ const nobody = {
 };
 
 describe("standing", () => {
-  it("says that a login is needed", () => expect(standing(nobody)).toContain("asks everybody"));
+  it("says that a login is needed", () => expect(standing(nobody)).toContain("requires a login"));
   it("says what a reader without a login is, regardless of the role's first letter", () =>
     expect(standing({ ...nobody, role: "operator", via: "anonymous" })).toContain(
       "has the role operator. Other people are shown as pseudonyms",
     ));
   it("says who is signed in and what they see", () =>
     expect(standing({ ...nobody, user: "ann", role: "operator", via: "session", pseudonyms: false })).toBe(
-      "Signed in as ann, operator. You see everybody's names.",
+      "Signed in as ann, operator. You see all names.",
     ));
 });

@@ -149,7 +149,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
     <PictureCard
       title="Before and after"
       name={`recommendation-${id}-links`}
-      source={address(`/recommendations/${id}/links`)}
+      source={address(`/advice/${id}/links`)}
       rows={rows}
       columns={columns}
       id={(r) => String(r.link)}

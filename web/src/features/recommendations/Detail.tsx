@@ -39,7 +39,7 @@ export function Detail({ id }: { id: number }) {
       <HowToRead
         lines={[
           <>
-            The gain is time before ÷ time after: above 1 is faster. The interval is that of{" "}
+            The gain is time before ÷ time after, so above 1 is faster. The interval is that of{" "}
             {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}
             {one.gain?.basis ? ` (${one.gain.basis})` : ""}.
           </>,
@@ -54,8 +54,8 @@ export function Detail({ id }: { id: number }) {
         ]}
         not={
           <>
-            A simulation has one traffic and no other jobs. Load new tables in a maintenance window, and compare the
-            counters of before and after.
+            A simulation has one traffic pattern and no other jobs. Load new tables in a maintenance window, and compare
+            the counters before and after.
           </>
         }
       />
@@ -165,8 +165,8 @@ function Numbers({ one }: { one: RecommendationDetail }) {
             </div>
             <div className="muted">
               {reconstruction.estimated_error === null
-                ? "error of the traffic found"
-                : "its own estimate of the traffic's error"}
+                ? "error of the reconstructed traffic"
+                : "estimated error of the traffic"}
             </div>
           </div>
         )}
@@ -219,7 +219,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
         )}
         {reconstruction && (
           <>
-            <dt>traffic found with</dt>
+            <dt>traffic reconstructed with</dt>
             <dd>
               basis {reconstruction.basis}
               {reconstruction.relative_error !== null && `, true error ${percent(reconstruction.relative_error, 2)}`}

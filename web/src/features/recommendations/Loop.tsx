@@ -57,8 +57,8 @@ export function Loop() {
         <Unanswered what="the turns" asked={[tasks]} />
       ) : (
         <p className="muted card-note">
-          No loop has run yet. A loop simulates a pattern on a fabric, reconstructs who sent to whom from that run's
-          counters alone, computes new routes, and simulates again.
+          No loop has run yet. A loop simulates a pattern on a fabric, reconstructs the traffic only from the counters,
+          computes new routes, and simulates again.
         </p>
       )}
       {asking && <Ask onClose={() => setAsking(false)} />}

@@ -108,7 +108,7 @@ export function RecommendationsPage() {
           <section className="card recommendations-list" aria-label="Recommendations">
             <div className="card-head">
               <div className="card-title">
-                <h2>Made so far</h2>
+                <h2>All advice</h2>
                 <span className="subtitle">
                   {count(rows.length)}
                   {pages.hasNextPage ? " shown, more below" : ""} · newest first
@@ -134,8 +134,8 @@ export function RecommendationsPage() {
                 }}
               />
             ) : (
-              <Empty title="Nothing was recommended yet">
-                Run the loop at the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.
+              <Empty title="No advice yet">
+                Run the loop on the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.
               </Empty>
             )}
           </section>

@@ -93,7 +93,7 @@ export function TrafficCard({ id }: { id: number }) {
     <PictureCard
       title="Communication matrix"
       name={`recommendation-${id}-traffic`}
-      source={address(`/recommendations/${id}/matrix`, { by })}
+      source={address(`/advice/${id}/matrix`, { by })}
       rows={rows}
       columns={columns}
       id={(r) => `${r.src} ${r.dst}`}
@@ -123,14 +123,14 @@ export function TrafficCard({ id }: { id: number }) {
               <p className="muted card-note">
                 {part === "reconstructed"
                   ? "Nothing was reconstructed."
-                  : "The true traffic is known of simulations alone."}
+                  : "The true traffic is known only in simulations."}
               </p>
             )}
           </figure>
         ))}
       </div>
       <p className="muted chart-key">
-        darkness: bytes, four decades below the largest · difference in shares of the largest:{" "}
+        darkness: bytes, four decades below the largest · difference as a share of the largest:{" "}
         {["−10 %", "−1 %", "−0.1 %", "right", "+0.1 %", "+1 %", "+10 %"].map((name, i) => (
           <span key={name} className="matrix-key">
             <span className="swatch" style={{ background: CHANGE[palette.theme][i] }} aria-hidden="true" />

@@ -5,7 +5,7 @@ import { until } from "../harness.mjs";
 
 const LOCKED = [
   ["/lab?replay=on", "Replay it", "user"],
-  ["/blame", "Judge these runs", "user"],
+  ["/blame", "Compute verdicts", "user"],
   ["/advice", "Run it…", "user"],
   ["/advice", "Download LFTs", "operator"],
   ["/alerts?view=rules", "Try it", "user"],
@@ -31,7 +31,7 @@ export async function access({ url, check }) {
           await page.goto(url + path);
           const button = page.locator(".locked", { hasText: label }).first();
           await button.waitFor();
-          const why = `Needs a login with role ${role}`;
+          const why = `Requires a login with role ${role}`;
           assert.ok((await button.textContent()).includes(why), `${label}: ${await button.textContent()}`);
           const link = button.locator("a");
           assert.equal(await link.getAttribute("title"), why);

@@ -17,12 +17,12 @@ export async function addresses({ url, check, api, fabrics, timed }) {
       ["/health?day=1", /no parameter "day"/],
     ]) {
       await page.goto(url + path);
-      await page.getByRole("heading", { name: "This address cannot be shown" }).waitFor();
+      await page.getByRole("heading", { name: "This address is not valid" }).waitFor();
       const text = await page.locator("main").textContent();
       if (!reason.test(text) || (await page.locator("main .card").count())) wrong[path] = text;
     }
     assert.deepEqual(wrong, {});
-    await page.locator("main a", { hasText: "Open the page without it" }).click();
+    await page.locator("main a", { hasText: "Open the page without this part" }).click();
     await page.waitForURL((at) => at.pathname === "/health" && at.search === "");
     await page.locator("main .card").first().waitFor();
   });

@@ -14,7 +14,7 @@ async function fromChart(page, machine) {
   assert.match(await axis.getAttribute("aria-label"), new RegExp(`threshold ${above}$`));
   assert.match(await dialog.textContent(), new RegExp(`stall_ratio by machine.*fabric ${machine}`));
   assert.ok((await axis.locator("path.high").getAttribute("d")).length > 20, "the chart's samples");
-  await dialog.getByRole("button", { name: "Try it on this time" }).click();
+  await dialog.getByRole("button", { name: "Test on this period" }).click();
   await until(
     () => axis.locator(".fired-band").count(),
     (n) => n === 1,
@@ -144,7 +144,7 @@ export async function alerts({ url, fabricUrl, check, api }) {
       );
       await page.goto(`${url}/alerts?view=rules&rule=counters-silent`);
       await page
-        .locator('section[aria-label="Alerts of counters-silent"]', { hasText: "It has not fired yet" })
+        .locator('section[aria-label="Alerts of counters-silent"]', { hasText: "This rule has not fired yet" })
         .waitFor();
     },
     { fixtureOnly: true },

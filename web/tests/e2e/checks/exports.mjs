@@ -150,7 +150,7 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
         };
       });
       await page.goto(`${url}/jobs/${slow}`);
-      const button = page.locator("button", { hasText: "Print, or save as PDF" });
+      const button = page.locator("button", { hasText: "Print or save as PDF" });
       for (let times = 0; times < 2; times++) {
         await page.evaluate(() => delete globalThis.printed);
         await button.click();

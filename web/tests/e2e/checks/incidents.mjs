@@ -151,7 +151,7 @@ export async function incidents({ url, fixture, check, api }) {
   await check("a withdrawn incident says so, and blames no job", async (page) => {
     await page.goto(`${url}/incidents/${withdrawn.incident_id}`);
     await verdict(page).getByRole("heading", { name: withdrawn.title }).waitFor();
-    await verdict(page).getByText("no job is named and nothing is counted as lost").waitFor();
+    await verdict(page).getByText("No job is named, and no loss is counted").waitFor();
     assert.equal(await verdict(page).locator(".figures").count(), 0);
     for (const name of ["Causes", "Slowed jobs", "What would have helped"])
       assert.equal(await page.locator(`section[aria-label="${name}"]`).count(), 0, name);
@@ -243,7 +243,7 @@ export async function incidents({ url, fixture, check, api }) {
     assert.equal(await card.getByLabel("Note").inputValue(), "");
     await page.context().addCookies([{ name: "anonymous", value: "viewer", url }]);
     await page.reload();
-    await card.getByText("Needs a login with role user").waitFor();
+    await card.getByText("Requires a login with role user").waitFor();
     assert.ok(await card.getByLabel("Note").isDisabled());
   });
 

@@ -57,7 +57,7 @@ export async function hotLinks(site) {
         }
         await says(view);
       }
-      const panel = page.locator(".router-block", { hasText: "Who sends over its links" });
+      const panel = page.locator(".router-block", { hasText: "Jobs that use its links" });
       await panel.locator("a").first().waitFor();
       const first = (await panel.locator("a").first().textContent()).split(" ")[0];
       await panel.getByRole("button", { name: "Show senders" }).click();

@@ -21,7 +21,7 @@ export async function ownRuns({ url, check }) {
       await page.goto(`${url}/blame`);
       await choose(page, ["name;value\n1;2\n", measuredRuns()[1]]);
       await card(page).getByLabel("Name of the set").fill("not runs");
-      await card(page).getByRole("button", { name: "Judge these runs" }).click();
+      await card(page).getByRole("button", { name: "Compute verdicts" }).click();
       const told = card(page).getByRole("alert");
       await told.waitFor({ timeout: 120_000 });
       assert.match(await told.textContent(), /runs\.csv:1: the header lacks run,? ?start,? ?time_s/);
@@ -72,7 +72,7 @@ export async function ownRuns({ url, check }) {
     async (page) => {
       await page.context().addCookies([{ name: "anonymous", value: "viewer", url }]);
       await page.goto(`${url}/blame`);
-      await card(page).getByText("Needs a login with role user").waitFor();
+      await card(page).getByText("Requires a login with role user").waitFor();
       assert.ok(await card(page).getByLabel("Runs").isDisabled());
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
     },

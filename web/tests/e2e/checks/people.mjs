@@ -63,7 +63,7 @@ export async function people({ url, check }) {
       await logIn(page, url, "/admin");
       const name = `eve-${Date.now() % 100_000}`;
       await page.locator("button", { hasText: "New user…" }).click();
-      await page.getByLabel("Name, as the scheduler writes it").fill(name);
+      await page.getByLabel("User name, as in the scheduler").fill(name);
       await page.locator('[role="dialog"] input[type="password"]').fill("a long enough password");
       await page.locator('[role="dialog"] button', { hasText: "Make" }).click();
       const row = page.locator('section[aria-label="Users"] tr', { hasText: name });
@@ -83,7 +83,7 @@ export async function people({ url, check }) {
     async (page) => {
       await logIn(page, url, "/admin?view=tokens");
       await page.locator("button", { hasText: "New token…" }).click();
-      await page.getByLabel("What it is for").fill("dashboard");
+      await page.getByLabel("Purpose").fill("dashboard");
       await page.locator('[role="dialog"] button', { hasText: "Make" }).click();
       assert.match(await page.locator(".people-secret").textContent(), /^fwt_/);
       await page.locator('[role="dialog"] button', { hasText: "Done" }).click();

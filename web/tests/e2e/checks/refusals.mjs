@@ -186,7 +186,7 @@ export async function refusals({ url, check, api, fabricUrl }) {
   await check(
     "a download that is refused says so, and a granted one is saved",
     async (page) => {
-      const { items } = await api("/recommendations");
+      const { items } = await api("/advice");
       const one = items.find((item) => item.has_lfts);
       await page.goto(`${url}/advice?id=${one.recommendation_id}`);
       const button = page.locator("button", { hasText: "Download LFTs" });

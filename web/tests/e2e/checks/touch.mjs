@@ -1,4 +1,4 @@
-// At the width of a phone, a finger hits what it means: every target is 44 pixels wide and high, or nothing else is that near (WCAG 2.5.5, and the spacing of 2.5.8).
+// At the width of a phone, a finger hits meaning: every target is 44 pixels wide and high, or nothing else is that near (WCAG 2.5.5, and the spacing of 2.5.8).
 import assert from "node:assert/strict";
 import { opened, pagesOf } from "../pages.mjs";
 

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { violations } from "../axe.mjs";
 import { until } from "../harness.mjs";
 
-const TITLES = ["The machine", "The slow job", "Who", "What carries it", "What would help", "Connect your own data"];
+const TITLES = [
+  "The machine",
+  "The slow job",
+  "The cause",
+  "Affected links",
+  "What would help",
+  "Connect your own data",
+];
 
 /** What the harness does for every other check is undone: this reader comes for the first time. */
 const afresh = (page) =>

@@ -48,7 +48,7 @@ export async function wall({ url, check, timed }) {
       [...seen].join(" "),
     );
     await page.mouse.move(200, 300);
-    await page.waitForSelector("text=stays while it is in use");
+    await page.waitForSelector("text=stays while in use");
     const before = page.url();
     await page.keyboard.press("n");
     await until(

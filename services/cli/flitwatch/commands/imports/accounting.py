@@ -30,9 +30,9 @@ JOBS_AT_FIRST = 100
 _COLLECT_AT = (200_000, 10, 10)
 #: What to do about a file without a job, by what wrote it.
 _NO_JOB = {
-    "sacct": "sacct lists the caller's own jobs since midnight, unless it is asked for more: sacct --allusers --starttime=2026-01-31 --parsable2.",
+    "sacct": "By default, sacct lists only the caller's jobs since midnight. Use sacct --allusers --starttime=2026-01-31 --parsable2.",
     "pbs": "Give the days on which jobs ran: the files of PBS_HOME/server_priv/accounting.",
-    "flux": "flux jobs lists the caller's own active jobs, unless it is asked for more: flux jobs -A -a --json.",
+    "flux": "By default, flux jobs lists only the caller's active jobs. Use flux jobs -A -a --json.",
     "swf": "Give a whole log: a line of 18 numbers for each job follows its header.",
     "clustercockpit": "Give the folder of ClusterCockpit's job archive.",
 }
@@ -83,7 +83,7 @@ def import_jobs(
     # A file that is none is refused before a database is started.
     if all(map(_is_empty, files)):
         raise BadInput(
-            "is empty" if len(files) == 1 else "holds only empty files", where=str(name), advice=_NO_JOB[source]
+            "is empty" if len(files) == 1 else "contains only empty files", where=str(name), advice=_NO_JOB[source]
         )
     with open_plain(files[0]) as plain:
         reader().read(plain, str(files[0]))
@@ -115,7 +115,8 @@ def import_jobs(
     if report["unplaced"]:
         hosts = ", ".join(report["unplaced_examples"])
         click.echo(
-            f"{report['unplaced']} of {report['jobs']} jobs ran on hosts that are on no fabric, such as {hosts}: import the topology (flitwatch import fabric).",
+            f"{report['unplaced']} of {report['jobs']} jobs ran on hosts that are on no fabric, such as {hosts}: import the "
+            f"topology (flitwatch import fabric).",
             err=True,
         )
     finish_import(report)

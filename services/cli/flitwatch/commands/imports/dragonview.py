@@ -24,16 +24,14 @@ _MOST_LISTED = 100
     "--links", type=click.Path(path_type=Path), required=True, help="The machine's cable list (rtr --interconnect)."
 )
 @click.option("--counters", type=click.Path(path_type=Path), required=True, help="Network counters CSV.")
-@click.option(
-    "--jobs", type=click.Path(path_type=Path), required=True, help="Jobs CSV: which node belongs to which job."
-)
-@click.option("--name", help="The fabric's name (default: the cable list's with -dragonview).")
+@click.option("--jobs", type=click.Path(path_type=Path), required=True, help="Jobs CSV: the nodes of each job.")
+@click.option("--name", help="Name of the fabric (default: the name of the cable list, with -dragonview appended).")
 @database_options
 @json_option
 def dragonview(
     links: Path, counters: Path, jobs: Path, name: str | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """Import a DragonView snapshot. It becomes a fabric of its own whose counters have no time; importing it again replaces it."""
+    """Import a DragonView snapshot as a new fabric. Its counters have no times. Importing it again replaces it."""
     from flitwatch_db import connect
     from flitwatch_domain.importers import read_snapshot
     from flitwatch_domain.importers.read import default_name

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm"]),
     default="auto",
     show_default=True,
-    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or Slingshot's links (fmctl get links) or template (fabric_template.json), or UFM's links (GET /ufmRest/resources/links), or LLDP neighbours of Ethernet switches: dumps of SONiC's APPL_DB, lldpctl -f json, OpenConfig's lldp.",
+    help="cray: output of rtr --interconnect; ibnetdiscover: its output; slingshot: output of fmctl get links, or "
+    "fabric_template.json; ufm: output of GET /ufmRest/resources/links; lldp: dumps of SONiC's APPL_DB, lldpctl -f json, "
+    "or OpenConfig's lldp.",
 )
-@click.option("--name", help="The fabric's name (default: from the file's name).")
-@click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")
+@click.option("--name", help="Name of the fabric (default: from the name of the file).")
+@click.option("--replace", is_flag=True, help="Replace an existing fabric of that name. Its counters are kept.")
 @click.option(
     "--cluster",
-    help="The scheduler's cluster whose nodes it joins. Fabrics of one cluster are its planes: a job is on all that its nodes have endpoints on.",
+    help="The scheduler's cluster that the fabric connects. Several fabrics of one cluster are planes: a job uses all planes "
+    "that its nodes are attached to.",
 )
 @database_options
 @json_option
@@ -44,7 +47,7 @@ def fabric(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Import the topology in FILE, or of LLDP in a folder with a file a switch. Importing the same file again changes nothing."""
+    """Import the topology in FILE. For LLDP, FILE can be a folder with one file per switch. Importing the same file again changes nothing."""
     from flitwatch_db import connect
     from flitwatch_domain.importers import read_fabric
     from flitwatch_ops import platform
@@ -59,7 +62,7 @@ def fabric(
 
 
 def store_fabric(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone.
+    """Save a fabric in one transaction and return its id; one that already exists, and the same, is left alone.
 
     Counters of a switch that is in two fabrics are booked to neither, so a person is reported.
     """

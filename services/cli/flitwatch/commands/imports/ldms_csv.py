@@ -20,9 +20,9 @@ MOST_NAMED = 8
 @database_options
 @json_option
 def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import FILES of store_csv, or folders of them. Importing a file again adds what it has grown by.
+    """Import FILES written with store_csv, or folders of such files. Importing a file again adds only its new rows.
 
-    The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
+    The exit status is 3 if records were refused, and 4 if no counter belongs to an imported fabric.
     """
     from flitwatch.commands.imports.through_log import finish_import, open_import_log, print_notice
     from flitwatch_db.ingest import imports
@@ -65,12 +65,12 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         } | dict(through.rejected())
     if late:
         print_notice(
-            f"{late} records are older than the last samples kept of their instance, or repeat older ones, and were not added. Import old"
-            " files before newer ones: files named together are read in the order of time."
+            f"{late} records are older than the stored samples of their instance, or repeat older ones, and were not added. "
+            f"Import old files before newer ones. Files in one command are read in the order of time."
         )
     if report["unplaced"]:
         print_notice(
-            f"{report['unplaced']} of {counters} records of counters have no place in a fabric and are kept as they came: "
+            f"{report['unplaced']} of {counters} records of counters belong to no known fabric and are stored unchanged: "
             + "; ".join(report["unplaced_reasons"][:3])
         )
     for schema, columns in report["unknown_columns"].items():

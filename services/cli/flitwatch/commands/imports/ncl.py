@@ -14,7 +14,7 @@ from flitwatch.console import database_options, json_option, print_result
 @click.option(
     "--run-json",
     type=click.Path(path_type=Path),
-    help="Start, job and nodes of the run (default: run.json in the folder).",
+    help="JSON file with start, job and nodes of the run (default: run.json in the folder).",
 )
 @database_options
 @json_option

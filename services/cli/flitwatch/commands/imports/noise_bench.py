@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @click.command("noise")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--source", help="Where it was measured (default: the file's name).")
+@click.option("--source", help="Where it was measured (default: the name of the file).")
 @database_options
 @json_option
 def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Store the JSON lines of noise_bench in FILE. Importing the same file again changes nothing."""
+    """Import FILE, the JSON lines of noise_bench. Importing the same file again changes nothing."""
     from flitwatch_db import connect
     from flitwatch_db.runs import noise_bench as store
     from flitwatch_ops import platform
@@ -75,7 +75,7 @@ def check_measurement(record: Any) -> Measurement:
     for key in ("perturbed_s", "quiet_s"):
         times = record.get(key)
         if not isinstance(times, list) or not all(_is_number(seconds) and seconds >= 0 for seconds in times):
-            raise ValueError(f"{key} is no list of seconds")
+            raise ValueError(f"{key} is not a list of seconds")
     return cast("Measurement", record)
 
 

@@ -13,17 +13,16 @@ from flitwatch.console import database_options, json_option, print_result
 
 @click.command("routes")
 @click.argument("dump", type=click.Path(dir_okay=False, path_type=Path), required=False)
-@click.option("--fabric", "name", required=True, help="The fabric's name, as imported.")
-@click.option("--at", "at", help="Since when they are loaded, RFC 3339 (default: when DUMP was written, or now).")
-@click.option("--note", help="What changed, in a few words; without DUMP it is the whole news.")
+@click.option("--fabric", "name", required=True, help="Name of the imported fabric.")
+@click.option("--at", "at", help="When the routes were loaded, RFC 3339 (default: when DUMP was written, or now).")
+@click.option("--note", help="What changed, in a few words. Required without DUMP.")
 @database_options
 @json_option
 def routes(
     dump: Path | None, name: str, at: str | None, note: str | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
-    """Mark on the time axis when routes changed: by DUMP (opensm-lfts.dump), by a note, or both.
-
-    DUMP is compared with the tables known before; one that changes no entry leaves no mark, so this can run every hour.
+    """Mark a change of routes on the time axis, from DUMP (opensm-lfts.dump), from a note, or both. DUMP is compared with the tables imported
+    before. If no entry changed, no mark is made, so you can run this command every hour.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import route_changes
@@ -34,7 +33,7 @@ def routes(
 
     text = note.strip() if note else None
     if dump is None and not text:
-        raise BadRequest("nothing says what changed", advice="Give a dump of the tables, or --note TEXT.")
+        raise BadRequest("there is no description of the change", advice="Give a dump of the tables, or --note TEXT.")
     if text and (len(text) > 200 or not text.isprintable()):
         raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
     moment = _resolve_time(at, dump)

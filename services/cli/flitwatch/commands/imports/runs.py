@@ -36,17 +36,19 @@ class RunsReport(TypedDict):
     "--exposure",
     type=click.Path(path_type=Path),
     required=True,
-    help="CSV run,user,amount: who was alongside which run.",
+    help="CSV run,user,amount: the users alongside each run.",
 )
-@click.option("--name", required=True, help="What the set is called where applications are listed.")
+@click.option("--name", required=True, help="Name of the set in the list of applications.")
 @click.option(
     "--shuffles",
     type=click.IntRange(0, 100_000),
     default=100,
     show_default=True,
-    help="Sets with shuffled run times; at most a tenth of them may give a name.",
+    help="Number of sets with shuffled run times. At most a tenth of them may name a user.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of permutations.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the permutations."
+)
 @database_options
 @json_option
 def runs(
@@ -59,9 +61,8 @@ def runs(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Judge the measured runs in RUNS (run,start,time_s[,nodes][,application][,circumstances...]) and keep the verdicts: the blame page shows them under the name.
-
-    The verdicts are those of `flitwatch blame --runs`. Importing again under a name adds a version.
+    """Compute blame for the measured runs in RUNS (run,start,time_s[,nodes][,application][,circumstances...]) and store the verdicts for the Blame
+    page. They are the same as those of `flitwatch blame --runs`. Importing again under the same name adds a version.
     """
     from flitwatch_db import connect
     from flitwatch_domain.errors import BadInput

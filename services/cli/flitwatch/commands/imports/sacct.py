@@ -11,11 +11,14 @@ from flitwatch.console import database_options, json_option
 
 @click.command("sacct")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--timezone", help="Zone of times without one, such as Europe/Berlin (default: this machine's).")
-@click.option("--cluster", default="default", show_default=True, help="Name for jobs whose output has no cluster.")
+@click.option(
+    "--timezone", help="Time zone of times without one, such as Europe/Berlin (default: the zone of this machine)."
+)
+@click.option("--cluster", default="default", show_default=True, help="Name of the cluster, if the output has none.")
 @click.option(
     "--columns",
-    help="The columns of a text without a header, as sacct's --format names them, with commas between; sacct's own and XDMoD's are recognised.",
+    help="Columns of a text without a header, separated by commas, with the names of sacct's --format. The columns of sacct and "
+    "XDMoD are recognised automatically.",
 )
 @database_options
 @json_option
@@ -28,9 +31,8 @@ def sacct(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Import FILE: sacct --parsable2, sacct --json, squeue --json or scontrol show jobs --json; it may be compressed.
-
-    Logs that XDMoD's shredder keeps of sacct are read too; their times are in UTC (--timezone UTC). The exit status is 3 where records were refused.
+    """Import FILE: output of sacct --parsable2, sacct --json, squeue --json or scontrol show jobs --json. It can be compressed. XDMoD's logs of
+    sacct are accepted too; their times are in UTC (--timezone UTC). The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch.commands.imports.zones import zone_named

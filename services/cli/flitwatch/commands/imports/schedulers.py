@@ -13,8 +13,10 @@ from flitwatch_domain.errors import NotFound
 
 @click.command("pbs")
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--timezone", help="Zone of the PBS server, such as Europe/Berlin (default: this machine's).")
-@click.option("--cluster", help="Name of the cluster (default: the server's name in the ids of jobs).")
+@click.option(
+    "--timezone", help="Time zone of the PBS server, such as Europe/Berlin (default: the zone of this machine)."
+)
+@click.option("--cluster", help="Name of the cluster (default: the server's name in the job ids).")
 @database_options
 @json_option
 def pbs(
@@ -25,9 +27,8 @@ def pbs(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Import FILES, accounting logs of PBS or Torque, in the order of time; they may be compressed.
-
-    A folder stands for its files in the order of their names, as PBS names them by day. The exit status is 3 where records were refused.
+    """Import FILES, accounting logs of PBS or Torque, oldest first. They can be compressed. The files of a folder are read in the order of their
+    names, as PBS names them by day. The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch.commands.imports.zones import zone_named
@@ -47,13 +48,13 @@ def pbs(
 
 @click.command("flux")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--cluster", default="default", show_default=True, help="Name of the cluster; Flux does not say it.")
+@click.option("--cluster", default="default", show_default=True, help="Name of the cluster. Flux does not record it.")
 @database_options
 @json_option
 def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import FILE: what `flux jobs -a --json` prints, or what Flux's service job-list answers; it may be compressed.
+    """Import FILE: the output of `flux jobs -a --json`, or an answer of Flux's service job-list. It can be compressed.
 
-    The exit status is 3 where records were refused.
+    The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources.flux import FluxReader
@@ -66,14 +67,13 @@ def flux(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json:
 @click.command("swf")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--cluster", default="default", show_default=True, help="Name of the cluster; the format does not say it."
+    "--cluster", default="default", show_default=True, help="Name of the cluster. The format does not record it."
 )
 @database_options
 @json_option
 def swf(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import FILE, a log in the Standard Workload Format (Parallel Workloads Archive); it may be compressed.
-
-    The format names no nodes, so its jobs have no place in a fabric. The exit status is 3 where records were refused.
+    """Import FILE, a log in the Standard Workload Format (Parallel Workloads Archive). It can be compressed. The format does not record nodes, so
+    the jobs are assigned to no fabric. The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources.swf import SwfReader
@@ -85,13 +85,13 @@ def swf(file: Path, cluster: str, db_url: str | None, ephemeral: bool, as_json: 
 
 @click.command("clustercockpit")
 @click.argument("archive", type=click.Path(path_type=Path))
-@click.option("--cluster", help="Name of the cluster (default: as the archive says).")
+@click.option("--cluster", help="Name of the cluster (default: from the archive).")
 @database_options
 @json_option
 def clustercockpit(archive: Path, cluster: str | None, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
-    """Import the jobs of ARCHIVE, ClusterCockpit's job archive: its folder, a part of it, or one meta.json.
+    """Import the jobs of ARCHIVE: the folder of a ClusterCockpit job archive, a part of it, or one meta.json.
 
-    The exit status is 3 where records were refused.
+    The exit status is 3 if records were refused.
     """
     from flitwatch.commands.imports.accounting import import_jobs
     from flitwatch_ingest.sources import clustercockpit as source

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from flitwatch_domain.access import Scope
 
-#: Published to the log by a producer itself, or under a name that no door has.
+#: Published to the log by a producer itself, or under a name that no source has.
 DIRECT = ""
 #: Records of the cluster twin.
 TWIN = "twin"
@@ -20,7 +20,7 @@ _SLINGSHOT = ("ldms.slingshot", "ldms.cxi")
 
 
 @dataclass(frozen=True)
-class Door:
+class DataSource:
     """One way in.
 
     Attributes
@@ -43,15 +43,15 @@ class Door:
     topics: tuple[str, ...] = ()
 
 
-_LOG = "FLITWATCH_LOG or --log: the address of the log that the platform reads"
-_DATABASE = "FLITWATCH_DB or --db: the database of the platform, as the login of the writer"
-_FABRIC = "the machine's topology, imported before: see Files"
+_LOG = "FLITWATCH_LOG or --log: address of the platform's log"
+_DATABASE = "FLITWATCH_DB or --db: the platform's database, with the writer's login"
+_FABRIC = "the machine's topology, imported first: see Files"
 
-DOORS = (
-    Door(
+DATA_SOURCES = (
+    DataSource(
         "ldms",
         "LDMS over Kafka",
-        "Counters of routers, switches and network cards, once a second. ldmsd publishes to Kafka, or its CSV files are followed.",
+        "Counters of routers, switches and network cards, once a second. ldmsd publishes to Kafka, or a collector follows its CSV files.",
         (
             "flitwatch up --stack full --twin none",
             "ldmsd -x sock:411 -c aggregator.conf -m 8G -v ERROR -l /var/log/ldmsd-aggregator.log",
@@ -59,71 +59,73 @@ DOORS = (
         ),
         (
             "ldmsd with store_avro_kafka and topic=ldms.%S: ingest/examples/ldmsd has both configurations",
-            "permission to write to the topics ldms.* of Kafka",
+            "write access to the topics ldms.* in Kafka",
             _FABRIC,
         ),
         topics=(_LDMS,),
     ),
-    Door(
+    DataSource(
         "ncl",
         "AriesNCL",
-        "Counters of a run on Cray XC, by rank, from the files that AriesNCL writes alongside it.",
+        "Counters of each rank of a run on Cray XC, from the files of AriesNCL.",
         ("flitwatch import ncl run/", "flitwatch collect ncl runs/"),
-        ("permission to read the output of the runs", _DATABASE),
+        ("read access to the output of the runs", _DATABASE),
         sources=("ncl",),
     ),
-    Door(
+    DataSource(
         "infiniband",
         "InfiniBand, from one host",
-        "Topology and port counters of a whole subnet, asked from one of its hosts. Nothing runs on the others.",
+        "Topology and port counters of a whole subnet, read from one of its hosts. Nothing runs on the other hosts.",
         ("flitwatch collect infiniband --fabric {fabric}",),
-        ("infiniband-diags, with the libibumad that it brings", "permission to open /dev/infiniband/umad*", _DATABASE),
+        ("infiniband-diags, which includes libibumad", "permission to open /dev/infiniband/umad*", _DATABASE),
         sources=("infiniband",),
     ),
-    Door(
+    DataSource(
         "ufm",
         "UFM",
-        "Topology and port counters of a subnet from the UFM that manages it: its REST interface and its telemetry. Nothing runs on the subnet.",
+        "Topology and port counters of a subnet, from the REST interface and telemetry of its UFM. Nothing runs on the subnet.",
         (
             "flitwatch collect ufm --url https://UFM --credentials-file /etc/flitwatch/ufm.credentials --fabric {fabric}",
             "flitwatch collect ufm --telemetry http://UFM:9001/csv/xcset/ib_basic_debug",
         ),
-        ("a user or an access token of UFM that may read, in a file that its owner alone may read", _DATABASE),
+        ("a UFM user or access token with read access, in a file readable only by its owner", _DATABASE),
         sources=("ufm",),
     ),
-    Door(
+    DataSource(
         "sonic",
         "SONiC",
-        "Topology by LLDP, ports, queues and PFC's pauses of Ethernet switches that run SONiC, from their Redis or from dumps.",
+        "Topology (LLDP), ports, queues and PFC pauses of Ethernet switches that run SONiC, from their Redis or from dumps.",
         (
             "flitwatch collect sonic rediss://LEAF1:6379 rediss://SPINE1:6379 --password-file redis.password --fabric {fabric}",
             "flitwatch collect sonic dumps/leaf1 dumps/spine1 --fabric {fabric}",
         ),
-        ("a switch's Redis that this host reaches, or what sonic-db-dump printed", _DATABASE),
+        ("a switch's Redis that this host can reach, or the output of sonic-db-dump", _DATABASE),
         sources=("sonic",),
     ),
-    Door(
+    DataSource(
         "gnmi",
         "gNMI",
-        "Topology by LLDP, ports and queues of Ethernet switches from OpenConfig's trees, or from SONiC's databases with PFC's pauses.",
+        "Topology (LLDP), ports and queues of Ethernet switches, from OpenConfig's trees, or from SONiC's databases, which have PFC pauses.",
         (
             "flitwatch collect gnmi LEAF1:6030 SPINE1:6030 --user NAME --password-file gnmi.password --fabric {fabric}",
             "flitwatch collect gnmi LEAF1:50051 SPINE1:50051 --trees sonic --stream --user NAME --password-file gnmi.password --fabric {fabric}",
         ),
-        ("gNMI on the switches, and a user who may read", _DATABASE),
+        ("gNMI on the switches, and a user with read access", _DATABASE),
         sources=("gnmi",),
     ),
-    Door(
+    DataSource(
         "slingshot",
         "Slingshot",
-        "Ports of Rosetta switches from the fabric manager's telemetry, and Cassini network cards from LDMS's samplers slingshot_metrics and cxi_sampler.",
+        "Ports of Rosetta switches from the fabric manager's telemetry, and Cassini network cards from the LDMS samplers "
+        "slingshot_metrics and cxi_sampler.",
         (
             "flitwatch import fabric fabric_template.json --name {fabric}",
             "flitwatch collect slingshot --kafka kafka://KAFKA:9092",
             "flitwatch collect ldms-csv store_csv/slingshot_metrics --log kafka://{host}:9092",
         ),
         (
-            "permission to read the topics cray-fabric-* of the fabric manager's Kafka, or HPCM's slingshot_CrayFabric*; RFC 3635's counters, which the fabric manager posts where a site switches them on",
+            "read access to the topics cray-fabric-* in the fabric manager's Kafka, or HPCM's slingshot_CrayFabric*; the RFC "
+            "3635 counters, which a site must enable in the fabric manager",
             "ldmsd with slingshot_metrics or cxi_sampler on the compute nodes",
             _LOG,
             _FABRIC,
@@ -131,10 +133,10 @@ DOORS = (
         sources=("slingshot",),
         topics=_SLINGSHOT,
     ),
-    Door(
+    DataSource(
         "prometheus",
         "Prometheus remote write",
-        "Counters that Prometheus has already: it sends a copy. Where no Prometheus runs, exporters are asked directly.",
+        "A copy of the counters that Prometheus already has. Without Prometheus, the collector reads exporters directly.",
         (
             "flitwatch collect prometheus --listen 0.0.0.0:9095 --token-file /etc/flitwatch/collect.token",
             "curl -H 'Authorization: Bearer TOKEN' http://{host}:9095/",
@@ -142,13 +144,13 @@ DOORS = (
         ),
         (
             "in Prometheus: remote_write to http://{host}:9095/api/v1/write with the same token",
-            "a token of your choice in a file that only the collector reads",
+            "a token of your choice, in a file that only the collector can read",
             _LOG,
             _FABRIC,
         ),
         sources=("remote_write", "scrape", "prometheus"),
     ),
-    Door(
+    DataSource(
         "otlp",
         "OpenTelemetry (OTLP)",
         "The same counters from an OpenTelemetry exporter or collector, over HTTP.",
@@ -160,34 +162,34 @@ DOORS = (
         ("the collector's token, as for Prometheus", _LOG, _FABRIC),
         sources=("otlp",),
     ),
-    Door(
+    DataSource(
         "slurm",
         "Slurm accounting",
-        "Jobs with their users, nodes and times. Without jobs no slow run can be explained.",
+        "Jobs with their users, nodes and times. Without jobs, Flitwatch cannot explain slow runs.",
         ("flitwatch collect sacct --interval 60", "flitwatch import sacct jobs.txt"),
-        ("a host where sacct works", "a login of Slurm that may read the jobs of all users", _LOG),
+        ("a host on which sacct works", "a Slurm user who can read the jobs of all users", _LOG),
         sources=("sacct",),
     ),
-    Door(
+    DataSource(
         "pbs",
         "PBS and Torque",
         "Jobs from the accounting logs.",
         ("flitwatch import pbs /var/spool/pbs/server_priv/accounting/20261124",),
-        ("permission to read the accounting logs on the PBS server", _DATABASE),
+        ("read access to the accounting logs on the PBS server", _DATABASE),
         sources=("pbs",),
     ),
-    Door(
+    DataSource(
         "flux",
         "Flux",
-        "Jobs as flux jobs prints them.",
+        "Jobs from the output of flux jobs.",
         ("flux jobs -A -a --json > jobs.json", "flitwatch import flux jobs.json --cluster {fabric}"),
-        ("a Flux instance owner, who sees the jobs of all users", _DATABASE),
+        ("the owner of the Flux instance, who can see the jobs of all users", _DATABASE),
         sources=("flux",),
     ),
-    Door(
+    DataSource(
         "files",
         "Files",
-        "Topologies, and records that were kept: forwarding tables, LDMS's CSV, public data sets, other accounting formats.",
+        "Topologies and stored records: forwarding tables, LDMS CSV files, public data sets, and other accounting formats.",
         (
             "flitwatch import fabric theta.interconnect --name {fabric}",
             "flitwatch import routes opensm-lfts.dump --fabric {fabric}",
@@ -198,21 +200,21 @@ DOORS = (
         (_DATABASE,),
         sources=("swf", "clustercockpit"),
     ),
-    Door(
+    DataSource(
         "runs",
         "Runs that programs report",
-        "Any program says how long its steps take. A pattern in its output, a C header or a Python module does it.",
+        "Any program can report the times of its steps, with a pattern for its output, a C header, or a Python module.",
         (
             "export FLITWATCH_URL={site} FLITWATCH_TOKEN_FILE=~/.config/flitwatch/token",
             "flitwatch run --step-pattern 'step (?P<step>[0-9]+)' -- ./app",
         ),
-        ("a token with the scope runs: make it at {site}/admin",),
+        ("a token with the scope runs, from {site}/admin",),
         scope="runs",
         sources=(REPORTED[0],),
     ),
 )
 
-SOURCES = {source: door.key for door in DOORS for source in door.sources}
+_KEYS = {name: source.key for source in DATA_SOURCES for name in source.sources}
 
 
 def kind_of(source: str) -> str:
@@ -221,14 +223,16 @@ def kind_of(source: str) -> str:
     A record's producer chooses that text, so only known names count apart.
     """
     kind = source.partition("#")[0].partition(":")[0]
-    return kind if kind in SOURCES else DIRECT
+    return kind if kind in _KEYS else DIRECT
 
 
-def door_of(kind: str, topic: str) -> str | None:
+def data_source_of(kind: str, topic: str) -> str | None:
     """The key of the source that records of this source and topic came through; None where no source is known, as for the twin's."""
-    if kind in SOURCES:
-        return SOURCES[kind]
+    if kind in _KEYS:
+        return _KEYS[kind]
     if kind != DIRECT:
         return None
-    fitting = [(len(prefix), door.key) for door in DOORS for prefix in door.topics if topic.startswith(prefix)]
+    fitting = [
+        (len(prefix), source.key) for source in DATA_SOURCES for prefix in source.topics if topic.startswith(prefix)
+    ]
     return max(fitting)[1] if fitting else None

@@ -1,4 +1,4 @@
-// The page of doors over the real API: `import` asks the test to bring in three records and a refused one by real ways (tests/e2e/test_page.py).
+// The page of sources over the real API: `import` asks the test to bring in three records and a refused one by real ways (tests/e2e/test_page.py).
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
 import { violations } from "./axe.mjs";
@@ -9,15 +9,15 @@ const { url, check, api } = suite;
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 await check(
-  "an empty site shows every door as nothing yet; what arrives shows within a poll; copy copies",
+  "an empty site shows every source as nothing yet; what arrives shows within a poll; copy copies",
   async (page) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
     await page.goto(url);
     await page.getByRole("link", { name: "connect your own data" }).click();
     await page.waitForURL(/\/connect$/);
-    const { doors } = await api("/ingest/arrivals");
+    const { sources } = await api("/ingest/arrivals");
     const live = (title) => page.locator(`section[aria-label="${title}"] .connect-live`);
-    for (const door of doors) assert.equal(await live(door.title).textContent(), "Nothing yet", door.title);
+    for (const source of sources) assert.equal(await live(source.title).textContent(), "Nothing yet", source.title);
     assert.deepEqual(await violations(page), []);
     await page.getByRole("button", { name: "Copy command 1 of Runs that programs report" }).click();
     const copied = await until(
