@@ -107,7 +107,7 @@ def test_a_rule_or_a_receiver_that_fails_is_left_out_and_the_others_go_on(
         eventually(lambda: hook.got)
         eventually(lambda: engine.measures.rounds > 4)
     assert [a["rule"] for body in hook.got for a in body["alerts"]] == ["slow-ahead"]
-    said = [record.message for record in caplog.records if "skipping it" in record.message]
+    said = [record.getMessage() for record in caplog.records if "skipping it" in record.getMessage()]
     assert [sum(name in line for line in said) for name in ("a-gap", "a-older", f"silence {silence} ")] == [1, 1, 1]
     with connect(embedded_db, role="reader") as conn:
         (why,) = conn.execute("SELECT error FROM alert_notice WHERE receiver = 'm'").fetchone() or ("",)

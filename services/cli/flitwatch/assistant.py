@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import click
 import orjson
@@ -25,7 +25,7 @@ from flitwatch_domain.build import build_name
 from flitwatch_domain.errors import FlitwatchError
 
 if TYPE_CHECKING:
-    from flitwatch_client import Client
+    from flitwatch_client import Client, models
 
 #: Rows of a list in an answer; the API puts the most important first.
 MOST_ROWS = 50
@@ -154,7 +154,9 @@ class Tools:
             moment = Moment().convert(at, None, None)
             arguments = {"fabric": fabric, "job": job_id, "at_s": moment, "seeds": seeds}
             chosen = {} if routings is None else {"routings": routings}
-            return make_result(fw.api.start({"name": "sim.whatif", "args": arguments | chosen}))
+            return make_result(
+                fw.api.start(cast("models.StartWhatIf", {"name": "sim.whatif", "args": arguments | chosen}))
+            )
 
     def task(self, task_id: Annotated[int, Field(ge=1, description="The task's number.")]) -> CallToolResult:
         """Read one task: its state, progress and, once it succeeded, its result. What a what-if says is simulated."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -70,7 +70,8 @@ def noise(
     Without --url or a profile, the command asks the platform of this checkout.
     """
     with open_client(require_place(api_url, token_file, profile)) as fw:
-        comparison = fw.api.compare_network_noise({"first": first, "second": second, "message_bytes": message_bytes})
+        question = {"first": first, "second": second, "message_bytes": message_bytes}
+        comparison = fw.api.compare_network_noise(cast("models.NoiseQuestion", question))
     if as_json:
         print_result(comparison, True)
         return

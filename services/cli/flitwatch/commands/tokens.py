@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,6 +12,9 @@ from flitwatch.commands.users import open_accounts
 from flitwatch.console import FiniteRange, Group, database_options, json_option, print_result
 from flitwatch.rest import api_options, choose_place, open_client
 from flitwatch_domain.access import SCOPES
+
+if TYPE_CHECKING:
+    from flitwatch_client import models
 
 
 @click.group(cls=Group)
@@ -50,9 +53,8 @@ def create(
     """
     if (at_api := choose_place(api_url, token_file, profile)) is not None:
         with open_client(at_api) as fw:
-            print_result(
-                fw.api.add_token({"account": account, "label": label, "scopes": list(scopes), "days": days}), as_json
-            )
+            asked = {"account": account, "label": label, "scopes": list(scopes), "days": days}
+            print_result(fw.api.add_token(cast("models.NewToken", asked)), as_json)
         return
     from flitwatch_db.people import accounts as people
     from flitwatch_db.people import audit

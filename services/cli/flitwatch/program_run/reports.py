@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from flitwatch.program_run.step_lines import Step
 from flitwatch.rest import Place, make_refusal
 
 if TYPE_CHECKING:
-    from flitwatch_client import Client
+    from flitwatch_client import Client, models
 
 #: Steps in one request; the API takes no more.
 MOST_STEPS = 10_000
@@ -144,10 +144,10 @@ class Report:
 
     def _send_unsent(self, fw: Client) -> None:
         if self._run_id is None:
-            self._run_id = fw.api.report_run({**asdict(self._head), "steps": []})["run_id"]
+            self._run_id = fw.api.report_run(cast("models.ReportedRun", {**asdict(self._head), "steps": []}))["run_id"]
         while self._unsent:
             part = dict(list(self._unsent.items())[:MOST_STEPS])
-            steps = [{"step": number, "time_s": seconds} for number, seconds in part.items()]
+            steps: list[models.ReportedStep] = [{"step": number, "time_s": seconds} for number, seconds in part.items()]
             fw.api.report_steps(self._run_id, {"key": self._head.key, "steps": steps})
             for number, seconds in part.items():
                 if self._unsent.get(number) == seconds:
