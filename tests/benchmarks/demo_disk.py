@@ -96,7 +96,7 @@ def repeat_counters(conn: psycopg.Connection[Any], table: str, passed_s: int) ->
 
 def repeat_rows(conn: psycopg.Connection[Any], table: str, hour: int) -> None:
     """The rows of another hour, of jobs that are others."""
-    shown = []
+    shown: list[sql.Composable] = []
     types = columns_of(conn, table)
     types.pop("event_id", None)
     for name, kind in types.items():
