@@ -48,7 +48,7 @@ def columns_of(conn: psycopg.Connection[Any], table: str) -> dict[str, str]:
 
 def keep_window(conn: psycopg.Connection[Any], tables: list[str]) -> list[str]:
     """Copy what each hour repeats into temporary tables; return those of `tables` that have rows in it."""
-    kept = []
+    filled = []
     for table in tables:
         conn.execute(
             sql.SQL("CREATE TEMP TABLE {} AS SELECT * FROM flitwatch.{} WHERE ts >= (SELECT max(ts) FROM flitwatch.{}) - make_interval(secs => {})").format(
@@ -56,7 +56,7 @@ def keep_window(conn: psycopg.Connection[Any], tables: list[str]) -> list[str]:
             )
         )  # fmt: skip
         if conn.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(f"kept_{table}"))).fetchone():
-            kept.append(table)
+            filled.append(table)
     conn.execute(
         "CREATE TEMP TABLE kept_job AS SELECT * FROM flitwatch.job WHERE end_ts > (SELECT max(end_ts) FROM flitwatch.job) - interval '1 hour'"
     )
@@ -74,7 +74,7 @@ def keep_window(conn: psycopg.Connection[Any], tables: list[str]) -> list[str]:
     conn.execute(
         "CREATE TEMP TABLE kept_event AS SELECT * FROM flitwatch.event WHERE at > (SELECT max(at) FROM flitwatch.event) - interval '1 hour'"
     )
-    return kept
+    return filled
 
 
 def repeat_counters(conn: psycopg.Connection[Any], table: str, passed_s: int) -> None:
@@ -86,34 +86,34 @@ def repeat_counters(conn: psycopg.Connection[Any], table: str, passed_s: int) ->
     conn.execute(
         sql.SQL("SELECT ensure_chunks({}, array_agg(DISTINCT ts + {})) FROM {}, {}").format(table, shift, kept, counted)
     )
-    shown = [sql.SQL("ts + {}").format(shift) if name == "ts" else sql.Identifier(name) for name in names]
+    selected = [sql.SQL("ts + {}").format(shift) if name == "ts" else sql.Identifier(name) for name in names]
     conn.execute(
         sql.SQL("INSERT INTO flitwatch.{} ({}) SELECT {} FROM {}, {} ON CONFLICT DO NOTHING").format(
-            sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, names)), sql.SQL(", ").join(shown), kept, counted
+            sql.Identifier(table), sql.SQL(", ").join(map(sql.Identifier, names)), sql.SQL(", ").join(selected), kept, counted
         )
     )  # fmt: skip
 
 
 def repeat_rows(conn: psycopg.Connection[Any], table: str, hour: int) -> None:
     """The rows of another hour, of jobs that are others."""
-    shown = []
+    selected: list[sql.Composable] = []
     types = columns_of(conn, table)
     types.pop("event_id", None)
     for name, kind in types.items():
         column = sql.Identifier(name)
         if name in ("job_pk", "run_id"):
-            shown.append(sql.SQL("{} + {}").format(column, hour * OTHER_PER_JOB))
+            selected.append(sql.SQL("{} + {}").format(column, hour * OTHER_PER_JOB))
         elif name in ("job_id", "run_key") and table in ("job", "run"):
-            shown.append(sql.SQL("{} || {}").format(column, f"+{hour}"))
+            selected.append(sql.SQL("{} || {}").format(column, f"+{hour}"))
         elif kind == "timestamp with time zone":
-            shown.append(sql.SQL("{} + make_interval(hours => {})").format(column, hour))
+            selected.append(sql.SQL("{} + make_interval(hours => {})").format(column, hour))
         else:
-            shown.append(column)
+            selected.append(column)
     conn.execute(
         sql.SQL("INSERT INTO flitwatch.{} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}").format(
             sql.Identifier(table),
             sql.SQL(", ").join(map(sql.Identifier, types)),
-            sql.SQL(", ").join(shown),
+            sql.SQL(", ").join(selected),
             sql.Identifier(f"kept_{table}"),
         )
     )
@@ -172,14 +172,14 @@ def main() -> None:
         url = server.ensure()
         try:
             with connect(url, autocommit=True) as conn:
-                kept = keep_window(conn, table_names(conn))
+                repeated = keep_window(conn, table_names(conn))
                 print(json.dumps({"hour": 0, "mb": measure(conn, home)}), flush=True)
                 most: dict[str, int] = {}
                 for passed_s in range(STEP_S, hours * HOUR_S + 1, STEP_S):
                     with clock.open("r+b") as file:
                         file.write(passed_s.to_bytes(8, "little", signed=True))
                     hour, rest_s = divmod(passed_s, HOUR_S)
-                    for table in kept:
+                    for table in repeated:
                         if not (table.endswith("_1h") and rest_s):
                             repeat_counters(conn, table, passed_s)
                     if not rest_s:

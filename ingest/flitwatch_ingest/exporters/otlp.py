@@ -8,7 +8,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
 from typing import Any
 
 import orjson
@@ -90,7 +93,7 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
     """
     try:
         if form == JSON:
-            document = json.loads(body, object_pairs_hook=_Objects())
+            document = json.loads(body, object_pairs_hook=partial(_build_object, count(1)))
             request = json_format.ParseDict(document, ExportMetricsServiceRequest(), ignore_unknown_fields=True)
         else:
             request = ExportMetricsServiceRequest.FromString(body)
@@ -113,26 +116,19 @@ def decode_export(form: str, body: bytes) -> ExportedSamples:
     return export
 
 
-class _Objects:
-    """Builds the objects of a JSON text, up to a number."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        self._count += 1
-        if self._count > MOST_OBJECTS:
-            raise Refused(413, "too_many_series", f"the request has more than {MOST_OBJECTS} JSON objects")
-        # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
-        value = dict(pairs)
-        odd = [
-            name
-            for name in _NUMBERS & value.keys()
-            if isinstance(value[name], str) and ("_" in value[name] or not value[name].isascii())
-        ]
-        if odd or len(value) != len(pairs):
-            raise ValueError
-        return value
+def _build_object(numbers: Iterator[int], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if next(numbers) > MOST_OBJECTS:
+        raise Refused(413, "too_many_series", f"the request has more than {MOST_OBJECTS} JSON objects")
+    # Of a field that stands twice one would win; and int() takes 1_000 and digits of other scripts.
+    value = dict(pairs)
+    odd = [
+        name
+        for name in _NUMBERS & value.keys()
+        if isinstance(value[name], str) and ("_" in value[name] or not value[name].isascii())
+    ]
+    if odd or len(value) != len(pairs):
+        raise ValueError
+    return value
 
 
 def _add_metric(found: ExportedSamples, metric: Any, about: dict[str, str]) -> None:

@@ -86,8 +86,8 @@ def post_json(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
     """Send JSON; Unavailable where the answer is no success, as after a redirection, which is not followed."""
     headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
     # Of the answer only the head is read: a body without an end would fill the memory.
-    sent = httpx.stream("POST", url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
-    with sent as answer:
+    exchange = httpx.stream("POST", url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_trust_store())
+    with exchange as answer:
         if answer.status_code >= 300:
             raise Unavailable(f"{who} answers {answer.status_code}")
 

@@ -119,7 +119,9 @@ class KafkaLog(Log):
                 message = reader.poll(left_s)
                 if message is None or message.error():
                     continue
-                times.setdefault(TopicPartition(message.topic(), message.partition()), message.timestamp()[1] / 1000)
+                topic, partition = message.topic(), message.partition()
+                assert topic is not None and partition is not None, "of a message without an error"
+                times.setdefault(TopicPartition(topic, partition), message.timestamp()[1] / 1000)
         finally:
             reader.close()
         return times
