@@ -32,8 +32,6 @@ it("does not call a running job fast, nor guess from two", () => {
 });
 
 it("says why a slow job took no longer than usual", () => {
-  expect(wholeText(1.4, { factor: 314 / 359 })).toMatch(
-    /13 % less than the usual time: only these steps are slow/,
-  );
+  expect(wholeText(1.4, { factor: 314 / 359 })).toMatch(/13 % less than the usual time: only these steps are slow/);
   expect(wholeText(1.4, { factor: 1.3 }) + wholeText(1.4, { factor: null }) + wholeText(1, { factor: 0.9 })).toBe("");
 });
