@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -20,11 +20,15 @@ from flitwatch_research.incidents.truth import Truth, planted_users
 
 #: Seconds of a day that are lived through.
 DAY_S = 1500
+#: No more days than this have a planted user.
+QUIET_DAY = 500
 
 
 def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
-    """Days on which a user fills cables or an incast starts beside a run, by turns; or quiet ones."""
-    return draw_days(seed, count, ("quiet",) if quiet else ("victim-before", "incast"))
+    """Days on which a user fills cables or an incast starts beside a run, by turns; or quiet ones, which come later."""
+    if quiet:
+        return (replace(draw, day=QUIET_DAY + draw.day) for draw in draw_days(seed, count, ("quiet",)))
+    return draw_days(seed, count, ("victim-before", "incast"))
 
 
 @cache
