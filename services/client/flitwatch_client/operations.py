@@ -17,6 +17,10 @@ class Operations:
     def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
         raise NotImplementedError
 
+    def stored_advice(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
+        """GET /api/v1/advice: List the advice of the loop and of routing modes, newest first, and the caller's own what-ifs."""
+        return self._call("GET", "/api/v1/advice", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
+
     def advice(self, body: models.AdviceRequest) -> models.AdviceOutput:
         """POST /api/v1/advice: Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
         return self._call("POST", "/api/v1/advice", {}, body)
@@ -309,26 +313,6 @@ class Operations:
         """GET /api/v1/projects/{account}/report: What the jobs of a project lost to incidents in a month, and to whom."""
         return self._call("GET", f"/api/v1/projects/{self._part(account)}/report", {"month": month, "format": format})
 
-    def recommendations(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
-        """GET /api/v1/recommendations: List the results of the loop and the routing advice, the newest first: recommendations, and the caller's own what-ifs."""
-        return self._call("GET", "/api/v1/recommendations", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
-
-    def recommendation(self, recommendation_id: int) -> models.RecommendationDetail:
-        """GET /api/v1/recommendations/{recommendation_id}: One recommendation with its evidence."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}", {})
-
-    def recommendation_lfts(self, recommendation_id: int) -> Any:
-        """GET /api/v1/recommendations/{recommendation_id}/lfts: The forwarding tables as OpenSM's file engine reads them."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/lfts", {})
-
-    def recommendation_links(self, recommendation_id: int) -> models.BeforeAfterLinks:
-        """GET /api/v1/recommendations/{recommendation_id}/links: Links between switches before and after, for the plots."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/links", {})
-
-    def recommendation_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
-        """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
-        return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
-
     def remotes(self) -> models.RemoteList:
         """GET /api/v1/remotes: Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
         return self._call("GET", "/api/v1/remotes", {})
@@ -354,7 +338,7 @@ class Operations:
         return self._call("GET", f"/api/v1/runs/{self._part(run_id)}/steps", {})
 
     def report_steps(self, run_id: int, body: models.MoreSteps) -> models.RunReport:
-        """POST /api/v1/runs/{run_id}/steps: Add steps to a run that goes on; a step that comes again replaces itself."""
+        """POST /api/v1/runs/{run_id}/steps: Add steps to a running run. A repeated step replaces the earlier one."""
         return self._call("POST", f"/api/v1/runs/{self._part(run_id)}/steps", {}, body)
 
     def search(self, *, q: str) -> models.Hits:
