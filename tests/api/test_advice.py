@@ -442,11 +442,11 @@ def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_c
     ("candidate", "words"),
     [
         (on(a=64), "is in one group"),
-        ([*on(a=63), "stranger"], "is not known"),
-        (on(a=1), "is not known"),
+        ([*on(a=63), "stranger"], "unknown"),
+        (on(a=1), "unknown"),
         # A longer list: the job may get nodes of one group alone.
-        (on(a=64, b=8), "is not known"),
-        (["stranger"], "is not known"),
+        (on(a=64, b=8), "unknown"),
+        (["stranger"], "unknown"),
     ],
 )
 def test_where_the_job_may_stand_in_one_group_no_mode_is_advised(candidate: list[str], words: str) -> None:
@@ -471,7 +471,7 @@ def test_without_a_place_or_with_unlike_places_the_mode_is_unknown_and_each_cand
     assert got["preferred"] == 0 and got["routing_mode"] is None and "is in one group" in of_mode(got)["text"]
 
 
-@pytest.mark.parametrize(("groups", "words"), [(1, "within one group"), (None, "is not known")])
+@pytest.mark.parametrize(("groups", "words"), [(1, "within one group"), (None, "unknown")])
 def test_what_cards_counted_within_one_group_says_nothing_of_several(groups: int | None, words: str) -> None:
     made = wide()
     made.routing_modes["milc"] = {**made.routing_modes["milc"], "groups": groups}

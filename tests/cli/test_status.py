@@ -70,11 +70,13 @@ def test_a_password_is_not_told(url: str, told: str) -> None:
 
 
 @pytest.mark.parametrize("held", [b"fwt_\xc3\xa9", b"\xff", b"", b"two words"])
-def test_a_token_file_without_a_token_is_refused_in_one_line(tmp_path: Path, held: bytes) -> None:
+def test_a_token_file_without_a_token_is_refused_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, held: bytes
+) -> None:
     file = tmp_path / "token"
     file.write_bytes(held)
     file.chmod(0o600)
     said = CliRunner().invoke(
         cli, ["agent", "slurm", "--once", "--token-file", str(file), "--file", str(tmp_path / "advice")]
     )
-    assert said.exit_code == 2 and "contains no token" in said.stderr and "Traceback" not in said.stderr
+    assert said.exit_code == 2 and "contains no token" in caplog.text and "Traceback" not in said.stderr

@@ -158,7 +158,7 @@ def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any
         return str(told.value)
 
     events.emit_event(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
-    assert "wrong got counters 0 s ago. Stop the collector" in refused()
+    assert "wrong got counters 0 s ago. Stop its collector" in refused()
     conn.execute("UPDATE event SET at = at - interval '2 minutes'")
     (one,) = conn.execute("SELECT recommendation_id FROM recommendation WHERE fabric_id = %s", [number]).fetchone() or (
         0,

@@ -430,7 +430,7 @@ def test_headers_with_blanks_or_other_first_columns(cells: str) -> None:
 
 def test_a_last_line_that_lost_some_of_its_nodes_is_refused() -> None:
     text = rows({"JobID": "5", "NNodes": "2", "NodeList": "n1,n2"})[:-1]
-    assert read(text)[1] == [] and "half-written" in read(text[:-3])[1][0].reason
+    assert read(text)[1] == [] and "incomplete" in read(text[:-3])[1][0].reason
 
 
 @pytest.mark.parametrize("elapsed", ["99999999999", "9" * 18])

@@ -127,7 +127,7 @@ def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: 
     finally:
         door.kill()
     for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
-        assert f'flitwatch_collector_samples_total{{source="remote_write",result="{result}"}} {count}.0' in page
+        assert f'flitwatch_collector_samples_total{{result="{result}",source="remote_write"}} {count}.0' in page
     drain_log(embedded_db, embedded_db)
     letters = named(embedded_db)
     assert {metric for metric, _ in letters} == {
@@ -193,7 +193,7 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
     finally:
         door.kill()
     for reason, count in expected.items():
-        assert f'flitwatch_collector_requests_total{{source="remote_write",result="{reason}"}} {count}.0' in page
+        assert f'flitwatch_collector_requests_total{{result="{reason}",source="remote_write"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
 
@@ -470,5 +470,5 @@ def test_one_look_names_what_the_table_does_not_know_and_ends_as_an_import_does(
         "reason": "the table has no row for this metric. Add one with --map",
     }
     # A row maps it, and no catalogue has it: kept as it came.
-    assert report["unknown_counters"] == ["hni_of_tomorrow"] and "know them: hni_of_tomorrow" in done.stderr
-    assert f"not taken: {', '.join(f'new_{number:02}' for number in range(8))} and 4 more: no row" in done.stderr
+    assert report["unknown_counters"] == ["hni_of_tomorrow"] and "not in the catalogue: hni_of_tomorrow" in done.stderr
+    assert f"not taken: {', '.join(f'new_{number:02}' for number in range(8))} and 4 more: the table has no row" in done.stderr

@@ -168,9 +168,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             _exit(str(lacking))
         if not (absent.name or "").startswith("flitwatch"):
             raise
-        _exit(
-            "this needs the server's package: pip install flitwatch. A collector does not need it with --log URL"
-        )
+        _exit("this needs the server's package: pip install flitwatch. A collector does not need it with --log URL")
     except OSError as refused:
         _exit(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:

@@ -92,14 +92,6 @@ from flitwatch.rest import api_options, application_options, open_client, requir
     show_default=True,
     help="Number of sets with shuffled run times. At most a tenth of them may name a user (--runs).",
 )
-@click.option("--stress", multiple=True, metavar="WORLD", help="Hard calendar to simulate (all: every one).")
-@click.option(
-    "--draws",
-    type=click.IntRange(1, 1000),
-    default=20,
-    show_default=True,
-    help="Number of sets per scenario (--stress).",
-)
 @click.option("--presence", type=click.Path(path_type=Path), help="CSV run,user,overlap instead of a scenario.")
 @click.option("--times", type=click.Path(path_type=Path), help="CSV run,time for --presence.")
 @api_options

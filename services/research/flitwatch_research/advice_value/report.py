@@ -138,7 +138,7 @@ def _describe_method(answer: Row) -> list[str]:
         f"minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it continues.",
         _describe_jobs(answer),
         "- Advice is `flitwatch_domain.advice.decision`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated again each week from the 250 newest runs of each application.",
-        "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
+        "- A policy named after a part of advice uses only that part, and `all` uses all of them:",
         "  - `counters`: stalls per flit of each group in the last ten minutes;",
         "  - `blame`: the runs alongside users whom the weekly estimate names;",
         "  - `forecast`: a group's next hour, from its usual value at that hour and today's difference "

@@ -214,8 +214,9 @@ def _format_stress(card: Card) -> str:
     ]
     heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
     text = (
-        "Eight strong users, twelve weak ones, and 220 who slow no other user and are there for three to eight weeks; in two of the calendars an upgrade on one day "
-        "slows all runs. `flitwatch study blame-stress` has harder calendars.\n\n"
+        "There are eight strong users, twelve weak ones, and 220 users without an effect who are present for three to eight "
+        "weeks. In two of the calendars, an upgrade on one day slows all runs. `flitwatch study blame-stress` has harder "
+        "calendars.\n\n"
     )
     return "## Calendar stress\n\n" + text + format_table(heads, lines) + "\n"
 
