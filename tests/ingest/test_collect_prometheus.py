@@ -471,4 +471,7 @@ def test_one_look_names_what_the_table_does_not_know_and_ends_as_an_import_does(
     }
     # A row maps it, and no catalogue has it: kept as it came.
     assert report["unknown_counters"] == ["hni_of_tomorrow"] and "not in the catalogue: hni_of_tomorrow" in done.stderr
-    assert f"not taken: {', '.join(f'new_{number:02}' for number in range(8))} and 4 more: the table has no row" in done.stderr
+    assert (
+        f"not taken: {', '.join(f'new_{number:02}' for number in range(8))} and 4 more: the table has no row"
+        in done.stderr
+    )

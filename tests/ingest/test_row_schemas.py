@@ -379,8 +379,11 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
 @pytest.mark.parametrize(
     ("counter", "goes_to"),
     [
-        ("port_xmit_data", wanted(port=-2, array="flits", router=("rt_flits",), nic=4, endpoint="tx_bytes", scale=4)),
-        ("port_rcv_data", wanted(port=-2, nic=4, endpoint="rx_bytes", scale=4)),
+        (
+            "port_xmit_data",
+            wanted(port=-2, array="flits", router=("rt_flits",), nic=4, endpoint="tx_bytes", scale=4, bits=32),
+        ),
+        ("port_rcv_data", wanted(port=-2, nic=4, endpoint="rx_bytes", scale=4, bits=32)),
         (
             "port_xmit_wait",
             wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles")
@@ -388,7 +391,7 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ),
         (
             "port_xmit_packets",
-            wanted(port=-2, array="packets", router=("rt_packets",), nic=4, endpoint="tx_packets"),
+            wanted(port=-2, array="packets", router=("rt_packets",), nic=4, endpoint="tx_packets", bits=32),
         ),
         ("symbol_error", wanted(port=-2, nic=4, endpoint="errors", bits=16)),
         ("link_downed", None),

@@ -144,7 +144,7 @@ def test_time_in_milliseconds() -> None:
     ("line", "said"),
     [
         (LINE.replace(b"eth0", b"a,b"), "10 fields, the header 9"),
-        (LINE[:-20], "half-written"),
+        (LINE[:-20], "incomplete"),
         (LINE[:-20] + b"\n", "fields, the header 9"),
         (LINE.replace(b"1795216807.001584", b"yesterday"), "not seconds"),
         (LINE.replace(b"1795216807.001584", b"1.0"), "outside 2000 to 2100"),

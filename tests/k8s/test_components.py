@@ -99,7 +99,7 @@ def test_a_file_for_an_operator_says_what_it_was_written_for(file: Path) -> None
     head = " ".join(line[2:] for line in re.match(r"(?:#.*\n)*", text)[0].splitlines())
     for manifest in yaml.safe_load_all(text):
         if (manifest["apiVersion"], manifest["kind"]) in OPERATED:
-            assert f"Written for {manifest['apiVersion']} (" in head and "not run on a cluster by us" in head
+            assert f"Written for {manifest['apiVersion']} (" in head and "not run on a cluster" in head
 
 
 def test_secrets_and_config_maps_are_there_or_the_readme_makes_them(built: list[dict]) -> None:

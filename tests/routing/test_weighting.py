@@ -102,9 +102,9 @@ def test_packets_that_cannot_be_are_named_by_file_and_line(tmp_path: Path, row: 
 def test_packets_are_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("src,dst,bytes\n0,5,100\n")
     for name in ("bisection", LocalText(tmp_path / "t.csv")):
-        with pytest.raises(BadRequest, match=r"needs packets, and .* contains only bytes"):
+        with pytest.raises(BadRequest, match=r"(needs|requires) packets, and .* contains only bytes"):
             load_traffic(name, 16, 1, MTU)
-        with pytest.raises(BadRequest, match="needs packets"):
+        with pytest.raises(BadRequest, match="requires packets"):
             build_study(tree(), ftree_tables(tree()), name, 3, 3, 1, seed=1).weighted(MTU)
 
 

@@ -96,10 +96,10 @@ def test_jobs_stand_in_the_argument() -> None:
         ({"congestion_control": "timely"}, "congestion_control: Input should be 'none', 'pairs' or 'dcqcn'"),
         (
             {"congestion_control": "pairs", "background": "uniform:1"},
-            "pairs goes with messages on the eager engine alone",
+            "pairs requires messages and the eager engine",
         ),
-        ({"congestion_control": "pairs", "traffic": "uniform:1"}, "pairs goes with messages on the eager engine alone"),
-        ({"congestion_control": "dcqcn", "nic_protocol": True}, "dcqcn goes with messages on the eager engine alone"),
+        ({"congestion_control": "pairs", "traffic": "uniform:1"}, "pairs requires messages and the eager engine"),
+        ({"congestion_control": "dcqcn", "nic_protocol": True}, "dcqcn requires messages and the eager engine"),
     ],
 )
 def test_what_does_not_fit_is_named(change: dict[str, Any], message: str) -> None:

@@ -60,8 +60,8 @@ def test_observations_that_cannot_be_compared_are_refused(change: dict[str, Any]
     ("nodes", "groups", "words"),
     [
         (NODES[:2], 1, "one group"),
-        (["nid00001", "stranger"], None, "not known"),
-        (["stranger"], None, "not known"),
+        (["nid00001", "stranger"], None, "unknown"),
+        (["stranger"], None, "unknown"),
         (NODES, 2, "Within one group leave ADAPTIVE_0"),
         ([*NODES, "stranger"], 2, "Within one group leave ADAPTIVE_0"),
     ],

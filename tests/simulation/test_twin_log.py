@@ -55,10 +55,10 @@ def test_records_reach_the_log(url: str, encoding: str, tmp_path: Path, capsys: 
         assert kept.simulated and len(kept.routers) == 192
 
 
-def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     measured = dataclasses.replace(load_spec("demo").fabric.build("demo"), simulated=False)
     with flitwatch_db.connect(url) as connection:
         fabrics.save_fabric(connection, measured)
     with pytest.raises(SystemExit):
         main(["twin", "run", "demo", "--seconds", "1", "--speed", "0", "--db", url, "--out", str(tmp_path)])
-    assert "a measured fabric is named 'demo'" in capsys.readouterr().err
+    assert "a measured fabric is named 'demo'" in caplog.text

@@ -77,19 +77,24 @@ def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest
     [
         (["demo"], "nowhere to write to"),
         (["demo", "--out", "x", "--start", "yesterday"], "'yesterday' is not a time"),
-        (["nowhere", "--out", "x"], "no scenario or file"),
+        (["nowhere", "--out", "x"], "no scenario or file named 'nowhere'"),
         (["demo", "--seconds", "-1", "--out", "x"], "--seconds"),
         (["demo", "--log", "kafka://127.0.0.1:1", "--format", "avro"], "schema registry"),
     ],
 )
 def test_bad_use_is_one_line(
-    arguments: list[str], match: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
-) -> None:  # type: ignore[no-untyped-def]
+    arguments: list[str],
+    match: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as caught:
         main(["twin", "run", *arguments])
     assert caught.value.code not in (0, None)
-    error = capsys.readouterr().err
+    error = capsys.readouterr().err or "\n".join(caplog.messages) + "\n"
     assert match in error and error.count("\n") == 1
     assert not (tmp_path / "x").exists()
 
@@ -110,5 +115,5 @@ def test_the_platform_does_not_start_with_a_twin_that_cannot_be_read(
     monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "home"))
     found = CliRunner().invoke(up, ["--twin", "nosuch"])
     assert isinstance(found.exception, BadInput)
-    assert "no scenario or file 'nosuch'" in str(found.exception)
+    assert "no scenario or file named 'nosuch'" in str(found.exception)
     assert not (tmp_path / "home").exists()
