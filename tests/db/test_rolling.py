@@ -46,6 +46,7 @@ pytestmark = [pytest.mark.system("processes"), pytest.mark.integration]
 
 ROOT = Path(__file__).parents[2]
 SQL = Path("db/flitwatch_db/migrations/sql")
+LIBRARIES = "libraries"
 #: Guards against a hang; a loaded machine takes as long as it takes.
 PATIENCE_S = 120.0
 BESIDE = "the database is of a newer version, which this one can use"
@@ -132,9 +133,9 @@ class Site:
 
 
 def packages(code: Path) -> list[Path]:
-    """Folders of a checkout that hold our packages; the compiled one is this checkout's."""
+    """Folders of a checkout that hold our packages, and what `install_absent` put there; the compiled one is this checkout's."""
     found = [*code.glob("*/flitwatch*/__init__.py"), *code.glob("services/*/flitwatch*/__init__.py")]
-    return sorted({path.parents[1] for path in found if "noise_core" not in path.parts})
+    return [*sorted({path.parents[1] for path in found if "noise_core" not in path.parts}), code / LIBRARIES]
 
 
 def until(condition: Callable[[], bool], said: Path) -> None:
@@ -310,6 +311,24 @@ def last_release() -> str:
     pytest.skip("needs the history: no commit here lacks a migration of ours")
 
 
+def install_absent(commit: str, folder: Path) -> None:
+    """Install the libraries that the code of a commit needs and this version does not, as that commit locked them, into its folder `LIBRARIES`."""
+    lock = {entry["name"]: entry for entry in tomllib.loads(git("show", f"{commit}:uv.lock").decode())["package"]}
+    here = {re.sub("[-_.]+", "-", found.name).lower() for found in metadata.distributions()}
+    absent: dict[str, str] = {}
+    to_read = [entry["name"] for entry in lock["flitwatch"]["dependencies"]]
+    while to_read:
+        name = to_read.pop()
+        if name not in here and name not in absent:
+            absent[name] = lock[name]["version"]
+            to_read += [entry["name"] for entry in lock[name].get("dependencies", ()) if "marker" not in entry]
+    wanted = [f"{name}=={version}" for name, version in absent.items()]
+    uv = shutil.which("uv") or str(ROOT / ".cache/uv/bin/uv")
+    target = ["--python", sys.executable, "--target", str(folder / LIBRARIES)]
+    if wanted:
+        subprocess.run([uv, "pip", "install", "-q", "--no-deps", *target, *wanted], check=True)
+
+
 @pytest.fixture
 def release(tmp_path: Path) -> tuple[Path, set[str]]:
     """The code of the last release, and its migrations."""
@@ -317,13 +336,10 @@ def release(tmp_path: Path) -> tuple[Path, set[str]]:
     known = names(commit)
     if runner.FIRST_MARKED not in known:
         pytest.skip(f"{commit} refuses every newer schema: marks are read since {runner.FIRST_MARKED}")
-    project = tomllib.loads(git("show", f"{commit}:pyproject.toml").decode())["project"]
-    needs = {re.split(r"[^\w-]", line)[0] for line in project["dependencies"]}
-    if absent := needs - {re.sub("[-_.]+", "-", d.name).lower() for d in metadata.distributions()}:
-        pytest.skip(f"{commit} needs {', '.join(sorted(absent))}, which this version does not")
     folder = tmp_path / "release"
     with tarfile.open(fileobj=BytesIO(git("archive", commit, "db", "ingest", "ml", "services"))) as archive:
         archive.extractall(folder, filter="data")
+    install_absent(commit, folder)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, packages(folder)))}
     asked = [sys.executable, "-c", "import flitwatch_db; print(flitwatch_db.__file__)"]
     assert subprocess.check_output(asked, env=environment, text=True).startswith(str(folder))
