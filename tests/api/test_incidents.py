@@ -169,10 +169,11 @@ def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path
     # Nothing is claimed of another project, or of another month.
     for other in (ask("biology").json(), ask(month="2001-01").json()):
         assert other["jobs"] == other["causes"] == [] and other["node_hours"] == 0
+    unknown = "No incident in this month slowed a job of a project with this name."
     assert ask(month="2026-13").status_code == 400
     (row,) = csv.DictReader(io.StringIO(ask(format="csv").text))
     assert (row["job_id"], row["slowed_by"]) == ("1", "2 (u1)")
-    assert "<td>2 (u1)</td>" in ask(format="html").text and "No incident" in ask("biology", format="html").text
+    assert "<td>2 (u1)</td>" in ask(format="html").text and unknown in ask("biology", format="html").text
     assert ask(format="pdf").content.startswith(b"%PDF-1.4") and b"2 \\(u1\\)" in ask(format="pdf").content
     # Who may not see names sees pseudonyms, and finds the project by its own.
     assert served.http.get(place, params={"month": month}).json()["jobs"] == []
@@ -187,3 +188,9 @@ def test_a_project_reads_what_it_lost_to_whom(told: tuple[Served, str], tmp_path
         done = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / f"report.{kind}")], catch_exceptions=False)
         assert done.exit_code == 0 and "to u1" in done.output
         assert (tmp_path / f"report.{kind}").read_bytes().startswith(start)
+    words[1] = "biology"
+    assert CliRunner().invoke(cli, words).output == f"biology, {month}: {unknown}\n"
+    with connect(url, role="writer", autocommit=True) as conn:
+        conn.execute("UPDATE job SET name = '=1+1' WHERE job_id = '1'")
+    (row,) = csv.DictReader(io.StringIO(ask(format="csv").text))
+    assert row["name"] == "'=1+1"

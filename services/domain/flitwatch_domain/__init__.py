@@ -18,7 +18,7 @@ Open
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;
 - `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL; `data_disk` for the room on its disk;
-- `secret_file` for a password or token in a file; `mailbox` for one mail address; `mails` for a mail's text and HTML, `timeline` for its picture; `project_report` for what a project lost in a month, `pdf` for it on paper; `errors` for the one error tree;
+- `secret_file` for a password or token in a file; `mailbox` for one mail address; `mails` for a mail's text and HTML, `timeline` for its picture; `project_report` for what a project lost in a month, `pdf` for it on paper, `table_file` for tables as CSV; `errors` for the one error tree;
   `units` for units in files; `numerals` for numbers in text; `local_text` for who may name a file: a command line's user, never a request or a task; `heartbeat` for liveness of a loop; `json_logs` for log lines;
   `http_protocol` for the limits of every HTTP listener, `addresses` for how they count a host, `shares` for what each may take;
   `build` for which build this is.

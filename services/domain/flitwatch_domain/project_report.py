@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import TypedDict
 
+from flitwatch_domain.explanation.words import format_count
 from flitwatch_domain.incidents import IncidentHead, LostTime, SlowedJob, node_hours
 from flitwatch_domain.pdf import render_pdf
+from flitwatch_domain.table_file import render_table
 
 _STYLE = "body{font:14px/1.5 system-ui,sans-serif;max-width:900px;margin:24px auto;padding:0 16px}table{border-collapse:collapse}:is(td,th){padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid #e4e4df}td.n{text-align:right}"
 COLUMNS = ("job_id", "user", "name", "nodes", "since", "factor", "node_hours", "node_hours_low", "node_hours_high", "slowed_by", "incident_id", "simulated")  # fmt: skip
@@ -54,7 +54,7 @@ class ProjectReport(TypedDict):
 
 
 def find_month(month: str) -> tuple[float, float]:
-    """The first moment of a month such as 2026-10, and that of the next one, in epoch seconds (UTC); ValueError where it is none."""
+    """Return the first moment of a month such as 2026-10 and of the next one, in epoch seconds (UTC); ValueError if it is not a month."""
     first = datetime.strptime(month, "%Y-%m").replace(tzinfo=UTC)
     after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
     return first.timestamp(), after.timestamp()
@@ -63,7 +63,7 @@ def find_month(month: str) -> tuple[float, float]:
 def build_report(
     account: str, month: str, incidents: Iterable[tuple[IncidentHead, Sequence[SlowedJob]]]
 ) -> ProjectReport:
-    """The report of the jobs of that account which began to be slow in that month."""
+    """Add up what the account's jobs lost that became slow in that month."""
     first_s, after_s = find_month(month)
     losses: list[ProjectLoss] = []
     shares: dict[str, list[float]] = {}
@@ -94,28 +94,22 @@ def build_report(
 
 
 def describe_report(report: ProjectReport) -> str:
-    """The report in a sentence."""
+    """Describe the report in a sentence."""
     if not report["jobs"]:
-        return "No incident slowed a job of this project in this month."
+        return "No incident in this month slowed a job of a project with this name."
     return (
-        f"{len(report['jobs'])} slow jobs lost {report['node_hours']:.1f} node-hours"
+        f"{format_count(len(report['jobs']), 'slow job')} lost {report['node_hours']:.1f} node-hours"
         f" (95 % interval {report['node_hours_low']:.1f} to {report['node_hours_high']:.1f})."
     )
 
 
 def render_csv(report: ProjectReport) -> str:
-    """The jobs as a table."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for loss in report["jobs"]:
-        cells = {**loss, "since": loss["since"].isoformat(), "slowed_by": " ".join(loss["slowed_by"])}
-        table.writerow(["" if cells[name] is None else cells[name] for name in COLUMNS])
-    return file.getvalue()
+    """Render the jobs as a table (CSV)."""
+    return render_table(COLUMNS, ({**loss, "slowed_by": " ".join(loss["slowed_by"])} for loss in report["jobs"]))
 
 
 def render_page(report: ProjectReport) -> str:
-    """The report as an HTML page that loads nothing."""
+    """Render the report as an HTML page that loads nothing."""
     title = escape(f"{report['account']}, {report['month']}: time lost to network congestion")
     causes = "".join(
         f"<tr><td>{escape(cause['user'])}</td><td class=n>{cause['jobs']}</td><td class=n>{cause['node_hours']:.1f}</td></tr>"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
@@ -20,12 +18,11 @@ from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.incidents import shown, store
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.incidents import IncidentDetail, IncidentHead, IncidentNote
+from flitwatch_domain.table_file import render_table
 
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
 #: Rows of one table file.
 MOST_ROWS = 10_000
-#: A spreadsheet runs a text that begins so; a quote before it keeps it text.
-FORMULA = ("=", "+", "-", "@", "'", "\t", "\r")
 COLUMNS = ("incident_id", "fabric", "state", "began", "ended", "title", "causes", "slowed", "lost_s", "node_hours", "node_hours_low", "node_hours_high", "simulated")  # fmt: skip
 
 
@@ -82,14 +79,9 @@ async def export(
 ) -> Response:
     """Incidents as a table (CSV), the newest first: at most 10,000."""
     rows = await platform.in_thread("reader", lambda conn: shown.list_heads(conn, asked, MOST_ROWS))
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for row in rows:
-        causes = " ".join(cause["job_id"] for cause in row["causes"])
-        table.writerow([_format_cell({**row, "causes": causes}[column]) for column in COLUMNS])
+    table = ({**row, "causes": " ".join(cause["job_id"] for cause in row["causes"])} for row in rows)
     headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
-    return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return Response(render_table(COLUMNS, table), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @http.get("/{incident_id}", response_model=IncidentDetail, name="incident_detail")
@@ -121,9 +113,3 @@ async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new
 def mask_head(row: IncidentHead, names: Names) -> IncidentHead:
     """An incident as the caller may see it."""
     return {**row, "causes": [names.job(cause) for cause in row["causes"]]}
-
-
-def _format_cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(FORMULA):
-        return f"'{value}"
-    return value.isoformat() if hasattr(value, "isoformat") else "" if value is None else value

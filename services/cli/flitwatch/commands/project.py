@@ -33,18 +33,21 @@ def project(
 
     Without --url and profile it asks the platform that runs here. It names users as the token may see them.
     """
+    from flitwatch_domain.project_report import describe_report
+
     if out is not None and out.suffix not in SUFFIXES:
         raise click.UsageError(f"{out}: the file's name ends in one of {', '.join(SUFFIXES)}")
     month = month or f"{datetime.now(UTC).replace(day=1) - timedelta(days=1):%Y-%m}"
     with open_client(require_place(api_url, token_file, profile)) as fw:
         answer = fw.api.project_report(account, month=month)
+    jobs = [{**job, "since": datetime.fromisoformat(job["since"])} for job in answer["jobs"]]
+    report = cast("ProjectReport", {**answer, "jobs": jobs})
     if out is not None:
-        jobs = [{**job, "since": datetime.fromisoformat(job["since"])} for job in answer["jobs"]]
-        _write_report(cast("ProjectReport", {**answer, "jobs": jobs}), out)
+        _write_report(report, out)
     if as_json:
         print_result(answer, True)
         return
-    click.echo(f"{account}, {month}: {len(answer['jobs'])} slow jobs lost {answer['node_hours']:.1f} node-hours (95 % interval {answer['node_hours_low']:.1f} to {answer['node_hours_high']:.1f})")  # fmt: skip
+    click.echo(remove_controls(f"{account}, {month}: {describe_report(report)}"))
     for cause in answer["causes"]:
         click.echo(
             remove_controls(f"{cause['node_hours']:>10.1f} node-hours in {cause['jobs']} jobs to {cause['user']}")

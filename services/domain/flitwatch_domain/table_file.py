@@ -1,0 +1,27 @@
+"""Table files (CSV) that a spreadsheet opens without running what they quote."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+#: A spreadsheet runs a text that begins so; a quote before it keeps it text.
+FORMULA = ("=", "+", "-", "@", "'", "\t", "\r")
+
+
+def render_table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Render rows as CSV with a header: None is empty, times are in ISO 8601, and texts that begin like a formula get a quote before them."""
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows([_format_cell(row[column]) for column in columns] for row in rows)
+    return file.getvalue()
+
+
+def _format_cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
+    return value.isoformat() if isinstance(value, datetime) else "" if value is None else value
