@@ -50,11 +50,8 @@ class DataDisk:
         BadRequest
             The setting is no size.
         """
-        if self.folder is None:
-            return None
-        try:
-            disk = os.statvfs(self.folder)
-        except OSError:
+        disk = self._read_disk()
+        if disk is None:
             return None
         mark = part * _least_bytes(os.environ.get(LEAST_FREE, ""), disk.f_blocks * disk.f_frsize)
         free = disk.f_bavail * disk.f_frsize
@@ -66,13 +63,14 @@ class DataDisk:
 
     def free_bytes(self) -> int | None:
         """What is free; None where that is not known."""
-        if self.folder is None:
-            return None
+        disk = self._read_disk()
+        return None if disk is None else disk.f_bavail * disk.f_frsize
+
+    def _read_disk(self) -> os.statvfs_result | None:
         try:
-            disk = os.statvfs(self.folder)
+            return None if self.folder is None else os.statvfs(self.folder)
         except OSError:
             return None
-        return disk.f_bavail * disk.f_frsize
 
     def check(self, part: float = 1.0, whose: str = "the database's") -> None:
         """Raise DiskFull unless more than `part` of the mark is free."""
