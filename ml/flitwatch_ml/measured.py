@@ -69,9 +69,7 @@ def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = N
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
     A start is ISO 8601 (UTC where no zone is named) or epoch seconds. A column `application` names what ran. Further columns of numbers are
-    circumstances of
-    a run; columns of text are left out.
-    `called`: how errors call the two files; without it, by their paths.
+    circumstances of a run; columns of text are left out. `called`: how errors call the two files; without it, by their paths.
 
     Raises
     ------

@@ -92,8 +92,7 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
     """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
 
     Jobs that are on it find their place again: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and
-    archives and
-    backups are not touched.
+    archives and backups are not touched.
 
     Parameters
     ----------
@@ -112,8 +111,7 @@ def remove_fabric(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda do
         There is no such fabric.
     Conflict
         Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters
-        where
-        they began to come meanwhile.
+        where they began to come meanwhile.
     """
     row = store.get_fabric_row(conn, name_or_id)
     _refuse_in_use(conn, row)

@@ -1,13 +1,12 @@
 """Leases that share topics among several processes; a lease ends when its holder is killed, or is silent for LEASE_S.
 
 A lease is an advisory lock, held by a connection and gone with it. The server ends the connection of a member that asks nothing for LEASE_S, which
-only a
-process that stalls does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part;
-no one negotiates.
+only a process that stalls does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its
+part; no one negotiates.
 
-A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token:
-anyone who takes
-a topic over ends what its former holder is writing and counts the epoch up, and a transaction of an older epoch is refused (`check_epochs`).
+A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token: anyone
+who takes a topic over ends what its former holder is writing and counts the epoch up, and a transaction of an older epoch is refused
+(`check_epochs`).
 """
 
 from __future__ import annotations

@@ -182,9 +182,8 @@ def _find_quiet_moment(
     say so.
 
     While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for.
-    The longer
-    ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between the
-    worst ones (bursts have pauses), and those after the slow stretch. The first of these that has a moment calm enough gives it.
+    The longer ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between
+    the worst ones (bursts have pauses), and those after the slow stretch. The first of these that has a moment calm enough gives it.
     """
     low_s, end_s = stretch
     most = float(waits[worst].max())
@@ -305,8 +304,8 @@ def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) ->
 
 
 def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
-    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these
-    are not known."""
+    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these are
+    not known."""
     last_s = max(minutes_s) + 60
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)

@@ -64,11 +64,10 @@ def erase_user(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int
     """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
 
     Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everyone
-    (`flitwatch_db.people.picking`).
-    All files go that wait for a task: anyone who brought them can bring them again. Refused records go whose reason quotes the name, and events that
-    hold it in any text. What the user made (tasks, estimates, silences) stays without
-    their name. Other text that happens to hold the name (a path, a job's name) is not searched, an account of that name stays
-    (`flitwatch_db.people.accounts.remove_account`), and so do the rules, silences and alerts that `list_remaining` names.
+    (`flitwatch_db.people.picking`). All files go that wait for a task: anyone who brought them can bring them again. Refused records go whose reason
+    quotes the name, and events that hold it in any text. What the user made (tasks, estimates, silences) stays without their name. Other text that
+    happens to hold the name (a path, a job's name) is not searched, an account of that name stays (`flitwatch_db.people.accounts.remove_account`),
+    and so do the rules, silences and alerts that `list_remaining` names.
 
     Counters of routers name no user and stay. The log of records, backups and the audit log are not touched: the log forgets by its own
     retention, and the audit log must not be changed. Estimates of others that were learnt alongside this user's jobs are made again without them.

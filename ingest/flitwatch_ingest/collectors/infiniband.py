@@ -209,8 +209,7 @@ class InfinibandCollector:
 
     def _by_perfquery(self, devices: list[Device], found: Round) -> None:
         """Ask devices with perfquery, and ask those that did not answer again with fewer questions at a time. If that helps, later rounds do the
-        same: a
-        subnet, or a simulator of one, takes only a limited number of questions at a time."""
+        same: a subnet, or a simulator of one, takes only a limited number of questions at a time."""
         waiting, parallel = devices, self._parallel
         while waiting:
             last, batch, waiting = parallel == 1, waiting, []

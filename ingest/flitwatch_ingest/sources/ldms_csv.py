@@ -1,9 +1,8 @@
 """LDMS store_csv files: lines to the JSON that store_avro_kafka writes for the same set.
 
 A file is `<schema>[.<epoch>]`, or `<schema>_<7 hex digits>` with an as_is decomposition; `.HEADER.` and `.KIND.` files are alongside it and are no
-data. The
-header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes a
-ragged line.
+data. The header is the first line, or the side file (altheader); a restarted ldmsd writes it again. Strings are not escaped, so a comma in one makes
+a ragged line.
 """
 
 from __future__ import annotations

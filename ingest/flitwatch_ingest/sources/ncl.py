@@ -1,8 +1,7 @@
 """AriesNCL output: a folder with `<exe>.timings.json` and `<exe>.counters.<step>.bin` (or the older `<exe>.nettiles.<n>.yaml`).
 
 AriesNCL writes no wall clock, host or job: a `run.json` alongside the files gives the run's start, job and nodes. A name in counters.txt that PAPI
-does not
-know shifts the columns after it and leaves garbage in the last one; such counter files are refused, the step times are kept.
+does not know shifts the columns after it and leaves garbage in the last one; such counter files are refused, the step times are kept.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ aborted (A), ended (E). Of changes (a) the wall time is read, and of a suspensio
 licences and moves; they are passed over, and so are the records of an array as a whole (`7[].server`): its tasks are jobs of their own.
 
 A job with a start and no end may have lost its end: the server was down, a file is missing, or the log is an old one. It is RUNNING only while
-nothing
-speaks against it, else UNKNOWN without an end (`PbsReader.rest`).
+nothing speaks against it, else UNKNOWN without an end (`PbsReader.rest`).
 """
 
 from __future__ import annotations
@@ -111,8 +110,7 @@ class PbsReader:
         starts.
 
         PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
-        is over and
-        no record tells its end. An end that nothing tells stays unknown.
+        is over and no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
             yield self._finish_job(self._open.popitem(last=False)[1])

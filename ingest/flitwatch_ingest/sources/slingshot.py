@@ -1,13 +1,10 @@
 """Records of Slingshot's fabric telemetry as samples: what switches say of their ports, on Kafka or in files of the same records.
 
-Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...],
-"TelemetrySource"}}]}` with the
-sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector, internal/hmcollector/redfish.go;
-topics:
-cmd/hmcollector). SMA's telemetry API wraps these in `metrics.messages[]` (unifiedcontrolsystem/dai-ds, eventsim). HPCM writes
-`{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields are a sensor's, or, as
-on
-Frontier, one value whose sensor the tags describe.
+Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...], "TelemetrySource"}}]}`
+with the sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector,
+internal/hmcollector/redfish.go; topics: cmd/hmcollector). SMA's telemetry API wraps these in `metrics.messages[]` (unifiedcontrolsystem/dai-ds,
+eventsim). HPCM writes `{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields
+are a sensor's, or, as on Frontier, one value whose sensor the tags describe.
 """
 
 from __future__ import annotations

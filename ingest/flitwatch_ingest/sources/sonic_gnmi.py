@@ -1,11 +1,10 @@
 """Decoder for SONiC's databases as its telemetry server sends them by gNMI: counters of COUNTERS_DB, ports and neighbours of APPL_DB, the switch's
-name of
-CONFIG_DB.
+name of CONFIG_DB.
 
 The database is the target of a path's prefix, and a path is TABLE, KEY and FIELD, with JSON below (sonic-net/SONiC,
-doc/system-telemetry/grpc_telemetry.md).
-Virtual paths name ports and queues, not objects: `COUNTERS/Ethernet*` is `{"Ethernet0": {counter: value}}`, and `COUNTERS/Ethernet*/Queues` is
-`{"Ethernet0:3": {...}}`, by the vendor's names of ports (`etp1`) where the switch has them (sonic-net/sonic-gnmi, sonic_data_client/virtual_db.go).
+doc/system-telemetry/grpc_telemetry.md). Virtual paths name ports and queues, not objects: `COUNTERS/Ethernet*` is `{"Ethernet0": {counter: value}}`,
+and `COUNTERS/Ethernet*/Queues` is `{"Ethernet0:3": {...}}`, by the vendor's names of ports (`etp1`) where the switch has them (sonic-net/sonic-gnmi,
+sonic_data_client/virtual_db.go).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Ports that records count: identified by GUID, by LID, or by component or host and the adapter's name, in that order; a port of an Ethernet or
-Slingshot
-switch by their names."""
+Slingshot switch by their names."""
 
 from __future__ import annotations
 

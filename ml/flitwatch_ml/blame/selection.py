@@ -93,8 +93,8 @@ class Problem:
 
 
 def repeated_runs(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
-    """Return the number of runs with the same information on each column's user, (users,): 1 if a day's runs differ, their number if they are alike (Kish's
-    design effect)."""
+    """Return the number of runs with the same information on each column's user, (users,): 1 if a day's runs differ, their number if they are alike
+    (Kish's design effect)."""
     squares, most = (columns**2).sum(0), np.ones(columns.shape[1])
     for cluster in clusters:
         over = (sum_clusters(columns, cluster) ** 2).sum(0)

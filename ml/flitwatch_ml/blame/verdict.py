@@ -101,8 +101,8 @@ class CalendarBlame(BlameEstimator):
         """Learn from `exposure` (runs, users), run times (runs,), starts in epoch seconds (runs,), covariates (runs, k) and marks (when routes or
         firmware changed).
 
-        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over
-        all of them.
+        With `application` (runs,) the runs of several are judged together: each has a calendar and a noise of its own, and a user's score is over all
+        of them.
         """
         self._take_runs(exposure, run_time_s, start_s, covariates, marks_s, application=application)
         self._score_users()

@@ -85,8 +85,8 @@ class DeviationModel(BaseEstimator):
     ) -> DeviationModel:
         """Learn from counts per step (runs, steps, counters) and times (runs, steps).
 
-        NaN marks a missing step among times and a missing reading among counts. LightGBM learns from steps with some readings, "gbr" from
-        those with all.
+        NaN marks a missing step among times and a missing reading among counts. LightGBM learns from steps with some readings, "gbr" from those with
+        all.
 
         Parameters
         ----------

@@ -129,8 +129,8 @@ def run_backtest(
 ) -> Backtest:
     """Hold out each fold of runs once (or only the first `rounds` folds) and forecast it with forecasters that never saw it.
 
-    Windows start every `stride` steps; long runs are taken in segments, with `stride` = k. With `serve` this forecaster serves regardless of
-    its error.
+    Windows start every `stride` steps; long runs are taken in segments, with `stride` = k. With `serve` this forecaster serves regardless of its
+    error.
     """
     labels = distinct_runs(series.times)
     if len(np.unique(labels)) < MIN_RUNS:

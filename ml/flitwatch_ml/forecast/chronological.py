@@ -98,8 +98,8 @@ def backtest_in_order(
 def choose_features(
     series: StepSeries, start_s: ArrayLike, m: int, k: int, sets: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Choose the feature set to forecast from: of the runs that `backtest_in_order` only learns from, the later ones choose, so that they are not part of any
-    reported error.
+    """Choose the feature set to forecast from: of the runs that `backtest_in_order` only learns from, the later ones choose, so that they are not
+    part of any reported error.
 
     These are few, so the first of `sets` stays unless another one has less error by more than `APART` standard errors, paired by run.
     Ridge and LightGBM choose for all; attention takes seconds a fit.

@@ -68,8 +68,7 @@ def exposure_of(host: str, allow_hosts: Iterable[str], anonymous: Role | None, i
     ------
     BadRequest
         It would listen beyond this machine and answer to any host name, as a page whose name was pointed here needs it (DNS rebinding), or let
-        callers without
-        a login do more than read, and no one said that this is meant.
+        callers without a login do more than read, and no one said that this is meant.
     """
     names = tuple(name.strip() for text in allow_hosts for name in text.split(",") if name.strip())
     local = host in LOOPBACK

@@ -366,9 +366,8 @@ class Client:
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
         """Explain whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
 
-        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()`
-        has its
-        candidates as a table.
+        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has
+        its candidates as a table.
         """
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
 

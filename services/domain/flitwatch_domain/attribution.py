@@ -1,15 +1,13 @@
 """Attribution by flow: which jobs make the links on a job's paths stall.
 
 No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there
-when
-the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
+when the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
 
 1. The damage at a place is the waiting there beyond the quiet one, weighted by the part of the slow job's traffic that passes it.
 2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A
 job
    that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does
-   not
-   matter whether the slow job was there before them.
+   not matter whether the slow job was there before them.
 3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link whose traffic is half its own,
 its own
    traffic alone would wait a quarter as long at most.
@@ -244,8 +242,7 @@ def _estimate_loads(
     """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
 
     A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not. With `heat` each
-    link
-    counts by that, and all of the slow job's way has to be explained.
+    link counts by that, and all of the slow job's way has to be explained.
     """
     inverse = np.full(places.count, -1, np.int64)
     inverse[at] = np.arange(len(at))

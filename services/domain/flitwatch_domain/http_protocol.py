@@ -1,8 +1,7 @@
 """The HTTP protocol of every listener: uvicorn's with httptools, and limits that neither has.
 
 A request's head has a largest size and a deadline, a body has a deadline, and an address has a share of the connections. It is in the domain because
-the API, the collectors and the metrics port
-use it, and they share no other package. Only listeners import it.
+the API, the collectors and the metrics port use it, and they share no other package. Only listeners import it.
 """
 
 from __future__ import annotations

@@ -223,8 +223,7 @@ class DragonflyRoutes:
         """Ways within groups: direct, else over a router between, every one alike.
 
         For each cable (`row` finds it), the routers that it is on the way to (`onward`: of what its begin sends there, the part that takes it), and
-        those
-        that it is on the way from (`before`: of what they send to its end, the part that takes it).
+        those that it is on the way from (`before`: of what they send to its end, the part that takes it).
         """
         self._row = np.full(self.links, -1, np.int64)
         self._row[local] = np.arange(len(local))

@@ -1,10 +1,8 @@
 """Names found in several sets of runs, with the evidence of each (Bhatele 2020, table III), and all sets of a name taken together.
 
 A set is the runs of one application on as many nodes. The paper lists users with high mutual information in more than one of its six sets. Ours asks
-for a
-verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets depend on
-one
-another: runs of all applications share the machine's slow weeks.
+for a verdict in each. Taken together, p-values of sets are combined by Cauchy's law (Liu and Xie 2020, equation 3), which stays valid where sets
+depend on one another: runs of all applications share the machine's slow weeks.
 """
 
 from __future__ import annotations
@@ -54,8 +52,7 @@ def several_sets(
     """Names that are found in at least `least_sets` sets (0: every name), those of most sets first.
 
     `entries` are (name, entry) of every set: {testable, verdict, score, p, q, mi_bits, mi_sign, mi_q, ...}. By `ours` an entry is found where it is
-    named, by
-    `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.
+    named, by `paper` where mutual information is beyond chance and goes with slow runs. q-values are over all names, listed or not.
     """
     by_name: dict[str, list[Evidence]] = {}
     for name, entry in entries:

@@ -4,8 +4,7 @@ Traffic goes up to the nearest switches that lead down to its target, and down f
 shortest ways, as adaptive routing does and as static tables do over many targets.
 
 Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class:
-once
-for a pod, and once more for leaves that lack a cable.
+once for a pod, and once more for leaves that lack a cable.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ def open_database(
     Parameters
     ----------
     db_url : str, optional
-        A PostgreSQL URL. Without it the project's embedded database is started if it is not running; it stays up for as long as any
-        process uses it.
+        A PostgreSQL URL. Without it the project's embedded database is started if it is not running; it stays up for as long as any process uses it.
     ephemeral : bool
         A database of its own that is gone afterwards; `db_url` is not used then.
     patience_s : float

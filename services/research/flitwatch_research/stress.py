@@ -1,8 +1,7 @@
 """Hard calendars for blame: users with jobs on a time axis, runs alongside them, and a machine that is upgraded, drifts or is noisy; simulated.
 
 Each draw has eight strong users, twelve weak ones, and users who slow no other user and are there for three to eight weeks only. How a user's nodes
-slow a run is a
-saturating share of them; nothing here is an estimator's own form.
+slow a run is a saturating share of them; nothing here is an estimator's own form.
 """
 
 from __future__ import annotations

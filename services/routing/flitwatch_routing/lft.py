@@ -44,10 +44,8 @@ def format_dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | 
     """The lines of the dump of tables (routers, endpoints * 2^lmc); entries name their destination by port GUID.
 
     The LIDs of switches have entries too, `switch_ports` (routers, routers) or those of `towards_switches`: what a dump leaves out, OpenSM gives no
-    path.
-    LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that has
-    the
-    same last `lmc` bits. BadInput where there are not enough LIDs.
+    path. LIDs are 1.. for switches, then endpoints, from a multiple of 2^lmc. OpenSM gives others: it moves an entry to the LID of the same port that
+    has the same last `lmc` bits. BadInput where there are not enough LIDs.
     """
     switches, ends = list_guids(fabric)
     between = towards_switches(fabric) if switch_ports is None else switch_ports

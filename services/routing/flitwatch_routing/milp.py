@@ -1,14 +1,11 @@
 """Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: the oracle of small trees.
 
-`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one
-takes the
-partitioned one's routes as soon as it asks for some, and where it never asked they are compared at the end (section 3.4).
+`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one takes
+the partitioned one's routes as soon as it asks for some, and where it never asked they are compared at the end (section 3.4).
 
-Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches,
-and in place of
-the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all bytes for d
-from leaves
-that reach d through s.
+Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches, and
+in place of the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all
+bytes for d from leaves that reach d through s.
 """
 
 from __future__ import annotations

@@ -100,9 +100,8 @@ def optimise_routes(
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
 
     Endpoints that are on no leaf, as aggregation units of spines, are reached by the ways to their switches, and so are those to which no way leads
-    up and
-    then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded ones
-    are kept.
+    up and then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded
+    ones are kept.
 
     later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest
     load of the

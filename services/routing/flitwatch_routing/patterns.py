@@ -137,9 +137,8 @@ def _partisn_traffic(n: int, rng: np.random.Generator) -> Traffic:
 def _amg_traffic(n: int, rng: np.random.Generator) -> Traffic:
     """Six neighbours on 12 x 12 x 12, the finest level; and the coarse levels, denser: everyone within two ranks.
 
-    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next,
-    and a
-    face is 4^4 times smaller.
+    A rank's part of a few tens of points a side has two or three left after four coarsenings by two; stencils then reach the rank after the next, and
+    a face is 4^4 times smaller.
     """
     if n < 1728:
         raise BadRequest(f"amg-1728 needs 1,728 endpoints, the topology has {n}")
@@ -208,9 +207,8 @@ def _boxlib_cns(n: int, rng: np.random.Generator) -> Traffic:
     """BoxLib's compressible Navier-Stokes on 1,024 ranks: cells of two levels of refinement, each exchanging with 26 neighbours, and coarse cells
     with the fine ones inside them.
 
-    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the
-    bands of slope 2 and
-    1/2 that the dissertation names (section 5.5), and the rest is irregular.
+    In kind: fine cells are in random boxes of the domain and go to ranks in the order of a Morton curve, so that coarse and fine cells give the bands
+    of slope 2 and 1/2 that the dissertation names (section 5.5), and the rest is irregular.
     """
     if n < 1024:
         raise BadRequest(f"boxlib-cns-1024 needs 1,024 endpoints, the topology has {n}")

@@ -1,8 +1,7 @@
 """Service levels by pair for OpenSM: what makes counters by level tell apart pairs that share links (Taffet 2021, section 4.4.1).
 
-OpenSM knows no table of pairs. It knows groups of ports and rules between groups. So every endpoint is in a class drawn at random, and the level of
-a pair is
-the sum of its two classes modulo the number of levels: pairs of a sender are spread over all levels, and so are those of a receiver.
+OpenSM knows no table of pairs. It knows groups of ports and rules between groups. So every endpoint is in a class drawn at random, and the level of a
+pair is the sum of its two classes modulo the number of levels: pairs of a sender are spread over all levels, and so are those of a receiver.
 """
 
 from __future__ import annotations

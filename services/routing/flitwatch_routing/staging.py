@@ -1,10 +1,8 @@
 """Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, regardless of what happens in between.
 
 In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which
-nothing reads
-yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before is
-in `flitwatch-N/` with the
-journal that says what is what, each written aside, synced and renamed.
+nothing reads yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was
+there before is in `flitwatch-N/` with the journal that says what is what, each written aside, synced and renamed.
 """
 
 from __future__ import annotations

@@ -69,8 +69,7 @@ class Tree:
 
     def link_numbers(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Numbers of the links up from leaves (leaves, spines), up from spines (spines, cores of the group), down from cores (cores, pods, spines of
-        the
-        group), down from spines (spines, leaves of the pod); -1 where no cable works."""
+        the group), down from spines (spines, leaves of the pod); -1 where no cable works."""
         first, result = 0, []
         for works in ((ports >= 0).any(axis=-1) for ports in self._level_ports()):
             result.append(np.where(works, first + np.arange(works.size).reshape(works.shape), -1))
@@ -123,8 +122,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
     ------
     BadInput
         Where the fabric is no tree of two or three levels, two switches are joined by more than `MOST_CABLES` cables, or an LMC above 0 needs more
-        LIDs
-        than there are.
+        LIDs than there are.
     TooCostly
         Where its tables have more than `MOST_ENTRIES` entries.
     """

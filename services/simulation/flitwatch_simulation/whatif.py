@@ -4,8 +4,7 @@ Who held which nodes, and how much the other jobs' nodes sent, are read from the
 its pattern and bytes are the asker's. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
 
 The job is also simulated without the others. What it lost then, by its steps, is scaled: by how much longer it takes elsewhere than alone, over how
-much longer
-it takes as it was than alone.
+much longer it takes as it was than alone.
 """
 
 from __future__ import annotations

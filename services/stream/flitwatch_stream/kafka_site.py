@@ -37,8 +37,8 @@ def load_properties() -> dict[str, str]:
     Raises
     ------
     BadInput
-        The file cannot be read, others may read the secrets in it, a line is not a property, or a property is not the site's to set. No message
-        holds a value.
+        The file cannot be read, others may read the secrets in it, a line is not a property, or a property is not the site's to set. No message holds
+        a value.
     """
     named = os.environ.get(VARIABLE)
     if not named:

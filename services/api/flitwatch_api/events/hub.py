@@ -94,8 +94,7 @@ def encode_event(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
     A stream's text is the same for all callers, so of a payload only what `PUBLIC` lists goes into it: names of people, of their rules and folders
-    stay out
-    also where a new kind or field brings them.
+    stay out also where a new kind or field brings them.
     """
     kind = "".join(c for c in event.kind if c.isalnum() or c in "_-.") or "message"
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (

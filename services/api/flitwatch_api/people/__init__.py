@@ -1,8 +1,7 @@
 """Callers: who they are, what they may do, and what they did.
 
 What happens, in order: `browsers` reads cookies and address, `callers` makes a caller of a session, a token or no one, `buckets` limits how much it
-may
-ask, `access` compares it with what the route needs, and `trail` writes what it changed or whose names it saw.
+may ask, `access` compares it with what the route needs, and `trail` writes what it changed or whose names it saw.
 
 Open
 

@@ -85,8 +85,7 @@ async def _visit_of(request: Request) -> Visit | None:
 
 def is_authorised(caller: Caller) -> bool:
     """Return whether the recommendations of a caller's tasks are for the site: with scope `operate`, or by a service's token; else they are the
-    caller's what-
-    ifs."""
+    caller's what- ifs."""
     return "operate" in caller.scopes or (caller.role == "service" and caller.via == "token")
 
 

@@ -44,8 +44,8 @@ def slingshot(
     maps: tuple[Path, ...],
     common: CollectorOptions,
 ) -> None:
-    """Collect the port telemetry of Slingshot switches from the fabric manager's Kafka, or from PLACES: files with one record per line, or folders
-    of such files. The component name (x3000c0r41j13p0) identifies the port, so import the fabric's links or template first. A table maps sensors to
+    """Collect the port telemetry of Slingshot switches from the fabric manager's Kafka, or from PLACES: files with one record per line, or folders of
+    such files. The component name (x3000c0r41j13p0) identifies the port, so import the fabric's links or template first. A table maps sensors to
     counters; other sensors are stored unchanged. Unreadable records become dead letters. FLITWATCH_KAFKA_PROPERTIES names a file with settings for
     TLS and SASL.
     """

@@ -148,11 +148,10 @@ def run(
 ) -> None:
     """Compute better routes from counters: measured ones (--fabric), or those of a simulated machine (--pattern).
 
-    With --fabric, the command reads a fabric's counters in a window and reconstructs the traffic under the loaded tables (`flitwatch import
-    routes`). It then optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing
-    (see `flitwatch
-    loop apply`). If the counters are insufficient, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be
-    counted, at switches and adapters (`flitwatch collect infiniband --adapters`).
+    With --fabric, the command reads a fabric's counters in a window and reconstructs the traffic under the loaded tables (`flitwatch import routes`).
+    It then optimises and checks new tables, and predicts the busiest link before and after. It stores a recommendation and loads nothing (see
+    `flitwatch loop apply`). If the counters are insufficient, the verdict is "cannot tell" with the reason, and there are no tables. Every link must
+    be counted, at switches and adapters (`flitwatch collect infiniband --adapters`).
 
     With --fabric and --sl, the recommendation also assigns each pair one of this many service levels (--vl: on this many lanes), so that later
     counters by service level distinguish pairs. If the counters are insufficient and levels may help, the verdict is "measure": only the levels

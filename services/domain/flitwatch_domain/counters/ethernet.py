@@ -2,8 +2,7 @@
 
 SAI: opencomputeproject/SAI, inc/saiport.h (`sai_port_stat_t`) and inc/saiqueue.h (`sai_queue_stat_t`). `EST_PORT_STAT_*`: sonic-net/SONiC,
 doc/PFC_historical_statistics. OpenConfig: openconfig-interfaces.yang (`interface-counters-state`) and openconfig-qos-interfaces.yang
-(`qos-queue-state`).
-SAI and OpenConfig leave the queue's number to the key: records have it behind the name.
+(`qos-queue-state`). SAI and OpenConfig leave the queue's number to the key: records have it behind the name.
 """
 
 from __future__ import annotations

@@ -47,10 +47,8 @@ class CounterKind:
         Factor from counts to the unit of the router's column, the port's array and the lane's.
     stall_units : int
         Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every
-        port's are
-        alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time
-        stalled over the
-        time of sending (ADR 0047).
+        port's are alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is
+        the time stalled over the time of sending (ADR 0047).
     bits : int
         Bits of the narrowest counter that devices have of this kind; 0: 64. It stops at its largest value (`ceiling`).
     """
@@ -95,8 +93,8 @@ class CounterUse:
     vc : int or None
         Virtual channel, virtual lane, service level, traffic class, priority or queue.
     router_columns : tuple of str
-        Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for
-        channels 0 and 4.
+        Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for channels 0
+        and 4.
     """
 
     kind: CounterKind

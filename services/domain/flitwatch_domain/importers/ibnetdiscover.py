@@ -1,8 +1,7 @@
 """InfiniBand topologies as `ibnetdiscover` (infiniband-diags) and ibsim write them.
 
-A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`;
-under it
-a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
+A section a device: `Switch 41 "S-0c42..." # "MF0;SLG04-16:MQM8700/U1" enhanced port 0 lid 1380 lmc 0`, `Ca 1 "H-0c42..." # "luna-0560 mlx5_4"`; under
+it a line a cabled port: `[25] "S-0c42..."[16] # "name" lid 894 4xHDR`. Blanks between the parts may be missing.
 """
 
 from __future__ import annotations

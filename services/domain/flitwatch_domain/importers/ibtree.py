@@ -1,8 +1,8 @@
 """From switches and cables, of InfiniBand or Ethernet, to a fabric: levels, pods and link classes.
 
 A leaf is a switch with many hosts, one that is beyond the cores, or one whose upward neighbours are a leaf's; levels count the distance from the
-leaves; a pod is what hangs
-together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph without levels.
+leaves; a pod is what hangs together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph
+without levels.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Ethernet topologies from what switches know of their neighbours by LLDP (IEEE 802.1AB), as SONiC, lldpd or OpenConfig hold it.
 
 Each switch says who is at the other end of its cables. What several switches say becomes one fabric: a cable that both ends name is one cable, a
-neighbour that was
-not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's number is its place
-among all ports
-of its switch by name, from 1; the attribute `port_names` has the names.
+neighbour that was not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's
+number is its place among all ports of its switch by name, from 1; the attribute `port_names` has the names.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Files with LLDP neighbours: dumps of SONiC's databases, `lldpctl -f json`, and OpenConfig's `lldp` tree, of one switch or of several.
 
 Of several switches: `{"leaf1": DOCUMENT, "leaf2": DOCUMENT}`, or a folder with a file a switch. lldpd's forms are those of `lldpcli -f json` and `-f
-json0`
-(lldpcli(8)); its neighbours do not say whose they are, so `show chassis` may be alongside them (`{"lldp": ..., "local-chassis": ...}`), and else the
-file's name is
-the switch's. OpenConfig's are those of openconfig-lldp.yang in JSON_IETF (RFC 7951), with openconfig-interfaces alongside it for the ports' speeds.
+json0` (lldpcli(8)); its neighbours do not say whose they are, so `show chassis` may be alongside them (`{"lldp": ..., "local-chassis": ...}`), and
+else the file's name is the switch's. OpenConfig's are those of openconfig-lldp.yang in JSON_IETF (RFC 7951), with openconfig-interfaces alongside it
+for the ports' speeds.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 Names follow HPE's component names: switch `xNNNNcCrR` (also with `bB`), its port `jJpP` by the jack and `aAlL` by the link of its chip; NIC
 `xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion
-guide.
-Nothing there says which switches make a group.
+guide. Nothing there says which switches make a group.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
 
     Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be distinguished from the number; this is not
-    the number
-    of the switch's chip.
+    the number of the switch's chip.
     """
     cables = list(cables_of(_list_link_ends(text, where)))
     if not cables:
@@ -165,8 +163,8 @@ def switch_of(name: str) -> str | None:
 def find_groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Group of each switch, numbered in the order of switches, from the cables between them; None where no division fits.
 
-    Two switches are of one group where they are joined and have most of their neighbours in common. That is believed only where each group is
-    joined all to all.
+    Two switches are of one group where they are joined and have most of their neighbours in common. That is believed only where each group is joined
+    all to all.
     """
     joined = np.eye(switches, dtype=bool)
     joined[src, dst] = joined[dst, src] = True

@@ -2,10 +2,9 @@
 ports.
 
 Its form is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml):
-`switches` with
-`IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links` have
-`endpoint1` and
-`endpoint2`. What an edge port leads to is read from `meta.dst_port` where that names a NIC, as the fabric manager's documents of ports have it.
+`switches` with `IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links`
+have `endpoint1` and `endpoint2`. What an edge port leads to is read from `meta.dst_port` where that names a NIC, as the fabric manager's documents of
+ports have it.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_text(path: str | Path) -> str:
-    """A file's text, without a byte order mark; NUL, which cannot be stored, and bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name
-    the file."""
+    """A file's text, without a byte order mark; NUL, which cannot be stored, and bytes that are no UTF-8 become U+FFFD. NotFound or BadInput name the
+    file."""
     return read_bytes(path).decode("utf-8-sig", errors="replace").replace("\0", "\ufffd")
 
 

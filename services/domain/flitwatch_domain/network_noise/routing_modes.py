@@ -21,8 +21,7 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
 
     The choice depends on the allocation, so no rule holds everywhere (section 4.2). The paper compares "Intra-Group" and "Inter-Groups" (section 4.1,
     figure 7): between groups latency differs, which NICs count. Within a group the modes have a similar latency and differ by stalls; minimal ways
-    are
-    few there, and a mean over the NICs need not show the few links that they fill (ADR 0043).
+    are few there, and a mean over the NICs need not show the few links that they fill (ADR 0043).
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """The tree that schedulers place jobs on: leaf switches with nodes, and above them what joins them.
 
 Real fabrics are no trees, so switches that reach the same nodes become one: the leaves that share a node with several rails, and the parallel spines
-of
-a fat tree. A dragonfly's middle level is its groups.
+of a fat tree. A dragonfly's middle level is its groups.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ class JobLog:
 def read_log(path: Path) -> JobLog:
     """A log in the Standard Workload Format, packed by gzip or not.
 
-    Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown size,
-    is left out.
+    Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown
+    size, is left out.
 
     Raises
     ------

@@ -164,9 +164,9 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 10: applications in kind, with their computation, on two allocations, three ways to route.
 
-    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([8192, 32768]), load_gib_per_s (1),
-    latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise), topology,
-    applications.
+    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([8192, 32768]),
+    load_gib_per_s (1), latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise),
+    topology, applications.
     """
     application_names = parameters.get("applications", list(APPLICATIONS))
     if not isinstance(application_names, list) or not set(application_names) <= set(APPLICATIONS):

@@ -113,8 +113,7 @@ def reconstruct_matrix(
     ------
     BadInput
         For counters that contradict the routes or one another, that are too few to tell, or that nothing explained when the time ended, and for
-        tables with
-        loops or holes.
+        tables with loops or holes.
     BadRequest
         Where the time limit ends before a solution has begun.
     Cancelled

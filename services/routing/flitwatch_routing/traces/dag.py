@@ -9,8 +9,8 @@ Grammar of ours (`#` starts a comment, labels are local to a rank):
       L: compute NS
       L requires L1 L2 ...
 
-An operation starts when all that it requires are complete. A send meets the first receive in file order that names its rank, the other
-rank and the tag.
+An operation starts when all that it requires are complete. A send meets the first receive in file order that names its rank, the other rank and the
+tag.
 """
 
 from __future__ import annotations

@@ -20,10 +20,9 @@ def read_otf2(anchor: Path) -> Dag:
     """The MPI events of an archive (its `.otf2` anchor file) as operations.
 
     Time between MPI events becomes computation, except inside MPI regions: waiting there is what a replay finds again. A non-blocking call only
-    starts; its
-    completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be replayed is
-    counted in
-    `left_out`, with its bytes: collectives without a form, those with counts by peer, which an archive does not keep, and one-sided operations.
+    starts; its completion holds up what follows. Collectives of every intra-communicator become messages (`collective_rounds`). What cannot be
+    replayed is counted in `left_out`, with its bytes: collectives without a form, those with counts by peer, which an archive does not keep, and
+    one-sided operations.
 
     Raises
     ------

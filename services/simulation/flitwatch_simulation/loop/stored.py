@@ -264,8 +264,7 @@ def run_stored_turn(
     """Reconstruct the window's traffic, lay tables for it and predict their loads.
 
     The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that
-    InfiniBand does
-    not have, Cancelled where it is asked for.
+    InfiniBand does not have, Cancelled where it is asked for.
     """
     started, stop = time.monotonic(), cancelled or (lambda: False)
     fabric, loaded = window.fabric, window.loaded
@@ -355,8 +354,7 @@ def _for_lids(ports: Ints, lmc: int) -> Ints:
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
     """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would
-    make every
-    pair possible."""
+    make every pair possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
     return np.where(quiet, 0.0, carried), float(carried[quiet].sum())
@@ -434,8 +432,7 @@ def _relative_doubt(found: Reconstruction) -> float | None:
     """Return the relative distance that the matrix may have from the true one; None where it is unknown.
 
     Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong,
-    so the
-    intervals, which need no such thing, must leave little open too.
+    so the intervals, which need no such thing, must leave little open too.
     """
     if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():
         return None

@@ -38,8 +38,8 @@ HARD_OFFER = OfferedLoad(small_log2_nodes=6.0)
 class Jobs:
     """Jobs of users (not the crowd's small ones), as arrays of length J; `owner` index len(users) submits instrumented runs.
 
-    `nodes` holds positions in the machine's node list, those of job j at `first[j]:first[j + 1]`; `vigour` scales a job's rates and `phase`
-    shifts its checkpoints.
+    `nodes` holds positions in the machine's node list, those of job j at `first[j]:first[j + 1]`; `vigour` scales a job's rates and `phase` shifts
+    its checkpoints.
     """
 
     start_s: NDArray[np.float64]
