@@ -32,7 +32,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
-        self.requests = Counter("flitwatch_api_requests", "Answers.", labels, registry=self.registry)
+        self.requests = Counter("flitwatch_api_requests", "Requests answered.", labels, registry=self.registry)
         self.seconds = Histogram(
             "flitwatch_api_request_seconds",
             "Time until the end of the answer, without event streams.",
@@ -45,7 +45,9 @@ class Metrics:
         self.listening = Gauge(
             "flitwatch_api_listening", "1 while the API receives events from the database.", registry=self.registry
         )
-        self.cached = Gauge("flitwatch_api_cache_bytes", "Counters in the cache.", registry=self.registry, unit="bytes")
+        self.cached = Gauge(
+            "flitwatch_api_cache_bytes", "Size of the cached counters.", registry=self.registry, unit="bytes"
+        )
         self.database_up = Gauge(
             "flitwatch_database_up", "1 if the database answered this scrape.", registry=self.registry
         )
@@ -133,7 +135,7 @@ class Ingest(Collector):
         )
         waits = GaugeMetricFamily(
             "flitwatch_ingest_unwritten_seconds",
-            "Age of the oldest record of a topic in the log that is not written; 0 where none waits.",
+            "Age of the oldest record of a topic in the log that is not written yet; 0 if none waits.",
             labels=["topic"],
         )
         for row in self._rows:
