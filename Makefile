@@ -313,7 +313,7 @@ advice-value: python-all ## measure what following advice saves in simulated wor
 .PHONY: papers-routes
 .PHONY: real-runs
 real-runs: python-all ## blame on measured runs of Perlmutter into docs/real-runs.md (SHARED=../shared holds the data; SHUFFLES=1000)
-	.venv/bin/python -m flitwatch.real_runs $(foreach part,runs exposure published_correlation,$(or $(SHARED),../shared)/data/variability/perlmutter_milc_$(part).csv) $(SHUFFLES) > docs/real-runs.md.part
+	.venv/bin/python -m flitwatch_research.real_runs $(foreach part,runs exposure published_correlation,$(or $(SHARED),../shared)/data/variability/perlmutter_milc_$(part).csv) $(SHUFFLES) > docs/real-runs.md.part
 	mv docs/real-runs.md.part docs/real-runs.md
 
 papers-routes: python-all ## measure the tables of routes, traffic matrices and the loop into docs/papers-routes.md (about an hour; QUICK=1: a check)

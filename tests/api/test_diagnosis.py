@@ -14,8 +14,8 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
 from flitwatch_domain.alerts import read_rule
+from flitwatch_research.namespaces import figure_214
 from flitwatch_research.planted_roots import Planter, World
-from flitwatch_simulation.namespaces import figure_214
 
 
 @dataclass(frozen=True)

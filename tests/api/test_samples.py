@@ -10,7 +10,7 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters.samples import Summary, write_samples
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_simulation.namespaces import figure_214
+from flitwatch_research.namespaces import figure_214
 
 START_S = 1_795_000_000 // 3600 * 3600
 

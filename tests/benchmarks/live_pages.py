@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch.commands import bench_api
 from flitwatch_domain.generators import build_dragonfly, most_blue_routers
 from flitwatch_ops.platform import open_database
+from flitwatch_research.commands import bench_api
 
 TICK_S, WINDOW_S, SPAN_S = 5, 600, 3600
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from flitwatch.commands.bench_advice import GROUPS, NODES_PER_GROUP, _measure_advice
+from flitwatch_research.commands.bench_advice import GROUPS, NODES_PER_GROUP, _measure_advice
 
 NAMES = [f"n{number}" for number in range(GROUPS * NODES_PER_GROUP)]
 

@@ -7,8 +7,8 @@ from itertools import islice
 import pytest
 from cli.commands import succeed
 
-from flitwatch.commands.bench_import import LINES_PER_JOB, write_lines
 from flitwatch_ingest.sources import sacct
+from flitwatch_research.commands.bench_import import LINES_PER_JOB, write_lines
 
 
 def test_each_line_is_a_job_or_a_step() -> None:

@@ -158,7 +158,7 @@ def test_one_switch_makes_the_choices_of_the_paper(capfd, tmp_path) -> None:
 def test_a_scenarios_forecasts_are_validated_in_order_of_time(capfd, monkeypatch) -> None:
     """A small campaign whose runs become twice as long at the end, without the nets, which take seconds a fit."""
     from flitwatch_ml.forecast import RidgeForecaster
-    from flitwatch_twin import campaign
+    from flitwatch_research import campaign
 
     rng = np.random.default_rng(0)
     slow = (1 + rng.exponential(0.3, 80)[:, None] * rng.uniform(0.8, 1.2, (80, 20))) * np.linspace(1, 2, 80)[:, None]

@@ -13,13 +13,13 @@ import pytest
 from flitwatch.main import main
 from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
+from flitwatch_research.campaign import WORLDS
 from flitwatch_research.commands.scorecard import EXTRA, PARTS
 from flitwatch_research.scorecard.pieces import Piece, PieceResult, compute_pieces
 from flitwatch_research.scorecard.report import to_markdown
 from flitwatch_research.scorecard.verdict import list_checks
 from flitwatch_research.scorecard.worlds import OURS, PAPER, bootstrap_interval, wilson_interval, write_headline
-from flitwatch_twin.campaign import WORLDS
-from flitwatch_twin.scoring import _start_scorer, score_all, score_blame, score_deviation
+from flitwatch_research.scoring import _start_scorer, score_all, score_blame, score_deviation
 
 
 def card(**parts: Any) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from flitwatch_domain import jobs as domain
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.explanation.flow import Flow, name_jobs
 from flitwatch_domain.generators import build_xgft
+from flitwatch_research.port_counters import PortCounters
 from flitwatch_twin.flows import Flows, exchange_pattern
 from flitwatch_twin.machine import Nodes
-from flitwatch_twin.port_counters import PortCounters
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.tree_paths import build_tables
 from flitwatch_twin.users import Exchange

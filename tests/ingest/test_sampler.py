@@ -17,7 +17,7 @@ from flitwatch_core.packet_path import Capture, Variant
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_ingest.sampler.contexts import Context, Contexts, Declaration, parse_declaration
 from flitwatch_ingest.sampler.plan import SamplerPlan, make_plan
-from flitwatch_simulation.namespaces import figure_214
+from flitwatch_research.namespaces import figure_214
 
 HOSTS = {"h1": "10.0.0.1", "h2": "10.0.0.2", "h3": "10.0.0.3"}
 needs_socket = pytest.mark.skipif(os.geteuid() != 0, reason="a packet socket needs root")

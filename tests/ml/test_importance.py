@@ -9,7 +9,7 @@ from flitwatch_domain.counters import feature_of
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, StepSeries, forecasters
 from flitwatch_ml.forecast.importance import MIN_RUNS, PLACEMENT, TIME, correlated_groups, measure_importances
-from flitwatch_twin.campaign import COUNTER_NAMES, generate_campaign
+from flitwatch_research.campaign import COUNTER_NAMES, generate_campaign
 
 M, K = 3, 4
 CARRIER = "PT_CB_STL_RS"

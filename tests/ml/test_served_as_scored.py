@@ -17,11 +17,11 @@ from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml import tasks
 from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work import blame as work
+from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
+from flitwatch_research.campaign.history import make_history
+from flitwatch_research.campaign.simulate import EPOCH_S
 from flitwatch_research.scorecard import deviation, forecast
 from flitwatch_research.scorecard.blame import fit_methods
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
-from flitwatch_twin.campaign.history import make_history
-from flitwatch_twin.campaign.simulate import EPOCH_S
 from ml.conftest import Context
 
 #: Runs with readings that were lost: what an estimator leaves out is a part of what is scored.

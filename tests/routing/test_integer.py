@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array
 
-from flitwatch_routing.integer import Program
+from flitwatch_research.formulations.integer import Program
 
 
 def knapsack(items: int, seed: int) -> tuple[Program, np.ndarray, np.ndarray, np.ndarray]:

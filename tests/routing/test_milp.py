@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_domain.errors import TooCostly
 from flitwatch_domain.generators import build_quartz1, build_xgft
-from flitwatch_routing import milp
+from flitwatch_research.formulations import milp
 from flitwatch_routing.bounds import compute_bounds
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.optimise import optimise_routes

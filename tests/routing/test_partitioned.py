@@ -13,7 +13,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_domain.generators.tree import core_groups
-from flitwatch_routing import milp, partitioned
+from flitwatch_research.formulations import milp, partitioned
 from flitwatch_routing.bounds import compute_bounds
 from flitwatch_routing.forwarding import check_routes
 from flitwatch_routing.patterns import load_traffic

@@ -16,8 +16,9 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import build_xgft
 from flitwatch_domain.local_text import LocalText
+from flitwatch_research.papers_routes import sparsity
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.reconstruction import files, sparsity
+from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.pairs import pairs_of

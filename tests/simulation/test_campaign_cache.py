@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flitwatch_twin.campaign import Campaign, CampaignTruth, cache
+from flitwatch_research.campaign import Campaign, CampaignTruth, cache
 
 ESTIMATES = """
 import sys
 opened = []
 sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event == "open" else None)
-from flitwatch_twin.campaign import generate_campaign
+from flitwatch_research.campaign import generate_campaign
 assert generate_campaign("amg-128", 3).seed == 3
 print(*(path for path in opened if "/truth/" in path))
 print(*(name for name in sys.modules if name.endswith("campaign.simulate")))

@@ -13,7 +13,7 @@ import pytest
 
 from flitwatch_core import packet_path, sampling
 from flitwatch_core.packet_path import Variant
-from flitwatch_simulation.namespaces import Lab, figure_214, why_not
+from flitwatch_research.namespaces import Lab, figure_214, why_not
 
 pytestmark = [pytest.mark.system("processes"), pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 

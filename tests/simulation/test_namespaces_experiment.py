@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flitwatch_simulation.namespaces import why_not
-from flitwatch_simulation.namespaces.experiment import figure_215, three_causes
+from flitwatch_research.namespaces import why_not
+from flitwatch_research.namespaces.experiment import figure_215, three_causes
 
 pytestmark = [pytest.mark.system("processes"), pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 

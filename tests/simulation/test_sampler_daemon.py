@@ -18,7 +18,7 @@ from flitwatch_domain.sampling import Reach
 from flitwatch_ingest.sampler import make_plan
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain_log
-from flitwatch_simulation.namespaces import Lab, figure_214, why_not
+from flitwatch_research.namespaces import Lab, figure_214, why_not
 
 pytestmark = [
     pytest.mark.system("processes"),

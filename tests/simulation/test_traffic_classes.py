@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_research.packet_task import request_of
 from flitwatch_simulation.packet.jobs import read_jobs
 from flitwatch_simulation.packet.run import run_simulation
-from flitwatch_simulation.packet.task import request_of
 from flitwatch_simulation.packet.traffic_classes import NamedClass, class_plan, parse_class
 from flitwatch_simulation.packet.workload import PacketRun
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flitwatch_domain.generators import build_dragonfly
-from flitwatch_twin.agreement import measure_agreement
+from flitwatch_research.agreement import measure_agreement
 
 
 def test_modes_rank_the_same_mixes_alike() -> None:

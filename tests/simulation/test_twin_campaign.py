@@ -10,14 +10,14 @@ import pytest
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_dragonfly
-from flitwatch_twin import campaign
+from flitwatch_research import campaign
+from flitwatch_research.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
+from flitwatch_research.campaign.background import checkpoint_load, long_queue, simulate_queue
+from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.dataset import label_effects
+from flitwatch_research.campaign.era import Era
+from flitwatch_research.campaign.history import History, make_history
 from flitwatch_twin.applications import Application, find_application
-from flitwatch_twin.campaign import WORLDS, Campaign, CampaignTruth, cache, simulate
-from flitwatch_twin.campaign.background import checkpoint_load, long_queue, simulate_queue
-from flitwatch_twin.campaign.cause import Cause
-from flitwatch_twin.campaign.dataset import label_effects
-from flitwatch_twin.campaign.era import Era
-from flitwatch_twin.campaign.history import History, make_history
 from flitwatch_twin.flows import Flows, exchange_pattern
 from flitwatch_twin.footprint import compute_footprints
 from flitwatch_twin.machine import Machine

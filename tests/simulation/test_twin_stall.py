@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_core.fluid import Gather, PatternLoads, link_state
+from flitwatch_research.stall_fit import common_cases, fit_curve, measure_error
 from flitwatch_twin.flows import Pattern
 from flitwatch_twin.pattern_table import PatternTable
 from flitwatch_twin.stall import CURVE_FILE, StallCurve, load_curve, waiting
-from flitwatch_twin.stall_fit import common_cases, fit_curve, measure_error
 
 UNSEEN_SEED = 9
 

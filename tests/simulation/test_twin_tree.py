@@ -11,9 +11,9 @@ from flitwatch_domain.generators import build_dragonfly, build_xgft
 from flitwatch_research.incidents.draws import FABRICS, draw_days
 from flitwatch_research.incidents.sampled import PortSampler
 from flitwatch_research.incidents.truth import Truth
+from flitwatch_research.port_counters import WORD_BYTES, PortCounters
 from flitwatch_twin.flows import Flows, Pattern
 from flitwatch_twin.machine import Nodes
-from flitwatch_twin.port_counters import WORD_BYTES, PortCounters
 from flitwatch_twin.static_model import StaticPathModel
 from flitwatch_twin.tree_paths import TreePaths, build_tables
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch_research.campaign.step_times import step_end_times
 from flitwatch_twin.applications import APPLICATIONS, combine_stalls, find_application, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S, WEEK_S, day_load
-from flitwatch_twin.campaign.step_times import step_end_times
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
 from flitwatch_twin.traffic import QUIET, Bursts, Checkpoints

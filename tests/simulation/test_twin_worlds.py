@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
+from flitwatch_research.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split_scenario, world_of
+from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.era import Era
+from flitwatch_research.campaign.files import write_campaign, write_truth
+from flitwatch_research.campaign.simulate import drop_samples
+from flitwatch_research.campaign.worlds import Demand, World
 from flitwatch_twin.applications import find_application
 from flitwatch_twin.calendar import DAY_S, WEEK_S
-from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTruth, demand, split_scenario, world_of
-from flitwatch_twin.campaign.cause import Cause
-from flitwatch_twin.campaign.era import Era
-from flitwatch_twin.campaign.files import write_campaign, write_truth
-from flitwatch_twin.campaign.simulate import drop_samples
-from flitwatch_twin.campaign.worlds import Demand, World
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
 from flitwatch_twin.users import MECHANISMS, Population, Role, Users, draw_users

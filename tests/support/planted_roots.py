@@ -16,8 +16,8 @@ from flitwatch_domain.counters import COUNT_BYTES, ENDPOINT_COLUMNS
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
+from flitwatch_research.namespaces import figure_214
 from flitwatch_research.planted_roots import Planter, World
-from flitwatch_simulation.namespaces import figure_214
 
 START = 1_795_000_000 // 3600 * 3600
 END = START + 60

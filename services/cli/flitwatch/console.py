@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 import os
@@ -148,7 +149,24 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 class Group(click.Group):
-    """Commands whose list in the help says the whole first sentence of each, over several lines where it is long; Click's own cuts it off."""
+    """Commands of this group, and those that installed packages add to it; the help lists the whole first sentence of each, which Click cuts off."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from flitwatch.main import load_extensions
+
+        prefix = f"{self.name} "
+        return [
+            *super().list_commands(ctx),
+            *(name.removeprefix(prefix) for name in load_extensions() if name.startswith(prefix)),
+        ]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if (command := super().get_command(ctx, cmd_name)) is not None:
+            return command
+        from flitwatch.main import load_extensions
+
+        module, attribute, _ = load_extensions().get(f"{self.name} {cmd_name}", ("", "", ""))
+        return getattr(importlib.import_module(module), attribute) if module else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]

@@ -49,14 +49,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "trial": ("trial", "trial", "Show what a randomised trial of advice found."),
     "task": ("task", "task", "Start, watch and cancel tasks."),
     "twin": ("twin", "twin", "Run the cluster twin: a simulated machine that writes the formats of real sources."),
-    "bench": ("bench", "bench", "Measure this installation."),
     "topology": ("topology", "topology", "Describe a topology."),
-    "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
     "blame": ("blame", "blame", "Rank users whose jobs go with slow runs."),
     "blamed": ("blamed", "blamed", "List names found in several applications."),
     "drivers": ("drivers", "drivers", "Show the drivers of an application: counters that go with slow steps."),
-    "deviation": ("deviation", "deviation", "Compute drivers from files: counters that go with slow steps."),
-    "forecast": ("forecast", "forecast", "Forecast the time of the next steps."),
+    "forecast": ("forecast", "forecast", "Forecast the next steps or the run time of jobs."),
     "routes": ("routes", "routes", "Optimise, check and exchange static routes."),
     "traffic": ("traffic", "traffic", "Reconstruct traffic matrices from switch counters."),
     "loop": ("loop", "loop", "Run the closed loop from counters to routes."),
@@ -66,7 +63,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 #: How `flitwatch --help` lists them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Watch": ("top", "incidents", "project", "alerts", "status", "open"),
-    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "trial"),
+    "Ask": ("job", "blame", "blamed", "drivers", "ranking", "deviation", "forecast", "backtest", "noise", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
     "Connect": ("import", "collect", "sampler", "run", "agent", "mail", "mcp"),
@@ -74,18 +71,21 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def load_extensions(kind: str) -> dict[str, tuple[str, str, str]]:
-    """Merge the tables of (module, attribute, short help) by name that entry points `flitwatch.<kind>` of installed packages name."""
+def load_extensions() -> dict[str, tuple[str, str, str]]:
+    """Merge the tables of (module, attribute, short help) by command that entry points `flitwatch.commands` of installed packages name.
+
+    A name of two words, such as `twin campaign`, adds a command to a group.
+    """
     from importlib.metadata import entry_points
 
-    return {name: entry for point in entry_points(group=f"flitwatch.{kind}") for name, entry in point.load().items()}
+    return {name: entry for point in entry_points(group="flitwatch.commands") for name, entry in point.load().items()}
 
 
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:
     """Return module, attribute and short help of each command that is installed here."""
     ours = {name: (f"flitwatch.commands.{module}", place, text) for name, (module, place, text) in COMMANDS.items()}
     installed = {name: entry for name, entry in ours.items() if importlib.util.find_spec(entry[0]) is not None}
-    return installed | load_extensions("commands")
+    return installed | {name: entry for name, entry in load_extensions().items() if " " not in name}
 
 
 @contextmanager

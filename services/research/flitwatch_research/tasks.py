@@ -1,4 +1,4 @@
-"""Published studies as tasks of a worker; engines are imported when a task runs."""
+"""Published studies and simulations as tasks of a worker; engines are imported when a task runs."""
 
 from __future__ import annotations
 
@@ -6,4 +6,6 @@ from flitwatch_db.tasks import Handler, lazy_handler
 
 HANDLERS: dict[str, Handler] = {
     "sim.study": lazy_handler("flitwatch_research.study_tasks:run_study_task"),
+    "sim.collective": lazy_handler("flitwatch_research.collective_task:run_collective_task"),
+    "sim.packet": lazy_handler("flitwatch_research.packet_task:run_packet_task"),
 }

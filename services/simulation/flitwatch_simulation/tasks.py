@@ -7,8 +7,6 @@ from flitwatch_db.tasks import Handler, lazy_handler
 HANDLERS: dict[str, Handler] = {
     task: lazy_handler(f"flitwatch_simulation.{place}")
     for task, place in (
-        ("sim.collective", "collective_task:run_collective_task"),
-        ("sim.packet", "packet.task:run_packet_task"),
         ("sim.whatif", "whatif:simulate_whatif"),
         ("routing.loop", "loop.task:run_loop_task"),
         ("routing.optimise", "loop.task:optimise_routes_task"),

@@ -64,18 +64,6 @@ _lmc_option = click.option(
 @_lmc_option
 @mtu_option
 @click.option(
-    "--engine",
-    type=click.Choice(["search", "milp"]),
-    default="search",
-    show_default=True,
-    help="milp: the dissertation's integer programs in HiGHS, which prove the best routes of small trees.",
-)
-@click.option(
-    "--formulation",
-    type=click.Choice(["basic", "partitioned", "combined"]),
-    help="For --engine milp: Basic MCF (the default), Partitioned Binary, or both in parallel, where the first uses routes of the second.",
-)
-@click.option(
     "--fewest-worst", is_flag=True, help="Then minimise the number of links that carry as much as the busiest."
 )
 @click.option(
@@ -100,8 +88,6 @@ def optimise(
     baselines: bool,
     lmc: int,
     mtu: int | None,
-    engine: str,
-    formulation: str | None,
     fewest_worst: bool,
     loaded: Path | None,
     within: float,
@@ -134,10 +120,6 @@ def optimise(
     busy = "busiest link" if len(demands) == 1 else "busiest links of all slots"
     if within and loaded is None:
         raise click.UsageError("--within is for --loaded tables")
-    if engine == "milp" and (len(demands) > 1 or lmc or fewest_worst or loaded is not None):
-        raise click.UsageError("--engine milp accepts one --traffic, without --lmc, --fewest-worst and --loaded")
-    if formulation is not None and engine != "milp":
-        raise click.UsageError("--formulation is for --engine milp")
     loaded_dump = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
     before = None if loaded_dump is None else loaded_dump.ports
     with stop_on_interrupt() as stopped, stderr_console().status("laying routes") as status:
@@ -149,23 +131,18 @@ def optimise(
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {busiest_text} after {moves:,} moves")
             return not stopped()
 
-        if engine == "milp":
-            from flitwatch_routing.milp import optimise_with_highs as exact  # SciPy, which the search does not need
-
-            solution = exact(fabric, demands[0], limit_s, formulation or "basic")
-        else:
-            solution = find(
-                fabric,
-                demands[0],
-                limit_s,
-                seed,
-                watch,
-                lmc,
-                later=demands[1:],
-                fewest_worst=fewest_worst,
-                loaded=before,
-                within=within / 100,
-            )
+        solution = find(
+            fabric,
+            demands[0],
+            limit_s,
+            seed,
+            watch,
+            lmc,
+            later=demands[1:],
+            fewest_worst=fewest_worst,
+            loaded=before,
+            within=within / 100,
+        )
         others: dict[str, float | None] = dict.fromkeys(BASELINES)
         if baselines:
             status.update("laying the baselines")
@@ -187,9 +164,6 @@ def optimise(
             "proven": solution.proven, "wall_s": solution.wall_s, "worst_links": solution.worst_links,
             **{f"{item}_gap": None if load is None else relative_gap(load, solution.z_ar) for item, load in others.items()},
             "moves": solution.moves, "weighting": weighting_name(mtu), "lft": None if out is None else str(out),
-            **({} if engine != "milp" else {"progress": [
-                {"seconds": item.seconds, "z": item.z, "ar_gap": relative_gap(item.z, solution.z_ar)} for item in solution.progress
-            ]}),
             **({} if len(demands) == 1 else {"slots": [
                 {"z": item.z, "z_ar": item.z_ar, "ar_gap": item.ar_gap, "bound_gap": item.bound_gap} for item in solution.slots
             ]}),

@@ -258,52 +258,6 @@ def scenarios(as_json: bool) -> None:
     )
 
 
-@twin.command("worlds")
-@json_option
-def worlds(as_json: bool) -> None:
-    """List the scenarios of campaigns, from easy to hard."""
-    from flitwatch_twin.campaign import WORLDS
-
-    print_result({name: {"grade": world.grade, "summary": world.summary} for name, world in WORLDS.items()}, as_json)
-
-
-@twin.command("campaign")
-@click.argument("application")
-@click.option(
-    "--world", default="plain", show_default=True, help="Scenario of the campaign; `flitwatch twin worlds` lists them."
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Random seed of the campaign."
-)
-@click.option(
-    "--users", type=click.IntRange(40, 20000), default=300, show_default=True, help="Number of users on the machine."
-)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
-@json_option
-def campaign_(application: str, world: str, seed: int, users: int, out: Path, as_json: bool) -> None:
-    """Simulate four months of runs of APPLICATION, for example amg-128, in a scenario. Writes runs.csv, exposure.csv and steps.csv for `flitwatch
-    deviation`, `forecast` and `blame`. truth.json has the true effect of each user and counter, computed without them.
-    """
-    from flitwatch_twin.campaign import generate_campaign, generate_truth
-    from flitwatch_twin.campaign.files import write_campaign, write_truth
-
-    scenario = application if world == "plain" else f"{application}@{world}"
-    campaign = generate_campaign(scenario, seed, users)
-    write_campaign(out, campaign)
-    write_truth(out, generate_truth(scenario, seed, users), campaign.user_names)
-    print_result(
-        {
-            "scenario": scenario,
-            "seed": seed,
-            "runs": len(campaign.run_key),
-            "users": users,
-            "simulated": True,
-            "out": str(out),
-        },
-        as_json,
-    )
-
-
 def _parse_epoch(start: str) -> int:
     import time
     from datetime import UTC, datetime

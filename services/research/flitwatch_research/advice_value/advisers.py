@@ -29,9 +29,9 @@ from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.work import deviation
 from flitwatch_ml.work.blame import fit_blame
 from flitwatch_research.advice_value.modes import ALTERNATE
+from flitwatch_research.campaign.simulate import EPOCH_S
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, choose_mode
 from flitwatch_twin.calendar import DAY_S, WEEK_S
-from flitwatch_twin.campaign.simulate import EPOCH_S
 
 #: The newest runs of an application that its weekly estimate of blame takes.
 MOST_RUNS = 250

@@ -212,8 +212,8 @@ def _hash_code() -> str:
     from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
     from flitwatch_domain.advice import basis, decision, pattern
     from flitwatch_domain.network_noise import observations, routing_modes
+    from flitwatch_research.campaign.cache import code_version, plain_code
     from flitwatch_simulation.application_aware import advice as routing
-    from flitwatch_twin.campaign.cache import code_version, plain_code
 
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))

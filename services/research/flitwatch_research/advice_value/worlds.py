@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_research.advice_value.job_log import JobLog, LoggedJob, drawn_as_theta, limit_ratios, load_theta_figures
+from flitwatch_research.campaign import demand as demands
+from flitwatch_research.campaign.background import Background
+from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.dataset import COUNTER_NAMES
+from flitwatch_research.campaign.era import Era, draw_variation
+from flitwatch_research.campaign.worlds import WORLDS, World
 from flitwatch_twin.applications import APPLICATIONS, Application
 from flitwatch_twin.calendar import DAY_S
-from flitwatch_twin.campaign import demand as demands
-from flitwatch_twin.campaign.background import Background
-from flitwatch_twin.campaign.cause import Cause
-from flitwatch_twin.campaign.dataset import COUNTER_NAMES
-from flitwatch_twin.campaign.era import Era, draw_variation
-from flitwatch_twin.campaign.worlds import WORLDS, World
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.users import MECHANISMS, Population, Users, draw_users
 from flitwatch_twin.workload import CROWD, OfferedLoad, draw_submissions

@@ -1,17 +1,24 @@
 """Commands of research, which the entry points of this distribution add to `flitwatch`: module, attribute and short help by name."""
 
-COMMANDS = {
-    "study": ("flitwatch_research.commands.study", "study", "Reproduce a published study."),
-    "scorecard": (
-        "flitwatch_research.commands.scorecard",
-        "scorecard",
-        "Score the estimators against the twin's truth.",
-    ),
+_MODULES = {
+    "study": ("study", "study", "Reproduce a published study."),
+    "scorecard": ("scorecard", "scorecard", "Score the estimators against the twin's truth."),
+    "sim": ("sim", "sim", "Simulate collectives and packets on a topology."),
+    "sim packet": ("sim_packet", "packet", "Simulate packets."),
+    "ranking": ("ranking", "ranking", "Rank users of a simulated or tabled set of runs."),
+    "backtest": ("backtest", "backtest", "Test every forecaster on held-out runs."),
+    "deviation": ("deviation", "deviation", "Compute drivers from files: counters that go with slow steps."),
+    "sampler experiment": ("sampler_experiment", "experiment", "Send flows through network namespaces."),
+    "twin worlds": ("twin_campaign", "worlds", "List the scenarios of campaigns."),
+    "twin campaign": ("twin_campaign", "campaign", "Simulate four months of runs of an application."),
+    "routes prove": ("routes_prove", "prove", "Prove the best tables of a small tree."),
+    "bench": ("bench", "bench", "Measure this installation."),
+    "bench api": ("bench_api", "api", "Time the API's answers about a whole machine, while a feed is written."),
+    "bench advice": ("bench_advice", "advice", "Ask for advice to schedulers at a fixed rate."),
+    "bench import": ("bench_import", "import_", "Import a long text of sacct, and count its jobs."),
+    "bench ingest": ("bench_ingest", "ingest", "Carry a machine's counters to the database, and count them."),
 }
-BENCHMARKS = {
-    "ingest": (
-        "flitwatch_research.commands.bench_ingest",
-        "ingest",
-        "Carry a machine's counters through log, writer and database, and count them.",
-    ),
+COMMANDS = {
+    name: (f"flitwatch_research.commands.{module}", attribute, text)
+    for name, (module, attribute, text) in _MODULES.items()
 }

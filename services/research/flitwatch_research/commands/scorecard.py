@@ -90,9 +90,9 @@ def scorecard(
     .cache/scorecard, so that a second call continues from there.
     """
     from flitwatch_db.tasks.executors import open_executor
+    from flitwatch_research.campaign.worlds import WORLDS, world_of
     from flitwatch_research.scorecard.pieces import compute_pieces, simulate_sets
     from flitwatch_research.scorecard.report import to_markdown
-    from flitwatch_twin.campaign.worlds import WORLDS, world_of
 
     for world in worlds:
         world_of(f"@{world}")

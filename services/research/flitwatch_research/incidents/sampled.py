@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.counters import LINK_CLASS_COLUMNS
+from flitwatch_research.port_counters import WORD_BYTES, PortCounters
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.flows import FabricState, Flows
-from flitwatch_twin.port_counters import WORD_BYTES, PortCounters
 
 #: Of a Cray XC router, its network tiles.
 TILES = 40

@@ -9,12 +9,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from flitwatch_research.collectives import MeanFigure
 from flitwatch_research.papers.measured import MEASURED
 from flitwatch_research.papers.pictures import draw_pictures
 from flitwatch_research.papers.report import to_markdown
 from flitwatch_research.papers_routes.report import load_rows
 from flitwatch_research.studies.published import PAPERS
-from flitwatch_simulation.collectives import MeanFigure
 
 #: (paper, place)
 Place = tuple[str, str]

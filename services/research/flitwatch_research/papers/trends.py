@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_ml.deviation.curve import MeanCurve
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
+from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
 
 #: The campaign; few users, which makes it in half a minute.
 SCENARIO, SEED, USERS = "milc-128", 1, 40

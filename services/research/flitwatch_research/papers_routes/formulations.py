@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_routing import milp
+from flitwatch_research.formulations import milp
 from flitwatch_routing.bounds import relative_gap
 from flitwatch_routing.optimise import Traffic
 from flitwatch_routing.patterns import load_traffic

@@ -13,8 +13,8 @@ from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend, normal_scores
 from flitwatch_ml.work.blame import fit_blame as served
 from flitwatch_research import stress
-from flitwatch_twin.campaign import Campaign, generate_campaign
-from flitwatch_twin.scoring import BlameEstimate, BlameFigures, BlameScore, DeviationScore, score_all
+from flitwatch_research.campaign import Campaign, generate_campaign
+from flitwatch_research.scoring import BlameEstimate, BlameFigures, BlameScore, DeviationScore, score_all
 
 Rows = Iterator[dict[str, Any]]
 

@@ -8,8 +8,8 @@ from typing import Any
 from flitwatch_ml.forecast import backtest_unseen, run_backtest
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters, relative_gain
 from flitwatch_ml.work.forecast import SeriesData, choose_grid, features_of, in_order, series_data
+from flitwatch_research.campaign import COUNTER_NAMES, Campaign, generate_campaign
 from flitwatch_research.scorecard.worlds import runs_of
-from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate_campaign
 
 Rows = Iterator[dict[str, Any]]
 

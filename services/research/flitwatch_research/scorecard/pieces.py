@@ -93,7 +93,7 @@ def simulate_sets(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
 
     Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
     """
-    from flitwatch_twin.campaign.__main__ import main as simulate
+    from flitwatch_research.campaign.__main__ import main as simulate
 
     machines: dict[tuple[int, int], dict[str, None]] = {}
     for piece in (item for item in pieces if item.scenarios):
@@ -112,7 +112,7 @@ def simulate_sets(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
 
 
 def _find_missing(names: tuple[str, ...], seed: int, users: int) -> list[str]:
-    from flitwatch_twin.campaign.cache import record_paths
+    from flitwatch_research.campaign.cache import record_paths
 
     return [name for name in names if not all(path.exists() for path in record_paths(name, seed, users))]
 
@@ -145,9 +145,8 @@ def scorecard_folder() -> Path:
 def _hash_code(word: str) -> str:
     """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
-    from flitwatch_research import stress
-    from flitwatch_twin import scoring
-    from flitwatch_twin.campaign.cache import code_version, plain_code
+    from flitwatch_research import scoring, stress
+    from flitwatch_research.campaign.cache import code_version, plain_code
 
     estimators = Path(str(flitwatch_ml.__file__)).parent
     own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from flitwatch_ml.forecast.baselines import AVERAGED
 from flitwatch_ml.work.deviation import FOLDS
+from flitwatch_research.campaign import WORLDS
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.verdict import Check, list_checks
 from flitwatch_research.stress import CALENDAR
 from flitwatch_research.stress import WORLDS as CALENDARS
-from flitwatch_twin.campaign import WORLDS
 
 HEAD = """# Scorecard
 

@@ -34,7 +34,7 @@ def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBoun
 
 def _time_blame() -> Iterator[TimeBound]:
     from flitwatch_ml.blame.information import exact_p_values
-    from flitwatch_ml.blame.permutation import permutation_p_values
+    from flitwatch_research.scorecard.permutation import permutation_p_values
 
     rng = np.random.default_rng(0)
     present, slow = rng.random((RUNS, USERS)) < rng.uniform(0.03, 0.4, USERS), rng.random(RUNS) < 0.4
@@ -53,7 +53,7 @@ def _time_blame() -> Iterator[TimeBound]:
 
 
 def _time_deviation(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
-    from flitwatch_twin.campaign import generate_campaign
+    from flitwatch_research.campaign import generate_campaign
 
     sets = [
         (campaign.counters, campaign.times_s) for campaign in (generate_campaign(name, 1, users) for name in scenarios)
@@ -76,7 +76,7 @@ def _time_forecast(scenario: str, users: int) -> Iterator[TimeBound]:
     from flitwatch_ml.forecast import AttentionForecaster, StepSeries
     from flitwatch_ml.forecast.series import Standard
     from flitwatch_ml.forecast.serving import Serving
-    from flitwatch_twin.campaign import generate_campaign
+    from flitwatch_research.campaign import generate_campaign
 
     campaign = generate_campaign(scenario, 1, users)
     series = StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from flitwatch_db.estimates.inputs import Runs
-from flitwatch_twin.campaign import WORLDS, Campaign, split_scenario
-from flitwatch_twin.scoring import EFFECT_SIZES
+from flitwatch_research.campaign import WORLDS, Campaign, split_scenario
+from flitwatch_research.scoring import EFFECT_SIZES
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
 #: Worlds in which only readings are missing are the plain one to blame, which reads no counters.

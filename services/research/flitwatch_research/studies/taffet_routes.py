@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from flitwatch_domain.errors import BadRequest
+from flitwatch_research.formulations.milp import FORMULATIONS
 from flitwatch_research.papers_routes import formulations
 from flitwatch_research.papers_routes.formulations import RoutesCurve
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, SEED, reconstruct_cell
@@ -13,7 +14,6 @@ from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import sweep_cases
 from flitwatch_research.studies.parameters import check_names, read_number, read_string, read_strings
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_routing.milp import FORMULATIONS
 
 _NAMES = {pattern: name for pattern, name, *_ in APPLICATIONS}
 _SCHEMES = {way.ours: way for way in LANE_SCHEMES}

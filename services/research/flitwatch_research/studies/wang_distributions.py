@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
+from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_simulation.packet.machine import Machine
 
 #: Shares of the channels, in percent, at which their distribution is given: the vertical axis of figures 4 to 6.

@@ -1,6 +1,6 @@
 """Writes docs/real-runs.md: blame on measured runs, the paper's alongside ours.
 
-`python -m flitwatch.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
+`python -m flitwatch_research.real_runs RUNS.csv EXPOSURE.csv CORRELATION.csv [shuffles]`
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_twin.campaign.worlds import World
+from flitwatch_research.campaign.worlds import World
 
 Float = NDArray[np.float64]
 

@@ -80,7 +80,7 @@ def deviation(
 
     notes: list[str] = []
     if scenario is not None:
-        from flitwatch_twin.campaign import COUNTER_NAMES, generate_campaign
+        from flitwatch_research.campaign import COUNTER_NAMES, generate_campaign
 
         campaign = generate_campaign(scenario, seed, users)
         names, counts, times = list(COUNTER_NAMES), campaign.counters, campaign.times_s
@@ -116,7 +116,7 @@ def deviation(
         "simulated": scenario is not None,
     }
     if scenario is not None:
-        from flitwatch_twin.scoring import DeviationEstimate, score_estimate
+        from flitwatch_research.scoring import DeviationEstimate, score_estimate
 
         ranked: DeviationEstimate = {"rank": ranks}
         result |= score_estimate("deviation", scenario, seed, users, ranked)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_twin.applications import Application, combine_stalls, saturate_slowdown
-from flitwatch_twin.campaign.background import (
+from flitwatch_research.campaign.background import (
     BIN_S,
     QUEUE_LAG_S,
     SERVES,
@@ -14,9 +13,10 @@ from flitwatch_twin.campaign.background import (
     checkpoint_load,
     simulate_queue,
 )
-from flitwatch_twin.campaign.cause import Cause
-from flitwatch_twin.campaign.observe import io_felt
-from flitwatch_twin.campaign.window import DT_S, IO_SCALE, Linear, Rates, View, Window
+from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.observe import io_felt
+from flitwatch_research.campaign.window import DT_S, IO_SCALE, Linear, Rates, View, Window
+from flitwatch_twin.applications import Application, combine_stalls, saturate_slowdown
 
 #: Counterfactual loads are evaluated at every fourth point of the window and their difference is held in between.
 STRIDE = 4

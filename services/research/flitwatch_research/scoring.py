@@ -1,6 +1,6 @@
 """Scores estimates against the twin's truth, in a process of its own: what estimates never sees the truth.
 
-`python -m flitwatch_twin.scoring` reads requests, one JSON object {kind, scenario, seed, users, estimates} a line, and answers each with a line,
+`python -m flitwatch_research.scoring` reads requests, one JSON object {kind, scenario, seed, users, estimates} a line, and answers each with a line,
 {scores} or {error}, until its standard input ends. One such process serves a process that estimates as long as it lives.
 """
 
@@ -107,7 +107,7 @@ def score_all(
 @cache
 def _start_scorer() -> subprocess.Popen[bytes]:
     """The process that holds truths; it ends with this one, whose end closes its standard input."""
-    argv = [sys.executable, "-m", "flitwatch_twin.scoring"]
+    argv = [sys.executable, "-m", "flitwatch_research.scoring"]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
@@ -182,7 +182,7 @@ def main() -> None:
 def _score_estimates(
     kind: str, scenario: str, seed: int, users: int, estimates: list[Any]
 ) -> Sequence[BlameScore | DeviationScore]:
-    from flitwatch_twin.campaign import generate_truth
+    from flitwatch_research.campaign import generate_truth
 
     truths = [generate_truth(name, seed, users) for name in scenario.split(",")]
     truth = pool_truths(truths) if kind == "blame-pooled" else truths[0]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.generators import cori_like
+from flitwatch_research.campaign import demand as demands
+from flitwatch_research.campaign.background import Background
+from flitwatch_research.campaign.worlds import Demand
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.calendar import DAY_S
-from flitwatch_twin.campaign import demand as demands
-from flitwatch_twin.campaign.background import Background
-from flitwatch_twin.campaign.worlds import Demand
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Placement, Request, Scheduler
 from flitwatch_twin.users import MECHANISMS, Population, Role, Users, draw_users

@@ -1,6 +1,6 @@
 """Fits the twin's stall curve to the packet engine: the same flows through both, at common patterns and loads.
 
-    python -m flitwatch_twin.stall_fit [--seed 1] [--write]
+    python -m flitwatch_research.stall_fit [--seed 1] [--write]
 
 prints the curve, and its error on the cases that it was fitted to and on those of another seed; `--write` stores it where `stall` reads it.
 """

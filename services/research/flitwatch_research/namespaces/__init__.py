@@ -1,6 +1,6 @@
 """A fabric of network namespaces: real hosts' network stacks, veth cables, and switches that sample (Taffet 2021, section 2.7)."""
 
-from flitwatch_simulation.namespaces.lab import Lab, why_not
-from flitwatch_simulation.namespaces.ring import figure_214
+from flitwatch_research.namespaces.lab import Lab, why_not
+from flitwatch_research.namespaces.ring import figure_214
 
 __all__ = ["Lab", "figure_214", "why_not"]

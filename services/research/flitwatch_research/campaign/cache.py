@@ -16,7 +16,10 @@ import numpy as np
 
 T = TypeVar("T")
 #: What makes a campaign, whose imports are followed through these packages.
-SIMULATES, OURS = "flitwatch_twin.campaign.simulate", ("flitwatch_twin.", "flitwatch_simulation.", "flitwatch_domain.")
+SIMULATES, OURS = (
+    "flitwatch_research.campaign.simulate",
+    ("flitwatch_research.campaign", "flitwatch_twin.", "flitwatch_simulation.", "flitwatch_domain."),
+)
 ERRORS = "flitwatch_domain.errors"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

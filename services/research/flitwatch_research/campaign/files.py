@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_twin.campaign.dataset import COMPONENTS, COUNTER_NAMES, Campaign, CampaignTruth
+from flitwatch_research.campaign.dataset import COMPONENTS, COUNTER_NAMES, Campaign, CampaignTruth
 
 
 def write_campaign(folder: Path, campaign: Campaign) -> None:

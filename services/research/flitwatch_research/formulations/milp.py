@@ -24,11 +24,11 @@ from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing import partitioned
+from flitwatch_research.formulations import partitioned
+from flitwatch_research.formulations.integer import GAP, Program
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import ROUNDING, compute_bounds, relative_gap
 from flitwatch_routing.forwarding import check_routes
-from flitwatch_routing.integer import GAP, Program
 from flitwatch_routing.optimise import Progress, Routes, Slot, Traffic
 from flitwatch_routing.switch_lids import complete_tables, towards_switches
 

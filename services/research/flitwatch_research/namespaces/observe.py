@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet_path
 from flitwatch_domain.sampling import Reach, link_number
-from flitwatch_simulation.namespaces.lab import CONGESTED_BYTES, Lab
+from flitwatch_research.namespaces.lab import CONGESTED_BYTES, Lab
 
 #: Ethernet, IPv4 and UDP headers.
 HEADER_BYTES = 42

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_research.campaign.background import draw_autoregressive
+from flitwatch_research.campaign.window import DT_S
+from flitwatch_research.campaign.worlds import World
 from flitwatch_twin import stall
 from flitwatch_twin.applications import Application
-from flitwatch_twin.campaign.background import draw_autoregressive
-from flitwatch_twin.campaign.window import DT_S
-from flitwatch_twin.campaign.worlds import World
 
 #: Log-normal noise of a counter in a step; in the packet engine's world, and there that of a counter's scale from run to run.
 NOISE, NOISE_OF_PACKETS, GAIN_OF_PACKETS = 0.03, 0.12, 0.08

@@ -13,9 +13,9 @@ from flitwatch_core.packet_path import Variant
 from flitwatch_domain.diagnosis import CongestionMap, diagnose_congestion
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.sampling import clip_estimates
-from flitwatch_simulation.namespaces.lab import Lab
-from flitwatch_simulation.namespaces.observe import Cancelled, Flow, Observation, observe_flows
-from flitwatch_simulation.namespaces.ring import figure_214
+from flitwatch_research.namespaces.lab import Lab
+from flitwatch_research.namespaces.observe import Cancelled, Flow, Observation, observe_flows
+from flitwatch_research.namespaces.ring import figure_214
 
 #: Seconds of the paper: the observed flows, the second of them, the background; the experiment's end is not stated.
 END_S, GREEN_S, BACKGROUND_S = 200.0, 20.0, (50.0, 175.0)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_research.campaign.background import SERVES
+from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
 from flitwatch_twin.applications import combine_stalls
-from flitwatch_twin.campaign.background import SERVES
-from flitwatch_twin.campaign.cause import Cause
-from flitwatch_twin.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
 from flitwatch_twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
 from flitwatch_twin.stall import waiting
 

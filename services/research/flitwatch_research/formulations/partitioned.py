@@ -19,8 +19,8 @@ from scipy.sparse.csgraph import connected_components
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
+from flitwatch_research.formulations.integer import Program
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.integer import Program
 from flitwatch_routing.optimise import Traffic
 
 Ints = NDArray[np.int64]

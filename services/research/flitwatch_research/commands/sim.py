@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import Any
 
 import click
 
 from flitwatch.console import LOCAL, Group, json_option, make_progress, print_result
 
-#: subcommands that live in modules of their own: name -> (module under flitwatch.commands, attribute)
-ELSEWHERE = {"packet": ("sim_packet", "packet")}
 
-
-class SimGroup(Group):
-    """Imports a subcommand's module only when it is named."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        present = [name for name, (module, _) in ELSEWHERE.items() if _has_module(module)]
-        return sorted([*super().list_commands(ctx), *present])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in ELSEWHERE and _has_module(ELSEWHERE[cmd_name][0]):
-            module, attribute = ELSEWHERE[cmd_name]
-            return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
-        return super().get_command(ctx, cmd_name)
-
-
-def _has_module(module: str) -> bool:
-    return importlib.util.find_spec(f"flitwatch.commands.{module}") is not None
-
-
-@click.group(cls=SimGroup)
+@click.group(cls=Group)
 def sim() -> None:
     """Simulate collectives and packets on a topology."""
 
@@ -87,8 +64,8 @@ def sim() -> None:
 def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
     """Measure how much random traffic slows a collective (Hoefler et al. 2009)."""
     from flitwatch_domain.task_models.simulations import CollectiveOptions
+    from flitwatch_research.collectives import run_collective as simulate
     from flitwatch_simulation import routings, topologies
-    from flitwatch_simulation.collectives import run_collective as simulate
 
     collective_options = CollectiveOptions.of(options)
     named = topologies.parse_topology(topology)

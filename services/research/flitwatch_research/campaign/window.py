@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_research.campaign.background import Background
 from flitwatch_twin.applications import Application
 from flitwatch_twin.calendar import day_load
-from flitwatch_twin.campaign.background import Background
 from flitwatch_twin.footprint import Footprints
 from flitwatch_twin.machine import IntArray, Machine
 

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_research.campaign.worlds import Demand
 from flitwatch_twin.calendar import DAY_S, WEEK_S
-from flitwatch_twin.campaign.worlds import Demand
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Allocation, Request
 from flitwatch_twin.users import MECHANISMS, Exchange, Role, Users

@@ -1,4 +1,4 @@
-"""Make scenarios: `python -m flitwatch_twin.campaign SEED USERS SCENARIO...` writes observations and truth into the cache folder."""
+"""Make scenarios: `python -m flitwatch_research.campaign SEED USERS SCENARIO...` writes observations and truth into the cache folder."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-from flitwatch_twin.campaign import cache
-from flitwatch_twin.campaign.simulate import build_campaign
-from flitwatch_twin.campaign.worlds import world_of
+from flitwatch_research.campaign import cache
+from flitwatch_research.campaign.simulate import build_campaign
+from flitwatch_research.campaign.worlds import world_of
 
 
 def main(seed: int, users: int, scenarios: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Campaign mode: named, seeded sets of about 200 runs over four simulated months, with a truth by counterfactual.
 
 `generate_campaign` gives what estimators may see, `generate_truth` what only scoring may. Observations and truth come out of one simulation, so
-that runs in a process of its own (`python -m flitwatch_twin.campaign`), and who asks for the one never holds the other.
+that runs in a process of its own (`python -m flitwatch_research.campaign`), and who asks for the one never holds the other.
 
 What happens, in order: `history` draws four months once for a seed; `worlds`, `demand` and `era` change them for hard worlds; for each instrumented run
 `window` gives the fabric around it, `background` the crowd's load, `cause` the law from load to slowness, `step_times` the step times, `observe` the
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from flitwatch_domain.errors import BadRequest, FlitwatchError
-from flitwatch_twin.campaign import cache
-from flitwatch_twin.campaign.dataset import (
+from flitwatch_research.campaign import cache
+from flitwatch_research.campaign.dataset import (
     COMPONENTS,
     COUNTER_NAMES,
     IO_NAMES,
@@ -33,7 +33,7 @@ from flitwatch_twin.campaign.dataset import (
     Campaign,
     CampaignTruth,
 )
-from flitwatch_twin.campaign.worlds import WORLDS, World, split_scenario, world_of
+from flitwatch_research.campaign.worlds import WORLDS, World, split_scenario, world_of
 
 #: The applications; a scenario is one of them, alone or in one of `WORLDS`: `amg-128@drift`.
 SCENARIOS: tuple[str, ...] = ("amg-128", "amg-512", "milc-128", "milc-512", "minivite-128", "umt-128", "long-milc")
@@ -87,7 +87,7 @@ def make_sets(scenarios: tuple[str, ...], seed: int, users: int = 300) -> None:
     lacking = [name for name in scenarios if not all(path.exists() for path in cache.record_paths(name, seed, users))]
     if not lacking:
         return
-    argv = [sys.executable, "-m", "flitwatch_twin.campaign", str(seed), str(users), *lacking]
+    argv = [sys.executable, "-m", "flitwatch_research.campaign", str(seed), str(users), *lacking]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()[-300:]

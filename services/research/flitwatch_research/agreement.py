@@ -1,6 +1,6 @@
 """Agreement between the twin's two modes: the same jobs on the same nodes, by footprints (campaign) and by routed flows (per second).
 
-    python -m flitwatch_twin.agreement [--seed 1] [--mixes 24]
+    python -m flitwatch_research.agreement [--seed 1] [--mixes 24]
 
 prints one JSON object. Both sides see exchanges only: the file system and its incasts are not resolved to links in a campaign.
 """
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import cori_like
+from flitwatch_research.campaign.window import GLOBAL, PROCESSOR, ROUTER, Linear, Rates, View
 from flitwatch_twin.applications import Application, combine_stalls, find_application, saturate_slowdown
-from flitwatch_twin.campaign.window import GLOBAL, PROCESSOR, ROUTER, Linear, Rates, View
 from flitwatch_twin.feel import Places, RunView
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern
 from flitwatch_twin.footprint import Footprints, compute_footprints

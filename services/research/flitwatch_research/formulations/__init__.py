@@ -1,0 +1,1 @@
+"""Integer programs of static routes: chapter 3's formulations, solved by HiGHS."""
