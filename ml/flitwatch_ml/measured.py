@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
-from flitwatch_ml.tables import _check_name, _parse_amount, _parse_number, _parse_time_s
 
 Floats = NDArray[np.float64]
 #: What the file of runs must have.
@@ -24,6 +24,8 @@ NEEDED = ("run", "start", "time_s")
 APPLICATION = "application"
 #: Starts lie from 1970 to 9999; milliseconds since 1970 do not.
 LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+#: No time or count is larger, nor (but for zero) smaller than its inverse; sums and squares of such numbers are exact enough.
+LARGEST = 1e30
 #: Runs times users: beyond, a verdict would take hours and gigabytes.
 MOST_PAIRS = 20_000_000
 #: A column whose order is that of the run times up to this rank correlation is the run time in other words, no circumstance.
@@ -255,3 +257,35 @@ def _read_table(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tu
         if bad.where != str(path):
             raise
         raise BadInput(bad.reason, where=called, advice=bad.advice) from bad
+
+
+def _parse_number(text: str, where: str, name: str) -> float:
+    value = numerals.parse_real(text.strip())
+    if value is None:
+        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
+        raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
+    if value and not 1 / LARGEST <= abs(value) <= LARGEST:
+        raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)
+    return value
+
+
+def _parse_time_s(text: str, where: str, whose: str) -> float:
+    value = _parse_number(text, where, "time")
+    if value <= 0:
+        raise BadInput(f"the time of a {whose} must be above zero, not {text[:40]!r}", where=where)
+    return value
+
+
+def _parse_amount(text: str, where: str, name: str) -> float:
+    value = _parse_number(text, where, name)
+    if value < 0:
+        raise BadInput(f"{name} cannot be negative: {text[:40]!r}", where=where)
+    return value
+
+
+def _check_name(text: str, where: str, what: str) -> str:
+    if not text:
+        raise BadInput(f"{what} is empty", where=where)
+    if not text.isprintable():
+        raise BadInput(f"{what} has control characters: {text[:40]!r}", where=where)
+    return text

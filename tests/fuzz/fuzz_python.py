@@ -12,7 +12,7 @@ PACKAGES = [
     "flitwatch_alerting",
     "flitwatch_domain",
     "flitwatch_ingest",
-    "flitwatch_ml.tables",
+    "flitwatch_research.tables",
     "flitwatch_routing",
     "flitwatch_simulation",
     "flitwatch_stream",

@@ -34,7 +34,7 @@ from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.pending_rows import OUR_FAULT, PendingRows
 from flitwatch_ingest.writer.places import Place
 from flitwatch_ingest.writer.topic_feed import TopicFeed
-from flitwatch_ml import tables
+from flitwatch_research import tables
 from flitwatch_routing import lft, patterns
 from flitwatch_routing.reconstruction import files as epoch
 from flitwatch_routing.traces.dag import read_dag

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput, NotFound
-from flitwatch_ml.tables import read_presence, read_steps
+from flitwatch_research.tables import read_presence, read_steps
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

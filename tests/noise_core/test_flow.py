@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_core import flow, topology
+from flitwatch_core import topology
 from flitwatch_domain.local_text import LocalText
-from flitwatch_simulation import routings, topologies
+from flitwatch_research import flow, routings
+from flitwatch_simulation import topologies
 
 
 def graph_of(core: topology.Topology) -> nx.DiGraph:

@@ -10,7 +10,8 @@ from noise_core import flow_ibsim
 
 from flitwatch_core import topology
 from flitwatch_domain.importers import read_fabric
-from flitwatch_simulation import routings, topologies
+from flitwatch_research import routings
+from flitwatch_simulation import topologies
 
 pytestmark = pytest.mark.system("schedulers")
 

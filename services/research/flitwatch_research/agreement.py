@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import cori_like
+from flitwatch_research.campaign.footprint import Footprints, compute_footprints
 from flitwatch_research.campaign.window import GLOBAL, PROCESSOR, ROUTER, Linear, Rates, View
 from flitwatch_twin.applications import Application, combine_stalls, find_application, saturate_slowdown
 from flitwatch_twin.feel import Places, RunView
 from flitwatch_twin.flows import Flows, Pattern, exchange_pattern
-from flitwatch_twin.footprint import Footprints, compute_footprints
 from flitwatch_twin.machine import IntArray, Machine
 from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.stall import waiting

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from flitwatch_core import flow
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.task_models.simulations import CollectiveOptions
+from flitwatch_research import flow
 from flitwatch_simulation import topologies
 
 Watch = Callable[[int, int], bool]
@@ -144,7 +144,7 @@ def simulate_all(
     random_mapping: bool = True,
     watch: Watch | None = None,
 ) -> list[flow.Collective]:
-    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_core.flow.run_collectives`.
+    """Run a collective on the endpoints that `ratio` leaves; see `flitwatch_research.flow.run_collectives`.
 
     Raises
     ------

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from flitwatch_research.advice_value.modes import Effect, effect_of
 from flitwatch_research.campaign.cause import Cause
+from flitwatch_research.campaign.footprint import DETOUR, LEAVE, compute_footprints
 from flitwatch_research.campaign.window import BLOCKED, GLOBAL, PROCESSOR, ROUTER, SPREAD
 from flitwatch_twin.applications import combine_stalls, saturate_slowdown
-from flitwatch_twin.footprint import DETOUR, LEAVE, compute_footprints
 from flitwatch_twin.machine import IntArray, Machine
 from flitwatch_twin.users import Exchange
 

@@ -13,6 +13,7 @@ from flitwatch_research.campaign.cause import Cause
 from flitwatch_research.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_research.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
 from flitwatch_research.campaign.era import Era, draw_variation
+from flitwatch_research.campaign.footprint import Footprints, compute_footprints
 from flitwatch_research.campaign.history import DAYS, History, make_history
 from flitwatch_research.campaign.observe import FLITS, Recorded, compute_components, record_steps
 from flitwatch_research.campaign.step_times import step_end_times
@@ -20,7 +21,6 @@ from flitwatch_research.campaign.window import DT_S, Linear, Rates, View, Window
 from flitwatch_research.campaign.worlds import split_scenario, world_of
 from flitwatch_twin.applications import Application, find_application, noisy_steps, saturate_slowdown
 from flitwatch_twin.calendar import DAY_S
-from flitwatch_twin.footprint import Footprints, compute_footprints
 from flitwatch_twin.traffic import Bursts
 
 #: Simulated second 0 of a campaign: Monday 2026-01-05, 00:00 UTC.

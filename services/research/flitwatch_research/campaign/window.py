@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_research.campaign.background import Background
+from flitwatch_research.campaign.footprint import Footprints
 from flitwatch_twin.applications import Application
 from flitwatch_twin.calendar import day_load
-from flitwatch_twin.footprint import Footprints
 from flitwatch_twin.machine import IntArray, Machine
 
 #: Resolution of a window.

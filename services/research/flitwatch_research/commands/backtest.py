@@ -106,7 +106,7 @@ def backtest(
         (_, long_m), (_, long_k) = choose_grid(series.times.shape[1])
         m, k = m or long_m, k or long_k
     else:
-        from flitwatch_ml.tables import read_steps
+        from flitwatch_research.tables import read_steps
 
         table = read_steps(steps)  # type: ignore[arg-type]
         series = StepSeries(table.time_s, table.counts / table.time_s[:, :, None])

@@ -85,7 +85,7 @@ def deviation(
         campaign = generate_campaign(scenario, seed, users)
         names, counts, times = list(COUNTER_NAMES), campaign.counters, campaign.times_s
     else:
-        from flitwatch_ml.tables import read_steps
+        from flitwatch_research.tables import read_steps
 
         table = read_steps(steps)  # type: ignore[arg-type]
         names, counts, times = table.counters, table.counts, table.time_s

@@ -167,7 +167,7 @@ def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, t
 
 
 def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) -> _TableRanking:
-    from flitwatch_ml.tables import read_presence
+    from flitwatch_research.tables import read_presence
 
     table = read_presence(presence, times)
     if rule == "throughout" and table.overlap.max() > 1:

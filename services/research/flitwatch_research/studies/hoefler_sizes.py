@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_core import flow, topology
+from flitwatch_core import topology
+from flitwatch_research import flow
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation import topologies

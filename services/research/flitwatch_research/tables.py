@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_ml.folds import distinct_runs
+from flitwatch_ml.measured import _check_name, _parse_amount, _parse_number, _parse_time_s
 
 Floats = NDArray[np.float64]
-#: No time or count is larger, nor (but for zero) smaller than its inverse; sums and squares of such numbers are exact enough.
-LARGEST = 1e30
 #: A table of steps may be this much larger than the rows it comes from.
 SPARSEST = 20
 
@@ -43,43 +41,11 @@ def _read_rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iter
         raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure
 
 
-def _parse_number(text: str, where: str, name: str) -> float:
-    value = numerals.parse_real(text.strip())
-    if value is None:
-        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
-        raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
-    if value and not 1 / LARGEST <= abs(value) <= LARGEST:
-        raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)
-    return value
-
-
-def _parse_time_s(text: str, where: str, whose: str) -> float:
-    value = _parse_number(text, where, "time")
-    if value <= 0:
-        raise BadInput(f"the time of a {whose} must be above zero, not {text[:40]!r}", where=where)
-    return value
-
-
-def _parse_amount(text: str, where: str, name: str) -> float:
-    value = _parse_number(text, where, name)
-    if value < 0:
-        raise BadInput(f"{name} cannot be negative: {text[:40]!r}", where=where)
-    return value
-
-
 def _parse_step(text: str, where: str) -> int:
     value = _parse_number(text, where, "step")
     if value < 0 or value != int(value) or value > 1e9:
         raise BadInput(f"step is not a whole number from 0: {text[:40]!r}", where=where)
     return int(value)
-
-
-def _check_name(text: str, where: str, what: str) -> str:
-    if not text:
-        raise BadInput(f"{what} is empty", where=where)
-    if not text.isprintable():
-        raise BadInput(f"{what} has control characters: {text[:40]!r}", where=where)
-    return text
 
 
 @dataclass(frozen=True)

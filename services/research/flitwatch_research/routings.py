@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from flitwatch_core import flow, topology
+from flitwatch_core import topology
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_domain.local_text import local_path
+from flitwatch_research import flow
 from flitwatch_simulation.topologies import NamedTopology
 
 #: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
