@@ -227,8 +227,8 @@ def test_without_an_estimate_they_cannot_tell_and_an_unknown_application_names_t
 @pytest.mark.parametrize(
     "words",
     [
-        ("blame", "--application", "a", "--scenario", "amg-128"),
-        ("forecast", "--application", "a", "--steps", "x.csv"),
+        ("blame", "--application", "a", "--runs", "x.csv"),
+        ("forecast", "--application", "a", "--job", "1"),
         ("blame",),
         ("forecast",),
     ],
@@ -238,7 +238,7 @@ def test_two_ways_of_one_command_are_not_mixed(capfd, words) -> None:
 
 
 def test_a_backtest_says_that_it_needs_both_lengths(capfd) -> None:
-    assert "needs --m and --k" in failed(capfd, "forecast", "--steps", "x.csv", "--m", "3", code=2)
+    assert "needs --m and --k" in failed(capfd, "backtest", "--steps", "x.csv", "--m", "3", code=2)
 
 
 # --- open -----------------------------------------------------------------------------------------------------------------

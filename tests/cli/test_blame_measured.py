@@ -167,7 +167,7 @@ def test_mutual_information_ranks_measured_runs_by_its_own_limit_and_size(capfd,
     second = write(tmp_path / "exposure.csv", [EXPOSURE_COLUMNS, *nodes])
     answers = []
     for choice in (["--method", "mi"], ["--method", "mi", "--tau", "1.08"], ["--paper"]):
-        main(["blame", "--runs", first, "--exposure", second, *choice, "--json"])
+        main(["ranking", "--runs", first, "--exposure", second, *choice, "--json"])
         answers.append(json.loads(capfd.readouterr().out))
     assert [answer["method"] for answer in answers] == ["mi"] * 3 and answers[0]["users"][0]["user"] == "u0"
     bits = [{user["user"]: user["mi_bits"] for user in answer["users"]} for answer in answers]
@@ -179,14 +179,13 @@ def test_mutual_information_ranks_measured_runs_by_its_own_limit_and_size(capfd,
     ("choice", "words"),
     [
         (["--runs", "r", "--exposure", "e", "--rule", "throughout"], "--rule needs --presence"),
-        (["--runs", "r", "--exposure", "e", "--tau", "2"], "--tau needs --method mi"),
-        (["--application", "milc", "--paper"], "--paper needs --scenario, --presence or --runs"),
+        (["--runs", "r", "--exposure", "e", "--tau", "2"], "--runs needs --paper or --method mi"),
         (["--scenario", "amg-128", "--paper", "--tau", "2"], "give one of them"),
     ],
 )
 def test_no_choice_of_a_method_is_ignored(capfd, choice, words) -> None:
     with pytest.raises(SystemExit) as leave:
-        main(["blame", *choice])
+        main(["ranking", *choice])
     assert leave.value.code == 2 and words in capfd.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`flitwatch blame`, `deviation` and `forecast` on CSV tables: every key, and a clear answer to bad tables."""
+"""`flitwatch ranking`, `deviation` and `backtest` on CSV tables: every key, and a clear answer to bad tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def steps(runs: int = RUNS) -> Rows:
 def blame(folder: Path, presence: Rows, times: Rows, *options: str) -> None:
     main(
         [
-            "blame",
+            "ranking",
             "--presence",
             write(folder / "presence.csv", ["run", "user", "overlap"], presence),
             "--times",
@@ -133,11 +133,11 @@ def test_seconds_are_no_shares(capfd, tmp_path) -> None:
     assert "divide the seconds by the run's time" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["blame", "deviation", "forecast"])
+@pytest.mark.parametrize("command", ["ranking", "deviation", "backtest"])
 @pytest.mark.parametrize("wrong", [("--seed", "-1"), ("--seed", "9" * 20), ("--users", "39")])
 def test_options_out_of_range_are_refused_before_anything_is_made(capfd, command, wrong) -> None:
     with pytest.raises(SystemExit) as leave:
-        main([command, "--scenario", "amg-128", *(("--m", "8", "--k", "10") if command == "forecast" else ()), *wrong])
+        main([command, "--scenario", "amg-128", *(("--m", "8", "--k", "10") if command == "backtest" else ()), *wrong])
     said = capfd.readouterr()
     assert leave.value.code == 2 and "is not in the range" in said.err and said.err.count("\n") == 1
 
@@ -148,7 +148,7 @@ def test_one_switch_makes_the_choices_of_the_paper(capfd, tmp_path) -> None:
     assert (answer["inputs"], answer["learner"], answer["split"]) == ("deltas", "gbr", "row")
     for command, words in (
         (["deviation", "--steps", "s", "--paper", "--split", "run"], "--paper sets --split itself"),
-        (["forecast", "--application", "milc", "--paper"], "--paper needs --scenario or --steps"),
+        (["ranking", "--scenario", "amg-128", "--paper", "--tau", "2"], "--paper sets --tau itself"),
     ):
         with pytest.raises(SystemExit) as leave:
             main(command)
@@ -172,7 +172,7 @@ def test_a_scenarios_forecasts_are_validated_in_order_of_time(capfd, monkeypatch
         "learned_forecasters",
         lambda: {"ridge": RidgeForecaster()},
     )
-    main(["forecast", "--scenario", "amg-128", "--json"])
+    main(["backtest", "--scenario", "amg-128", "--json"])
     answer = json.loads(capfd.readouterr().out)
     assert (answer["m"], answer["k"], answer["runs"]) == (8, 10, 32)
     assert answer["validation"] == "earlier runs, then later ones" and len(answer["chosen"]) == 2
@@ -212,13 +212,13 @@ def test_deviation_leaves_missing_steps_out_and_names_constant_counters(capfd, t
         ("deviation", [*steps(), steps()[0]], "is listed twice"),
         ("deviation", [[row[0], -1, *row[2:]] for row in steps()], "step is not a whole number"),
         ("deviation", [[*row[:2], 0.0, *row[3:]] for row in steps()], "must be above zero"),
-        ("forecast", steps(6), "needs 20 runs, has 6"),
-        ("forecast", [[f"r{run}", *row[1:]] for run in range(30) for row in steps(1)], "needs 20 runs, has 1"),
-        ("forecast", [[*row[:2], "inf", *row[3:]] for row in steps()], "time is not a finite number"),
+        ("backtest", steps(6), "needs 20 runs, has 6"),
+        ("backtest", [[f"r{run}", *row[1:]] for run in range(30) for row in steps(1)], "needs 20 runs, has 1"),
+        ("backtest", [[*row[:2], "inf", *row[3:]] for row in steps()], "time is not a finite number"),
     ],
 )
 def test_a_bad_table_of_steps_gets_one_clear_line(capfd, tmp_path, command, rows, words) -> None:
     with pytest.raises(SystemExit) as leave:
-        of_steps(tmp_path, command, rows, *(["--m", "3", "--k", "4"] if command == "forecast" else []))
+        of_steps(tmp_path, command, rows, *(["--m", "3", "--k", "4"] if command == "backtest" else []))
     said = capfd.readouterr()
     assert leave.value.code == 1 and words in said.err and said.out == ""

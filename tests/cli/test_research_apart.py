@@ -6,10 +6,12 @@ import json
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from flitwatch.commands.worker import map_task_modules
 from flitwatch.main import cli, list_installed_commands
+from flitwatch_research.commands import COMMANDS
 
 WITHOUT_RESEARCH = """
 import importlib.metadata, json, sys
@@ -18,16 +20,23 @@ importlib.metadata.entry_points = lambda **_: ()
 from click.testing import CliRunner
 from flitwatch.commands.worker import map_task_modules
 from flitwatch.main import cli, list_installed_commands
-benchmarks = CliRunner().invoke(cli, ["bench", "--help"])
-absent = CliRunner().invoke(cli, ["study"])
-print(json.dumps([list(list_installed_commands()), sorted(map_task_modules()), benchmarks.output, absent.exit_code]))
+twin = CliRunner().invoke(cli, ["twin", "--help"])
+absent = CliRunner().invoke(cli, ["twin", "campaign"])
+print(json.dumps([list(list_installed_commands()), sorted(map_task_modules()), twin.output, absent.exit_code]))
 """
 
 
 def test_the_product_without_research_has_its_other_commands_tasks_and_benchmarks() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_RESEARCH], capture_output=True, text=True, check=True)
-    commands, tasks, benchmarks, absent = json.loads(done.stdout)
-    assert set(list_installed_commands()) - set(commands) == {"study", "scorecard"} and len(commands) > 30
-    assert set(map_task_modules()) - set(tasks) == {"sim.study"}
-    assert "api" in benchmarks and "ingest" not in benchmarks and absent == 2
-    assert "ingest" in CliRunner().invoke(cli, ["bench", "--help"]).output
+    commands, tasks, twin, absent = json.loads(done.stdout)
+    assert set(list_installed_commands()) - set(commands) == {name for name in COMMANDS if " " not in name}
+    assert len(commands) > 30
+    assert set(map_task_modules()) - set(tasks) == {"sim.study", "sim.collective", "sim.packet"}
+    assert "scenarios" in twin and "campaign" not in twin and absent == 2
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if " " in name])
+def test_research_adds_commands_to_groups(name: str) -> None:
+    group, command = name.split()
+    assert command in CliRunner().invoke(cli, [group, "--help"]).output
+    assert CliRunner().invoke(cli, [group, command, "--help"]).exit_code == 0

@@ -64,7 +64,7 @@ def test_a_start_does_not_load_torch(role: str) -> None:
 
 
 def test_an_import_inside_a_function_is_seen() -> None:
-    done = start("run_imports('flitwatch.commands.forecast')")
+    done = start("run_imports('flitwatch_research.commands.backtest')")
     assert done.returncode == 1 and done.stderr.endswith("ImportError: torch is imported\n"), done.stderr
 
 

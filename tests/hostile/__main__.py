@@ -25,7 +25,7 @@ from support.waiting import eventually
 from flitwatch.commands.up import METRICS
 from flitwatch_db import connect
 from flitwatch_ops.supervisor import read_running_state
-from hostile.attacks import ATTACKS, HERE, Target, giant_peer
+from hostile.attacks import ATTACKS, HERE, Target
 from hostile.bystanders import p99_s, watch
 
 #: What an attack may cost: memory of a process over what it has when idle, and seconds that 99 % of the others' answers take.
@@ -47,29 +47,28 @@ def forget_peak(pid: int) -> None:
 
 @contextmanager
 def platform(home: Path) -> Iterator[Target]:
-    """`flitwatch up` for callers without a login, with a federated peer, and a collector that listens."""
-    with giant_peer() as peer:
-        api = free_port(2 + len(METRICS))
-        door, metrics = api + 1, api + 2
-        token = secrets.token_urlsafe(24)
-        file = home / "token"
-        file.write_text(token)
-        file.chmod(0o600)
-        environment = {**os.environ, "FLITWATCH_HOME": str(home), "FLITWATCH_API_REMOTES": f"peer|http://{HERE}:{peer}"}
-        command = [sys.executable, "-m", "flitwatch.main"]
-        argv = ["up", "--twin", "none", "--port", str(api), "--metrics-port", str(metrics), "--anonymous", "user"]
-        subprocess.run([*command, *argv], env=environment, check=True, stdout=sys.stderr)
-        try:
-            argv = ["collect", "prometheus", "--listen", f"{HERE}:{door}", "--token-file", str(file)]
-            with subprocess.Popen([*command, *argv], env=environment, stdout=sys.stderr) as collector:
-                try:
-                    eventually(lambda: _listens(door), 60, 0.2, what="the collector")
-                    (home / "collector").write_text(str(collector.pid))
-                    yield Target(api, metrics, door, token)
-                finally:
-                    collector.terminate()
-        finally:
-            subprocess.run([*command, "down"], env=environment, check=True, stdout=sys.stderr)
+    """`flitwatch up` for callers without a login, and a collector that listens."""
+    api = free_port(2 + len(METRICS))
+    door, metrics = api + 1, api + 2
+    token = secrets.token_urlsafe(24)
+    file = home / "token"
+    file.write_text(token)
+    file.chmod(0o600)
+    environment = {**os.environ, "FLITWATCH_HOME": str(home)}
+    command = [sys.executable, "-m", "flitwatch.main"]
+    argv = ["up", "--twin", "none", "--port", str(api), "--metrics-port", str(metrics), "--anonymous", "user"]
+    subprocess.run([*command, *argv], env=environment, check=True, stdout=sys.stderr)
+    try:
+        argv = ["collect", "prometheus", "--listen", f"{HERE}:{door}", "--token-file", str(file)]
+        with subprocess.Popen([*command, *argv], env=environment, stdout=sys.stderr) as collector:
+            try:
+                eventually(lambda: _listens(door), 60, 0.2, what="the collector")
+                (home / "collector").write_text(str(collector.pid))
+                yield Target(api, metrics, door, token)
+            finally:
+                collector.terminate()
+    finally:
+        subprocess.run([*command, "down"], env=environment, check=True, stdout=sys.stderr)
 
 
 def _listens(port: int) -> bool:

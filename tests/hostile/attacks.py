@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 from support.endless_head import BEGINNINGS, MOST_BYTES, sent_until_closed
 
 HERE = "127.0.0.1"
-ADDRESSES, IDLE, SLOW, UPLOADERS, READERS = 20, 260, 4, 4, 8
+ADDRESSES, IDLE, SLOW, UPLOADERS = 20, 260, 4, 4
 TIMEOUT_S = 60.0
 UPLOAD_BYTES = 16 << 20
 ODD_HOSTS = (
@@ -33,7 +31,6 @@ ODD_HOSTS = (
 )
 LONG_NAME = "x" * 2000
 #: A peer says of itself that it may be read.
-READS = {"scopes": ["read"], "via": "anonymous", "pseudonyms": True}
 
 
 @dataclass(frozen=True)
@@ -147,52 +144,6 @@ def upload_without_a_login(target: Target, until: float) -> Counter[str]:
     return _repeat(until, [partial(send, address=f"127.0.2.{number + 1}") for number in range(UPLOADERS)])
 
 
-def read_a_giant_peer(target: Target, until: float) -> Counter[str]:
-    """Answers of a federated peer that have no end, read at once, or slowly."""
-
-    def read(path: str, pause_s: float) -> int:
-        connection = http.client.HTTPConnection(HERE, target.api, timeout=TIMEOUT_S)
-        with contextlib.closing(connection):
-            connection.request("GET", f"/api/v1/remotes{path}")
-            answer = connection.getresponse()
-            while time.monotonic() < until and answer.read(1 << 16):
-                time.sleep(pause_s)
-            return answer.status
-
-    readers = [partial(read, "", 0), partial(read, "/peer/fabrics", 0), partial(read, "/peer/fabrics", 0.2)]
-    return _repeat(until, [readers[number % 3] for number in range(READERS)])
-
-
-@contextlib.contextmanager
-def giant_peer() -> Iterator[int]:
-    """Serve what says of itself that it may be read, and never ends another answer; gives the port."""
-
-    class Giant(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Set-Cookie", "peer=1")
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                if self.path == "/api/v1/session":
-                    self.wfile.write(json.dumps(READS).encode())
-                    return
-                self.wfile.write(b'{"items": [')
-                while True:
-                    self.wfile.write(b'"x",' * (1 << 16))
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer((HERE, 0), Giant) as server, ThreadPoolExecutor(1) as threads:
-        server.daemon_threads = True
-        threads.submit(server.serve_forever)
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-
-
 def send_odd_hosts(target: Target, until: float) -> Counter[str]:
     """Host headers that are none, or another's."""
 
@@ -223,7 +174,6 @@ ATTACKS = {
         hold_idle_connections,
         drip_bodies,
         upload_without_a_login,
-        read_a_giant_peer,
         send_odd_hosts,
         flood_the_audit_log,
     )

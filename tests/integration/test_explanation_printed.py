@@ -62,20 +62,6 @@ def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -
     assert filed["named"] == told.planted and filed["chain"]
 
 
-async def test_an_assistant_reads_the_planted_culprit(incident: tuple[str, Told]) -> None:
-    from support.assistant import assistant
-    from support.assistant import told as answered
-
-    url, told = incident
-    with serving(Settings(db=url)) as api:
-        job = told.answer["job_id"]
-        async with assistant("--url", api.url) as client:
-            made = await answered(client, "explain_job", job_id=job)
-        rest = api.get(f"/jobs/{job}/explanation")
-    assert (made["verdict"], made["named"]) == ("named", told.planted)
-    assert (made["chain"], made["reasons"], made["simulated"]) == (rest["chain"], rest["reasons"], True)
-
-
 def test_the_counters_of_its_own_parts_rise_at_the_onset(incident: tuple[str, Told]) -> None:
     url, told = incident
     since = told.answer["slowdown"]["since"].timestamp()

@@ -23,6 +23,6 @@ def test_what_hostile_clients_cost() -> None:
     report = json.loads(done.stdout)
     assert report["passed"], {name: one for name, one in report["attacks"].items() if not one["holds"]}
     answers = {name: one["answers"] for name, one in report["attacks"].items()}
-    assert answers["send_endless_heads"]["closed"] > 0 and answers["read_a_giant_peer"]["200"] > 0
+    assert answers["send_endless_heads"]["closed"] > 0
     assert answers["flood_log_ins"].keys() <= {"401", "429"} and answers["send_odd_hosts"].keys() <= {"400", "431"}
     assert answers["upload_without_a_login"]["429"] > 0 < report["stored_mb"] < 300

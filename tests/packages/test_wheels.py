@@ -130,8 +130,8 @@ def test_the_program_names_its_build(server: Installed) -> None:
 def test_the_server_without_research_lists_its_other_commands(server: Installed) -> None:
     assert "flitwatch-research" not in server.modules()
     commands = set(re.findall(r"^  (\w+) ", server.flitwatch("--help").stdout, re.MULTILINE))
-    assert {"up", "blame", "sim", "bench"} <= commands and not commands & {"study", "scorecard"}
-    assert "ingest" not in server.flitwatch("bench", "--help").stdout
+    assert {"up", "blame", "twin"} <= commands and not commands & {"study", "scorecard", "sim", "bench"}
+    assert "campaign" not in server.flitwatch("twin", "--help").stdout
     assert server.flitwatch("study", check=False).returncode == 2
 
 

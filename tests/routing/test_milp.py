@@ -77,18 +77,13 @@ def test_it_is_refused_where_it_would_not_end() -> None:
 def test_the_command_tells_what_it_takes() -> None:
     line = [
         "routes",
-        "optimise",
+        "prove",
         "--topology",
         "xgft:2;4,4;1,2",
         "--traffic",
         "bisection-shuffle",
-        "--engine",
-        "milp",
-        "--no-baselines",
         "--json",
     ]
     answer = json.loads(CliRunner().invoke(cli, line, catch_exceptions=False).stdout)
     assert answer["proven"] and answer["z"] == 2
     assert answer["progress"][-1]["z"] == pytest.approx(2) and answer["progress"][-1]["ar_gap"] == pytest.approx(0)
-    refused = CliRunner().invoke(cli, [*line, "--lmc", "1"])
-    assert refused.exit_code == 2 and "--engine milp accepts one --traffic" in refused.output

@@ -112,18 +112,13 @@ def test_no_traffic_and_traffic_within_leaves_need_no_program() -> None:
 def test_the_command_names_the_formulation() -> None:
     line = [
         "routes",
-        "optimise",
+        "prove",
         "--topology",
         "xgft:3;2,2,2;1,2,2",
         "--traffic",
         "bisection",
-        "--no-baselines",
         "--json",
     ]
     for form in milp.FORMULATIONS:
-        answer = json.loads(
-            CliRunner().invoke(cli, [*line, "--engine", "milp", "--formulation", form], catch_exceptions=False).stdout
-        )
+        answer = json.loads(CliRunner().invoke(cli, [*line, "--formulation", form], catch_exceptions=False).stdout)
         assert answer["ar_gap"] == pytest.approx(0, abs=1e-6)
-    refused = CliRunner().invoke(cli, [*line, "--formulation", "basic"])
-    assert refused.exit_code == 2 and "--formulation is for --engine milp" in refused.output

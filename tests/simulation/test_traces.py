@@ -258,7 +258,7 @@ def test_one_trace_goes_to_the_matrix_the_routes_and_the_replay(tmp_path: Path) 
     made = run("traffic", "trace", str(folder), "--out", str(out))
     assert (made["pairs"], made["bytes"], made["left_out_bytes"]) == (240, 32 * 240, 0)
     tree = "xgft:2;4,4;1,4"
-    routed = run("routes", "optimise", "--topology", tree, "--traffic", str(out), "--time-limit", "2", "--no-baselines")
+    routed = run("routes", "optimise", "--topology", tree, "--traffic", str(out), "--time-limit", "2")
     assert routed["z"] == 32 * 4 * 12 / 4  # a leaf's 4 endpoints send to 12 others, over 4 links
     replay = run("sim", "packet", "--topology", tree, "--routing", "ftree", "--traffic", str(folder))
     assert replay["delivered_bytes"] == made["bytes"]
@@ -270,7 +270,7 @@ def test_every_command_that_takes_a_trace_says_what_it_left_out(tmp_path: Path) 
     folder, tree = written(tmp_path / "trace", [call("MPI_Alltoall", *BLOCKS, WORLD) + scan] * 16), "xgft:2;4,4;1,4"
     tables, traffic = str(tmp_path / "tables"), ["--topology", tree, "--traffic", str(folder)]
     commands = [
-        ["routes", "optimise", *traffic, "--time-limit", "2", "--no-baselines", "--out", tables],
+        ["routes", "optimise", *traffic, "--time-limit", "2", "--out", tables],
         ["routes", "check", tables, *traffic],
         ["traffic", "counters", *traffic, "--out", str(tmp_path / "counters")],
     ]

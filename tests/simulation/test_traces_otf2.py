@@ -161,7 +161,7 @@ def test_one_archive_goes_to_matrix_routes_counters_replay_and_the_loop(tmp_path
 
     made = run("traffic", "trace", str(folder))
     assert (made["pairs"], made["bytes"], made["left_out_bytes"]) == (240, 3200 * 240, 8 * 16)
-    optimise = ("routes", "optimise", "--topology", tree, "--time-limit", "2", "--no-baselines", "--traffic")
+    optimise = ("routes", "optimise", "--topology", tree, "--time-limit", "2", "--traffic")
     assert run(*optimise, str(folder))["z"] == 3200 * 4 * 12 / 4
     counted = run("traffic", "counters", "--topology", tree, "--traffic", str(folder), "--out", str(tmp_path / "c"))
     assert counted["pairs"] == 240 and counted["packets"]

@@ -8,7 +8,6 @@ import { fabricsQuery, routersQuery } from "./api/queries";
 import { makeRouter } from "./app/router";
 import "./app/main.css";
 import { listenForKeys } from "./lib/keys";
-import { placeOf } from "./lib/remote";
 import { startTheme } from "./lib/theme";
 
 startTheme();
@@ -48,7 +47,7 @@ function nameIn(part: string | undefined): string | undefined {
 }
 
 // A fabric page needs its code, the list of machines and the routers: asked for at once, not one after the other.
-const opening = nameIn(/^\/fabric\/([^/]+)/.exec(placeOf(location.pathname))?.[1]);
+const opening = nameIn(/^\/fabric\/([^/]+)/.exec(location.pathname)?.[1]);
 if (opening) {
   void import("./features/fabric/FabricPage");
   void queries.prefetchQuery(fabricsQuery());

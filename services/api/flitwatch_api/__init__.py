@@ -14,7 +14,6 @@ Open
 - `shared_answers` for what many viewers ask at once;
 - `parameters` for windows, times and cursors; `answers` for JSON and entity tags; `columnar` for Arrow and Parquet;
 - `problems` to map an error to a status, and to a page for browsers; `refusals` for refused records;
-- `remotes` for machines of other platforms;
 - `names` for pseudonyms; `people` for logins, tokens and the audit log; `security` for headers, hosts and sizes;
 - `description` for what OpenAPI says of each route, `openapi` to print it; `site` for the built page.
 

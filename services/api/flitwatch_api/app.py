@@ -40,7 +40,6 @@ from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
 from flitwatch_api.projects.http import http as projects
 from flitwatch_api.recommendations.http import http as recommendations
-from flitwatch_api.remotes.http import http as remotes
 from flitwatch_api.runs.http import http as runs
 from flitwatch_api.samples.http import http as samples
 from flitwatch_api.search.http import http as search
@@ -118,7 +117,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ingest,
         search,
         events,
-        remotes,
         people,
         sign_on,
     ):

@@ -17,9 +17,6 @@ from flitwatch_api.fabric.topologies import Topologies
 from flitwatch_api.health.readiness import Readiness
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.jobs.links import JobLink
-from flitwatch_api.remotes import address as remote_addresses
-from flitwatch_api.remotes.client import RemoteClient
-from flitwatch_api.remotes.listing import RemoteMachines
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_api.worker_threads import WorkerThreads
@@ -61,10 +58,6 @@ class Platform:
         self.settings = settings
         self.url = url
         self.job_links = [JobLink.read(text) for text in settings.api_job_links]
-        self.remotes = {
-            remote.name: RemoteMachines(RemoteClient(remote, settings.api_remotes_ca))
-            for remote in remote_addresses.read_all(settings.api_remotes)
-        }
         self._statement_s = settings.api_statement_timeout_ms / 1000
         self.pool = async_pool(
             url,
@@ -112,8 +105,6 @@ class Platform:
         await self.advice.stop()
         await self.hub.stop()
         await self.readiness.stop()
-        for remote in self.remotes.values():
-            await remote.client.close()
         for threads in (self._threads, self.passwords, self.known_passwords):
             threads.stop()
         await self.pool.close(timeout=5)

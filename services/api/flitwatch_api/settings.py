@@ -11,7 +11,6 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from flitwatch_api.jobs.links import MOST, JobLink
-from flitwatch_api.remotes import address as remote_addresses
 from flitwatch_domain.advice.parts import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
@@ -63,15 +62,6 @@ class Settings(BaseSettings):
     api_job_links: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="CLUSTER|NAME|URL,...: links from a job's page to other monitors. Use * for every cluster, and {job_id} and {cluster} in the URL.",
-    )
-    api_remotes: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="NAME|URL|TOKEN_FILE,...: other Flitwatch platforms whose machines this page also shows. Use a token that "
-        "can only read. Leave it out if the platform needs no login.",
-    )
-    api_remotes_ca: Path | None = Field(
-        default=None,
-        description="Certificate authorities (PEM) of these platforms (default: the system's).",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -214,7 +204,6 @@ class Settings(BaseSettings):
         "api_frame_ancestors",
         "advice_parts",
         "api_job_links",
-        "api_remotes",
         "ldap_url",
         mode="before",
     )
@@ -249,12 +238,6 @@ class Settings(BaseSettings):
             raise ValueError(f"more than {MOST} links")
         for part in value:
             JobLink.read(part)
-        return value
-
-    @field_validator("api_remotes")
-    @classmethod
-    def _check_remotes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        remote_addresses.read_all(value)
         return value
 
     @field_validator("api_trusted_proxies")

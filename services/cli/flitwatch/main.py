@@ -39,7 +39,6 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "List incidents, or show one: which job slowed which, for how long, and at what cost.",
     ),
     "top": ("top", "top", "Show a machine's hottest groups, links and jobs, live."),
-    "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
     "open": ("open", "open_", "Print the address of a job's page."),
     "alerting": ("alerting", "alerting", "Evaluate alert rules and deliver alerts."),
     "project": ("project", "project", "Report what a project lost to congestion in a month."),
@@ -66,7 +65,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Ask": ("job", "blame", "blamed", "drivers", "ranking", "deviation", "forecast", "backtest", "noise", "trial"),
     "Route": ("routes", "traffic", "loop"),
     "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
-    "Connect": ("import", "collect", "sampler", "run", "agent", "mail", "mcp"),
+    "Connect": ("import", "collect", "sampler", "run", "agent", "mail"),
     "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
 }
 

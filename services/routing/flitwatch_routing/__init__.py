@@ -6,9 +6,8 @@ the check of `optimise` refuse what would not work; `lft` writes them, `differen
 
 Open
 
-- `optimise` for the whole, `baselines`, `minhop` and `greedy` for what it is compared with, `compared` for the comparison;
-- `bounds`, `packing` and `adaptive` for lower bounds; `milp` and `partitioned` for the
-  dissertation's integer programs in HiGHS (`integer`), which prove the optimum of small trees; `weighting` for what a link's load counts;
+- `optimise` for the whole, `baselines` for ftree's and random tables;
+- `bounds`, `packing` and `adaptive` for lower bounds; `weighting` for what a link's load counts;
 - `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
 - `traces` for DUMPI text, OTF2 archives and GOAL: operations, a matrix, what was left out;

@@ -1,6 +1,5 @@
 /** One door to the API: every answer is validated here, every failure becomes an ApiError that says what the reader can do. */
 import * as v from "valibot";
-import { apiBase, REMOTE } from "../lib/remote";
 
 export interface Problem {
   title: string;
@@ -46,13 +45,12 @@ async function problemOf(response: Response): Promise<Problem> {
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-/** `remote`: the platform that is asked; the one that this page shows, unless another is named. */
-export function address(path: string, query: Query = {}, remote: string | null = REMOTE): string {
+export function address(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
     if (value != null && value !== "") parameters.set(key, String(value));
   const text = parameters.toString();
-  return `${apiBase(path, remote)}${path}${text ? `?${text}` : ""}`;
+  return `/api/v1${path}${text ? `?${text}` : ""}`;
 }
 
 async function request(url: string, init: RequestInit): Promise<Response> {
@@ -72,12 +70,11 @@ export async function getJson<S extends v.GenericSchema>(
   path: string,
   query?: Query,
   signal?: AbortSignal,
-  remote: string | null = REMOTE,
 ): Promise<v.InferOutput<S>> {
   return validated(
     shape,
     path,
-    await request(address(path, query, remote), { signal: signal ?? null, headers: { accept: "application/json" } }),
+    await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }),
   );
 }
 
@@ -88,17 +85,6 @@ export function protectChanges(token: string | null): void {
   csrf = token;
 }
 
-/** A remote can only be read: nothing is sent there that could change something. */
-function mayChange(path: string): void {
-  if (REMOTE === null || apiBase(path, REMOTE) === apiBase(path, null)) return;
-  throw new ApiError({
-    title: "This platform can only be read from here",
-    status: 405,
-    detail: `${REMOTE} is another platform.`,
-    advice: "Use its own page for that.",
-  });
-}
-
 const protection = (): Record<string, string> => (csrf ? { "x-csrf-token": csrf } : {});
 
 export async function postJson<S extends v.GenericSchema>(
@@ -107,7 +93,6 @@ export async function postJson<S extends v.GenericSchema>(
   body: unknown,
   method: "POST" | "PUT" | "PATCH" = "POST",
 ): Promise<v.InferOutput<S>> {
-  mayChange(path);
   const headers = { accept: "application/json", "content-type": "application/json", ...protection() };
   return validated(shape, path, await request(address(path), { method, headers, body: JSON.stringify(body) }));
 }
@@ -118,13 +103,11 @@ export async function postFile<S extends v.GenericSchema>(
   path: string,
   file: Blob,
 ): Promise<v.InferOutput<S>> {
-  mayChange(path);
   const headers = { accept: "application/json", "content-type": "application/octet-stream", ...protection() };
   return validated(shape, path, await request(address(path), { method: "POST", headers, body: file }));
 }
 
 export async function remove(path: string): Promise<void> {
-  mayChange(path);
   await request(address(path), { method: "DELETE", headers: protection() });
 }
 

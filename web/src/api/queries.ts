@@ -14,24 +14,6 @@ export const fabricsQuery = () =>
     staleTime: MINUTE,
   });
 
-/** Other platforms and their machines. */
-export const remotesQuery = () =>
-  queryOptions({
-    queryKey: ["remotes"],
-    queryFn: ({ signal }) => getJson(shapes.remotesShape, "/remotes", {}, signal),
-    staleTime: MINUTE,
-    // A platform that does not answer is asked for again by itself.
-    refetchInterval: ({ state }) => (state.data?.items.some((remote) => remote.problem !== null) ? 15_000 : 5 * MINUTE),
-  });
-
-/** The machines of the platform that serves this page, whatever is shown. */
-export const ownFabricsQuery = () =>
-  queryOptions({
-    queryKey: ["own fabrics"],
-    queryFn: ({ signal }) => getJson(shapes.fabricsShape, "/fabrics", {}, signal, null),
-    staleTime: MINUTE,
-  });
-
 /** By name, so that a page can ask before it has the list of machines. */
 export const routersQuery = (fabric: string) =>
   queryOptions({

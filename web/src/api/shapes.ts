@@ -376,22 +376,4 @@ export type SearchHit = v.InferOutput<typeof searchShape>["items"][number];
 export const jobsShape = pageOf(jobShape);
 export const fabricsShape = pageOf(fabricShape);
 
-export const remotesShape = v.object({
-  items: v.array(
-    v.object({
-      name: v.string(),
-      problem: text,
-      machines: v.array(
-        v.object({
-          name: v.string(),
-          kind: v.string(),
-          simulated: v.boolean(),
-          snapshot: v.boolean(),
-          routers: v.number(),
-        }),
-      ),
-    }),
-  ),
-});
-export type Remote = v.InferOutput<typeof remotesShape>["items"][number];
 export const runsShape = pageOf(runShape);

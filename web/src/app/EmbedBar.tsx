@@ -2,7 +2,6 @@
 import { useRouterState } from "@tanstack/react-router";
 import type { Fabric } from "../api/shapes";
 import { whole } from "../lib/embed";
-import { BASE } from "../lib/remote";
 import { Freshness } from "./Freshness";
 
 export function EmbedBar({ machine }: { machine: Fabric | null }) {
@@ -17,7 +16,7 @@ export function EmbedBar({ machine }: { machine: Fabric | null }) {
       )}
       <div className="spacer" />
       <Freshness fabric={machine} />
-      <a href={`${BASE}${whole(address)}`} target="_blank" rel="noopener">
+      <a href={whole(address)} target="_blank" rel="noopener">
         Open in Flitwatch
       </a>
     </header>

@@ -15,7 +15,6 @@ import { jobsSearch } from "../features/jobs/address";
 import { loginSearch } from "../features/login/address";
 import { recommendationsSearch } from "../features/recommendations/address";
 import { AddressError, checked } from "../lib/address";
-import { BASE } from "../lib/remote";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { labSearch } from "../features/lab/address";
 import { Missing, Shell } from "./Shell";
@@ -163,7 +162,6 @@ export function makeRouter() {
       login,
       ...aliases,
     ]),
-    basepath: BASE || "/",
     parseSearch,
     stringifySearch,
     defaultPreload: "intent",

@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ButtonHTMLAttributes } from "react";
 import { sessionQuery } from "../api/session";
-import { REMOTE } from "../lib/remote";
 import { Icon } from "./Icon";
 import { loginHref } from "./Notice";
 
@@ -13,10 +12,9 @@ export type Need = keyof typeof ROLES;
 /** Why the reader may not, and whether a login would help; null where they may, or where that is not known yet: the server has the last word. */
 export function useLacking(need: Need): { why: string; login: boolean } | null {
   const session = useQuery(sessionQuery()).data;
-  if (need === "nothing" || (REMOTE === null && (!session || session.scopes.includes(need)))) return null;
-  if (REMOTE !== null) return { why: `Read-only here. Use the page of ${REMOTE}`, login: false };
+  if (need === "nothing" || !session || session.scopes.includes(need)) return null;
   const role = ROLES[need];
-  return session?.user
+  return session.user
     ? { why: `Needs role ${role}; you are ${session.role ?? "without a role"}`, login: false }
     : { why: `Requires a login with role ${role}`, login: true };
 }

@@ -1,4 +1,3 @@
-import { BASE } from "../lib/remote";
 import { useEffect, useState } from "react";
 import type { Freshness } from "../api/freshness";
 import { clock } from "../lib/time";
@@ -23,7 +22,7 @@ export function StaleBanner({ fresh, shown }: { fresh: Freshness; shown: string 
           : "The connection is fine, but no new samples come."}
       </span>
       <span className="spacer" />
-      <a href={`${BASE}/health`}>What is affected</a>
+      <a href="/health">What is affected</a>
     </div>
   );
 }

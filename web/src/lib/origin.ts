@@ -1,6 +1,5 @@
 /** Where an export comes from: every file says its machine, its window, when it was written, what it does not say, and the address that shows the same. */
 import { useEffect } from "react";
-import { placeOf } from "./remote";
 import { stringifySearch } from "./search";
 import { isoTime, type TimeWindow } from "./time";
 
@@ -50,7 +49,7 @@ export function originOf(now = Date.now()): [string, string][] {
   const shown = page ?? machine;
   const { pathname, search, origin } = location;
   const held = page?.search ? { ...Object.fromEntries(new URLSearchParams(search)), ...page.search() } : null;
-  const said = CAVEATS.find(([path]) => placeOf(pathname).startsWith(path))?.[1];
+  const said = CAVEATS.find(([path]) => pathname.startsWith(path))?.[1];
   const lines: [string, string][] = [
     ["Machine", shown ? shown.machine : "none"],
     [

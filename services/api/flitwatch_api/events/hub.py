@@ -83,13 +83,6 @@ class Stream:
         self.events.put_nowait(None)
 
 
-class RelayedStream(Stream):
-    """A stream of another platform's events: it is counted, and closed with the others, but reported nothing of this one's."""
-
-    def put(self, item: tuple[int, str, bytes]) -> None:
-        """Leave an event of this platform out."""
-
-
 def encode_event(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
@@ -174,15 +167,13 @@ class Hub:
             stream.close()
 
     @contextlib.contextmanager
-    def subscribe(self, of: str, stream: Stream | None = None) -> Iterator[Stream]:
+    def subscribe(self, of: str) -> Iterator[Stream]:
         """A stream while the context lasts.
 
         Parameters
         ----------
         of : str
             Stands for the caller.
-        stream : Stream, optional
-            Without it, a new one that receives every event.
 
         Raises
         ------
@@ -202,7 +193,7 @@ class Hub:
                 f"{self._most} event streams are open, which is the limit api_streams_max",
                 advice="Close pages that you do not need, or try again later.",
             )
-        stream = Stream() if stream is None else stream
+        stream = Stream()
         self._streams.add(stream)
         self._each[of] += 1
         try:

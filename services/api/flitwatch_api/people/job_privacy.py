@@ -14,7 +14,7 @@ from flitwatch_domain.errors import Forbidden
 WITHOUT_JOBS = frozenset({
     "fabrics", "fabric_detail", "routers", "links", "endpoints", "congestion", "congestion_links", "timeseries", "matrix", "overview", "frames",
     "estimates", "versions", "deviation", "forecast", "measured_noise", "simulated_noise",
-    "tasks", "start", "task", "cancel", "status", "dead_letters", "search", "events", "remotes",
+    "tasks", "start", "task", "cancel", "status", "dead_letters", "search", "events",
     "session", "log_in", "log_out", "own_password", "users", "add_user", "change_user", "tokens", "add_token", "revoke_token", "audit",
     "oidc_leave", "oidc_back", "oidc_log_out",
 })  # fmt: skip

@@ -1,4 +1,17 @@
-"""Commands of research, which the entry points of this distribution add to `flitwatch`: module, attribute and short help by name."""
+"""Commands of research, which the entry points of this distribution add to `flitwatch`: module, attribute and short help by name.
+
+A name of two words adds a command to a group, which may be the product's.
+
+Open
+
+- `study` (with `advice_value`, `blame_stress` and `incident_study`) for published and own studies;
+- `scorecard` for all estimators;
+- `ranking`, `deviation` and `backtest` for one estimator on a scenario or a table;
+- `sim` and `sim_packet` for collectives and packets;
+- `routes_prove` and `routes_baselines` for static routes;
+- `twin_campaign` for months of runs, `sampler_experiment` for flows through namespaces;
+- `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
+"""
 
 _MODULES = {
     "study": ("study", "study", "Reproduce a published study."),
@@ -12,6 +25,7 @@ _MODULES = {
     "twin worlds": ("twin_campaign", "worlds", "List the scenarios of campaigns."),
     "twin campaign": ("twin_campaign", "campaign", "Simulate four months of runs of an application."),
     "routes prove": ("routes_prove", "prove", "Prove the best tables of a small tree."),
+    "routes baselines": ("routes_baselines", "baselines", "Compare other routings of a tree with adaptive routing."),
     "bench": ("bench", "bench", "Measure this installation."),
     "bench api": ("bench_api", "api", "Time the API's answers about a whole machine, while a feed is written."),
     "bench advice": ("bench_advice", "advice", "Ask for advice to schedulers at a fixed rate."),

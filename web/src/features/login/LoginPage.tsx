@@ -4,7 +4,6 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/session";
 import { Failure, Waiting } from "../../components/Notice";
-import { splitRemote } from "../../lib/remote";
 import { standing } from "./standing";
 import "./login.css";
 
@@ -22,9 +21,7 @@ export function LoginPage() {
   };
   const entered = () => {
     changed();
-    // Another platform is another load of the page.
-    if (to && splitRemote(to)) location.assign(to);
-    else if (to) void navigate({ href: to });
+    if (to) void navigate({ href: to });
   };
   const enter = useMutation({ mutationFn: logIn, onSuccess: entered });
   const leave = useMutation({ mutationFn: logOut, onSuccess: changed });

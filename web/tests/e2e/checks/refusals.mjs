@@ -6,8 +6,6 @@ import { until } from "../harness.mjs";
 const FRAME = /^\/api\/v1\/(events|session|fabrics)$|\/routers$/;
 /** What is fetched ahead for the time brush: without it the picture follows when the brush is let go, and nothing is called absent. */
 const AHEAD = /\/frames$/;
-/** What the machine menu says once it is open. */
-const MENU = /^\/api\/v1\/remotes$/;
 /** What is always said below an estimate, whatever the answers; and what a router's own answer says of its nodes, which is drawn with that answer alone. */
 const CAVEAT = /^(What it does not prove|no job known$)/;
 const ABSENCE =
@@ -72,16 +70,6 @@ export async function refusals({ url, check, api, fabricUrl }) {
     alerts: `${url}/alerts`,
     health: `${url}/health`,
   };
-  await check(
-    "a refused list of other platforms is said in the machine menu",
-    async (page) => {
-      await refuse(page, (path) => MENU.test(path), 413);
-      await page.goto(url);
-      await page.locator("header.top > button", { hasText: "Machine" }).click();
-      await page.getByRole("menuitem", { name: "refused: /api/v1/remotes" }).waitFor();
-    },
-    { fixtureOnly: true },
-  );
   for (const [name, address] of Object.entries(pages))
     await check(
       `every refusal shows with its reason: ${name}`,
@@ -93,8 +81,7 @@ export async function refusals({ url, check, api, fabricUrl }) {
             request.method() === "GET" &&
             asked(request).startsWith("/api/v1/") &&
             !FRAME.test(asked(request)) &&
-            !AHEAD.test(asked(request)) &&
-            !MENU.test(asked(request))
+            !AHEAD.test(asked(request))
           )
             seen.add(asked(request));
         });

@@ -1,0 +1,1 @@
+"""Routings that optimised routes are compared with: ftree, minhop, random choices and greedy moves."""
