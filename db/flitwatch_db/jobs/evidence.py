@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from flitwatch_db.jobs import by_id
 from flitwatch_db.jobs.ends import end_or
 from flitwatch_db.jobs.explanation import explain_by_id
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.table_file import FORMULA
 
 Conn = psycopg.Connection[Any]
 OnTable = Callable[[int, int, str], None]
@@ -42,7 +44,7 @@ _COUNTED = ("router_1s", "router_1m", "router_1h", "port_10s")
 #: A bucket that began before the job holds its first seconds.
 _BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hour", "port_10s": "10 seconds"}
 #: How a formula begins, and PostgreSQL's numbers of the types that hold people's texts (text, varchar).
-_FORMULA = "^[=+@'\t\r-]"
+_FORMULA = f"^({'|'.join(map(re.escape, FORMULA))})"
 _TEXTS = frozenset({25, 1043})
 _NEIGHBOURS = f"""
     SELECT o.job_pk, o.cluster, o.job_id, o.user_name, o.name, o.state, o.start_ts, o.end_ts, o.nodes, n.fabric_id, n.node, n.router

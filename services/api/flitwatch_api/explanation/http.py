@@ -26,7 +26,7 @@ from flitwatch_db.jobs.parts import load_parts
 from flitwatch_db.jobs.whole import explain_whole
 from flitwatch_domain.diagnosis.roots import CongestionRoot
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.explanation.case import Evidence, render_page
+from flitwatch_domain.explanation.case import render_page
 from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary, WholeJob
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
@@ -42,10 +42,7 @@ async def explanation(
 ) -> Response:
     """Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
 
-    def work(conn: psycopg.Connection[Any]) -> Explanation:
-        return explain_by_id(conn, job_id, cluster or None, at)
-
-    job_explanation = await platform.in_thread("reader", work)
+    job_explanation = await platform.in_thread("reader", lambda conn: explain_by_id(conn, job_id, cluster or None, at))
     return json_response(_mask_explanation(job_explanation, names))
 
 
@@ -59,10 +56,7 @@ async def tasks_of_job(
 ) -> Response:
     """Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
 
-    def work(conn: psycopg.Connection[Any]) -> WholeJob:
-        return explain_whole(conn, job_id, cluster or None, at)
-
-    made = await platform.in_thread("reader", work)
+    made = await platform.in_thread("reader", lambda conn: explain_whole(conn, job_id, cluster or None, at))
     return json_response(names.job(made))
 
 
@@ -78,10 +72,7 @@ async def incident(
     async with platform.reading() as conn:
         fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id
 
-    def work(conn: psycopg.Connection[Any]) -> Incident:
-        return present(conn, fabric_id, at)
-
-    present_incident = await platform.in_thread("reader", work)
+    present_incident = await platform.in_thread("reader", lambda conn: present(conn, fabric_id, at))
     last = present_incident["last"]
     return json_response(
         {**_mask_summary(present_incident, names), "last": None if last is None else _mask_summary(last, names)}
@@ -113,10 +104,7 @@ async def case(
 ) -> Response:
     """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
 
-    def work(conn: psycopg.Connection[Any]) -> Evidence:
-        return read_case(conn, job_id, cluster or None, at)
-
-    evidence = await platform.in_thread("reader", work)
+    evidence = await platform.in_thread("reader", lambda conn: read_case(conn, job_id, cluster or None, at))
     page = render_page(
         replace(evidence, made=_mask_explanation(evidence.made, names)), str(request.url), datetime.now(UTC)
     )
