@@ -12,6 +12,7 @@ PACKAGES = [
     "flitwatch_alerting",
     "flitwatch_domain",
     "flitwatch_ingest",
+    "flitwatch_research.packet",
     "flitwatch_research.tables",
     "flitwatch_routing",
     "flitwatch_simulation",

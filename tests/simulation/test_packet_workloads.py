@@ -14,6 +14,7 @@ from flitwatch_core import packet
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import build_dragonfly, build_quartz1, build_torus, build_xgft
+from flitwatch_research.packet.traffic import read_traffic_csv
 from flitwatch_routing.matrices import read_matrix
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
@@ -22,7 +23,6 @@ from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 from flitwatch_simulation.workloads.placement import POLICIES, place_ranks, unit_of
-from flitwatch_simulation.workloads.traffic import read_traffic_csv
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import shortest_path
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_simulation.packet.run import PacketRun, run_simulation
+from flitwatch_research.packet.run import PacketRun, run_simulation
 
 WIRING = Path("data") / "cray-wiring"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_research.packet_task import request_of
-from flitwatch_simulation.packet.jobs import read_jobs
-from flitwatch_simulation.packet.run import run_simulation
-from flitwatch_simulation.packet.traffic_classes import NamedClass, class_plan, parse_class
-from flitwatch_simulation.packet.workload import PacketRun
+from flitwatch_research.packet.jobs import read_jobs
+from flitwatch_research.packet.run import run_simulation
+from flitwatch_research.packet.task import request_of
+from flitwatch_research.packet.traffic_classes import NamedClass, class_plan, parse_class
+from flitwatch_research.packet.workload import PacketRun
 
 TREE = {"topology": "xgft:2;8,4;1,4", "routing": "hw-adaptive", "seed": 3}
 FAST, BULK = {"name": "fast", "minimum": 0.7, "priority": 1}, {"name": "bulk", "minimum": 0.2, "maximum": 0.9}

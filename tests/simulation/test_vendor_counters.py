@@ -7,8 +7,8 @@ import pytest
 
 from flitwatch_core import packet
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.packet.vendor_counters import vendor_counters
 from flitwatch_simulation.packet.machine import Machine, build_machine
-from flitwatch_simulation.packet.vendor_counters import vendor_counters
 
 
 def counted(machine: Machine, flows: list[tuple[int, int, int]]) -> tuple[dict[tuple[str, str], int], packet.Result]:

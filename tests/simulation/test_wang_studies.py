@@ -13,8 +13,8 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies import published, wang
 from flitwatch_research.studies.wang_distributions import Draw, combine_draws, draw_of
 from flitwatch_research.studies.wang_figures import draw
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import build_machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 
 SMALL = {"topology": "dragonfly:4,2,4,4", "ranks": 64, "load": 0.005, "seed": 3}

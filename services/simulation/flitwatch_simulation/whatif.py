@@ -31,12 +31,11 @@ from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.network_noise.observations import NIC_HZ
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
+from flitwatch_simulation.packet.engine import execute_workload, total_bytes
 from flitwatch_simulation.packet.machine import Machine, build_machine, routings_of
-from flitwatch_simulation.packet.run import execute_workload
-from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
-from flitwatch_simulation.packet.workload import total_bytes
 from flitwatch_simulation.workloads import messages, patterns
 from flitwatch_simulation.workloads.placement import place_ranks
 
@@ -350,7 +349,7 @@ def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float6
     arrives = np.flatnonzero(fabric.links.dst < routers)
     at = fabric.links.dst[arrives]
     flits = np.bincount(at, result.raw["vc_flits"][arrives].sum(axis=1), routers)
-    stalls = np.bincount(at, result.raw["vc_stall_ps"][arrives].sum(axis=1) * 1e-12 * ROUTER_HZ, routers)
+    stalls = np.bincount(at, result.raw["vc_stall_ps"][arrives].sum(axis=1) * 1e-12 * NIC_HZ, routers)
     return np.divide(stalls, flits, out=np.full(routers, np.nan), where=flits > 0)
 
 

@@ -132,8 +132,8 @@ from flitwatch.console import LOCAL, json_option, make_progress, print_result
 @json_option
 def packet(as_json: bool, bytes_: int | None, replicas: int, **parameters: Any) -> None:
     """Simulate packets with credits and adaptive routing. The counters of every link are written to a CSV file."""
-    from flitwatch_simulation.packet.run import run_replicas
-    from flitwatch_simulation.packet.workload import PacketRun
+    from flitwatch_research.packet.run import run_replicas
+    from flitwatch_research.packet.workload import PacketRun
 
     if parameters["jobs"] is None and parameters["traffic"] is None:
         raise click.UsageError("give --traffic and --bytes, or --jobs")

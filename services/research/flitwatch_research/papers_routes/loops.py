@@ -33,9 +33,9 @@ from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import simulate_turn
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 

@@ -20,6 +20,7 @@ from flitwatch_domain.network_noise.observations import (
     quartile_dispersion,
 )
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.packet.background import background_generators
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import (
     check_names,
@@ -30,9 +31,8 @@ from flitwatch_research.studies.packet_common import (
     sweep_cases,
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 

@@ -18,6 +18,7 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
+from flitwatch_research.packet.background import background_generators
 from flitwatch_research.studies.desensi import TimeBand, aries_of, detours_of, time_quartiles
 from flitwatch_research.studies.packet_common import (
     check_names,
@@ -27,9 +28,8 @@ from flitwatch_research.studies.packet_common import (
     sweep_cases,
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeat_messages, to_ops
 from flitwatch_simulation.workloads.minighost import all_reduce

@@ -21,8 +21,8 @@ from flitwatch_research.studies.packet_common import (
     sweep_cases,
 )
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds, to_ops
 

@@ -14,8 +14,8 @@ from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import check_names, read_number, read_whole_number, sweep_cases
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.taffet import case_study_machine, congestion_of
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import to_ops
 from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost_messages, tile_ranks
 

@@ -15,7 +15,7 @@ from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import check_names, read_number, read_whole_number, sweep_cases
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.taffet_minighost import GHOST_PARAMETERS, Ghost
-from flitwatch_simulation.packet.run import execute_workload
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.workloads import patterns
 
 

@@ -23,9 +23,9 @@ from flitwatch_routing.optimise import Routes
 from flitwatch_simulation.loop.estimate import reconstruct_slots, routes_for
 from flitwatch_simulation.loop.machine import SimulatedMachine
 from flitwatch_simulation.loop.parameters import LoopRun
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, to_ops
 

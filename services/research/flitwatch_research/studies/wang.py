@@ -16,6 +16,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.local_text import local_path
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
+from flitwatch_research.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import (
     check_names,
@@ -27,9 +28,8 @@ from flitwatch_research.studies.packet_common import (
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.wang_distributions import Draw, by_case, combine_draws, draw_of, percent_of
 from flitwatch_routing.traces.read import read_trace
-from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import Machine, build_machine
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, repeat_messages, to_ops
 from flitwatch_simulation.workloads.phases import messages_of

@@ -19,9 +19,9 @@ from flitwatch_routing.reconstruction.study import Measured, inside_jobs, measur
 from flitwatch_simulation.loop.demand import Demand, demand_of
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.parameters import LoopRun
+from flitwatch_simulation.packet.engine import execute_workload
 from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.packet.route_files import table_of_ports
-from flitwatch_simulation.packet.run import execute_workload
 from flitwatch_simulation.workloads.messages import to_ops
 
 Ints = NDArray[np.int64]

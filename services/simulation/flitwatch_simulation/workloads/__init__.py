@@ -8,8 +8,6 @@ Open
 - `patterns` for the papers' patterns by name;
 - `minighost` for one time step of that application;
 - `training` for collectives of machine learning;
-- `collective_rounds` for MPI's collectives as messages, rank by rank;
-- `dag` for our message DAGs and GOAL's, `dumpi` for traces of SST DUMPI, `traces` for reading any of them;
-- `traffic` for matrices from files;
+- `phases` for messages of a trace;
 - `placement` for which rank is where.
 """

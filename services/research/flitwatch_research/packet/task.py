@@ -6,11 +6,11 @@ from typing import Any
 
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.simulations import Packet
-from flitwatch_simulation.packet.jobs import JobLine
-from flitwatch_simulation.packet.link_counters import LinkStalls, worst_links
-from flitwatch_simulation.packet.run import PacketSummary, simulate_packets, summarise_run
-from flitwatch_simulation.packet.traffic_classes import NamedClass
-from flitwatch_simulation.packet.workload import PacketRun
+from flitwatch_research.packet.jobs import JobLine
+from flitwatch_research.packet.link_counters import LinkStalls, worst_links
+from flitwatch_research.packet.run import PacketSummary, simulate_packets, summarise_run
+from flitwatch_research.packet.traffic_classes import NamedClass
+from flitwatch_research.packet.workload import PacketRun
 
 #: The result holds this many links; all of them are a matter for the command's CSV file.
 WORST_LINKS = 100

@@ -6,35 +6,30 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
 from flitwatch_core import packet
-from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_routing.traces.read import TraceAccount
-from flitwatch_simulation.packet.link_counters import write_links_csv
-from flitwatch_simulation.packet.machine import Machine, build_machine
-from flitwatch_simulation.packet.traffic_classes import ClassPlan, class_plan, read_classes
-from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
-from flitwatch_simulation.packet.workload import (
+from flitwatch_research.packet.link_counters import write_links_csv
+from flitwatch_research.packet.traffic_classes import ClassPlan, class_plan, read_classes
+from flitwatch_research.packet.vendor_counters import write_vendor_csv
+from flitwatch_research.packet.workload import (
     PacketRun,
     TracedWorkload,
     jobs_of,
-    local_bytes,
-    total_bytes,
     workload_of,
 )
+from flitwatch_routing.traces.read import TraceAccount
+from flitwatch_simulation.packet.engine import Report, execute_workload, local_bytes, total_bytes
+from flitwatch_simulation.packet.machine import Machine, build_machine
 
-__all__ = ["PacketRun", "execute_workload", "run_replicas", "run_simulation", "simulate_packets", "summarise_run"]
-
-Report = Callable[[int, int, str], None]
-_LOOK_EVERY_S = 0.5
+__all__ = ["PacketRun", "run_replicas", "run_simulation", "simulate_packets", "summarise_run"]
 
 
 CONGESTION_CONTROL: dict[str, packet.PairBackPressure | packet.Dcqcn | None] = {
@@ -271,44 +266,6 @@ ENGINES = {
     "oracle-oldest": packet.EngineKind.ORACLE_OLDEST_FIRST,
     "oracle-round-robin": packet.EngineKind.ORACLE_ROUND_ROBIN,
 }
-
-
-def execute_workload(
-    machine: Machine,
-    workload: packet.Workload,
-    *,
-    report: Report | None = None,
-    cancelled: Callable[[], bool] | None = None,
-    total_bytes: int = 0,
-    **options: Any,
-) -> packet.Result:
-    """Run a workload in a thread of its own, so that an interrupt of the caller ends it; `report(done, total, message)` is called twice a second.
-
-    Raises
-    ------
-    BadRequest
-        Where the workload does not fit the fabric.
-    Cancelled
-    """
-    control = packet.Control()
-    divisor, unit = (10**3, "kB") if total_bytes < 10**12 else (10**6, "MB")  # progress is kept as 32-bit integers
-    with ThreadPoolExecutor(1) as pool:
-        running: Future[packet.Result] = pool.submit(machine.core.run, workload, control=control, **options)
-        try:
-            while True:
-                try:
-                    return running.result(_LOOK_EVERY_S)
-                except NotYet:
-                    if cancelled is not None and cancelled():
-                        control.cancel()
-                    if report is not None:
-                        report(control.delivered_bytes // divisor, total_bytes // divisor, f"{unit} delivered")
-        except packet.CancelledRun as stop:
-            raise Cancelled("the packet simulation was cancelled") from stop
-        except ValueError as unfit:
-            raise BadRequest(f"the workload does not fit the fabric: {unfit}") from unfit
-        finally:
-            control.cancel()  # whatever ended the wait: nobody is left to take the result
 
 
 def run_replicas(

@@ -12,16 +12,16 @@ import numpy as np
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.local_text import local_path
+from flitwatch_research.packet.background import KINDS, background_generators
+from flitwatch_research.packet.jobs import JobLine, read_jobs
+from flitwatch_research.packet.traffic import is_traffic_csv, read_traffic_csv
+from flitwatch_research.packet.traffic_classes import NamedClass
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import TraceAccount, read_trace, summarise_trace
-from flitwatch_simulation.packet.background import KINDS, background_generators
-from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
-from flitwatch_simulation.packet.traffic_classes import NamedClass
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.placement import place_ranks
-from flitwatch_simulation.workloads.traffic import is_traffic_csv, read_traffic_csv
 
 _GIB = 2**30
 #: Loads that make sense of a node: below it a message a minute, above it no network.
@@ -97,33 +97,6 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
         messages = patterns.make_pattern(parameters.traffic, ranks, _bytes_of(parameters), parameters.seed)
         return _one_job(parameters, machine, messages.scaled(parameters.message_scale), endpoints)
     return _of_file(local_path(parameters.traffic), parameters, machine, rng)
-
-
-def total_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
-    return sum(g.total_bytes for g in workload.generators) + int(_message_sizes(workload).sum()) - local_bytes(workload)
-
-
-def local_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs send from an endpoint to itself: they take no link."""
-    local = 0
-    if workload.flows is not None:
-        src, dst, size = map(np.asarray, workload.flows)
-        local += int(size[src == dst].sum())
-    if (ops := workload.ops) is not None:
-        sends = np.flatnonzero(ops.kind == packet.OpKind.SEND)
-        src, dst = ops.endpoint_of_rank[ops.rank[sends]], ops.endpoint_of_rank[ops.rank[ops.match[sends]]]
-        local += int(ops.amount[sends][src == dst].sum())
-    return local
-
-
-def _message_sizes(workload: packet.Workload) -> np.ndarray:
-    sizes = [np.zeros(1, np.int64)]
-    if workload.flows is not None:
-        sizes.append(np.asarray(workload.flows[2], np.int64))
-    if workload.ops is not None:
-        sizes.append(workload.ops.amount[workload.ops.kind == packet.OpKind.SEND].astype(np.int64))
-    return np.concatenate(sizes)
 
 
 def _check_parameters(parameters: PacketRun, machine: Machine) -> None:
