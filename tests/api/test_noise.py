@@ -15,10 +15,9 @@ from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
 from flitwatch_db.tasks import start_task
 from flitwatch_domain.task_models.simulations import CollectiveOptions
-from flitwatch_research import routings
+from flitwatch_research import routings, topologies
 from flitwatch_research.collectives import run_collective
 from flitwatch_research.studies import registry
-from flitwatch_simulation import topologies
 
 MEASURED = {
     "network": "lab",

@@ -27,13 +27,12 @@ from flitwatch_domain.task_models.node_counts import nodes_of
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_domain.task_models.studies import ApplicationsOnAllocations, Calibration, Collectives
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research import routings
+from flitwatch_research import routings, topologies
 from flitwatch_research.packet.run import simulate_packets
 from flitwatch_research.packet.workload import PacketRun
 from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS, run_once, sizes_of
 from flitwatch_research.studies.registry import ALIASES, STUDIES
 from flitwatch_routing.patterns import PATTERNS as MATRICES
-from flitwatch_simulation import topologies
 from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.packet.machine import build_machine
 from flitwatch_simulation.workloads.messages import repeat_messages

@@ -26,7 +26,7 @@ with atheris.instrument_imports(include=PACKAGES):
     from targets import TARGETS
 
     from flitwatch_domain.errors import FlitwatchError
-    from flitwatch_simulation import topologies
+    from flitwatch_research import topologies
 
 
 def main() -> None:

@@ -34,14 +34,13 @@ from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.pending_rows import OUR_FAULT, PendingRows
 from flitwatch_ingest.writer.places import Place
 from flitwatch_ingest.writer.topic_feed import TopicFeed
-from flitwatch_research import tables
+from flitwatch_research import tables, topologies
 from flitwatch_research.packet.jobs import read_jobs
 from flitwatch_research.packet.traffic import read_traffic_csv
 from flitwatch_routing import lft, patterns
 from flitwatch_routing.reconstruction import files as epoch
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
-from flitwatch_simulation import topologies
 from flitwatch_slurm.cluster import read_pending
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record

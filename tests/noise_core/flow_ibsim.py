@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flitwatch_core import topology
+from flitwatch_research import core_topology as topology
 
 SWITCH_GUID, ADAPTER_GUID = 0x0002C90000100000, 0x0002C90000200000
 UMAD2SIM = Path("/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so")

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_core import topology
 from flitwatch_domain.local_text import LocalText
-from flitwatch_research import flow, routings
-from flitwatch_simulation import topologies
+from flitwatch_research import core_topology as topology
+from flitwatch_research import flow, routings, topologies
 
 
 def graph_of(core: topology.Topology) -> nx.DiGraph:

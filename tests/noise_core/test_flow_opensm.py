@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from noise_core import flow_ibsim
 
-from flitwatch_core import topology
 from flitwatch_domain.importers import read_fabric
-from flitwatch_research import routings
-from flitwatch_simulation import topologies
+from flitwatch_research import core_topology as topology
+from flitwatch_research import routings, topologies
 
 pytestmark = pytest.mark.system("schedulers")
 

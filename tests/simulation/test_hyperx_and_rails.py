@@ -10,8 +10,8 @@ import pytest
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research import topologies
 from flitwatch_research.routings import routes_of
-from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.machine import Machine, build_machine
 
 HYPERX = [((4, 4), 2), ((3, 3, 3), 1), ((8,), 2)]

@@ -8,8 +8,8 @@ import pytest
 from flitwatch_core import packet
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research import topologies
 from flitwatch_research.routings import routes_of
-from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.machine import Machine, build_machine
 
 SPEC, PLANES, NODES, LEAF_NODES = "planes:4;2;4,3;1,4", 4, 12, 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_simulation import topologies
+from flitwatch_research import topologies
 
 
 @pytest.mark.parametrize(

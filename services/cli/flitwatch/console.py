@@ -200,18 +200,6 @@ def mtu_option(function: F) -> F:
     )(function)
 
 
-def executor_option(function: F) -> F:
-    """Add `--executor` (parameter `executor`): where independent calls run; see `flitwatch_db.tasks.executors`."""
-    return click.option(
-        "--executor",
-        envvar="FLITWATCH_EXECUTOR",
-        default="local",
-        show_default=True,
-        metavar="WHERE",
-        help="Where to run independent parts: local[:PROCESSES], dask[:WORKERS] on this machine, tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
-    )(function)
-
-
 def database_options(function: F) -> F:
     """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.open_database`."""
     function = click.option(
@@ -286,16 +274,3 @@ def log_to_stderr(level: int = logging.INFO) -> None:
     # They log each request with its URL, and of a receiver of alerts that may be a secret.
     for name in ("httpx", "httpx2", "httpcore", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-
-
-def list_given_options(*names: str) -> list[str]:
-    """Those of the running command's parameters that its caller wrote out."""
-    context = click.get_current_context()
-    source = click.core.ParameterSource.COMMANDLINE
-    return [name for name in names if context.get_parameter_source(name) is source]
-
-
-def refuse_beside_paper(*names: str) -> None:
-    """Fail where `--paper` is given with an option that it sets."""
-    if list_given_options("paper") and (given := list_given_options(*names)):
-        exit_with_error(f"--paper sets --{given[0]} itself: give one of them", code=2)

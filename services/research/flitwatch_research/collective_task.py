@@ -6,8 +6,7 @@ from typing import Any
 
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.simulations import Collective
-from flitwatch_research import collectives, routings
-from flitwatch_simulation import topologies
+from flitwatch_research import collectives, routings, topologies
 
 
 def run_collective_task(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:

@@ -12,8 +12,7 @@ from scipy.special import stdtrit
 
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.task_models.simulations import CollectiveOptions
-from flitwatch_research import flow
-from flitwatch_simulation import topologies
+from flitwatch_research import flow, topologies
 
 Watch = Callable[[int, int], bool]
 

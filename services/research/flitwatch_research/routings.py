@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from flitwatch_core import topology
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_domain.local_text import local_path
+from flitwatch_research import core_topology as topology
 from flitwatch_research import flow
-from flitwatch_simulation.topologies import NamedTopology
+from flitwatch_research.topologies import NamedTopology
 
 #: In a dragonfly's minimal routes one global link costs more than any detour inside the groups.
 _GLOBAL_LINK_COST = 1000

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_core.topology import parse_lft_dump
+from flitwatch_core._flow import parse_lft_dump
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric

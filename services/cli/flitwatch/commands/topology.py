@@ -23,20 +23,6 @@ def topology() -> None:
 @topology.command()
 @click.argument("spec", type=LOCAL)
 @json_option
-def show(spec: str, as_json: bool) -> None:
-    """Show sizes and distances of SPEC. SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are the links
-    from endpoint to endpoint, including both terminal links. Other forms are hyperx (extents, endpoints per router, cables per pair), rails (rails,
-    nodes per group, groups, spines), planes (planes, and the xgft of one plane), dragonfly, cori and slingshot.
-    If SPEC is not valid, the error lists all forms.
-    """
-    from flitwatch_simulation import topologies
-
-    print_result(topologies.describe_topology(topologies.parse_topology(spec)), as_json)
-
-
-@topology.command()
-@click.argument("spec", type=LOCAL)
-@json_option
 def endpoints(spec: str, as_json: bool) -> None:
     """List the endpoints of SPEC: number, node, adapter, GUID, LID, switch and port. Traffic matrices (`routes`, `traffic`, `loop`) and job files
     accept the number, the GUID, "NODE ADAPTER", or NODE if it has one endpoint. Endpoints are numbered from 0, by the switch's name in natural order

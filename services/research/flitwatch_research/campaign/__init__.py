@@ -4,7 +4,7 @@
 that runs in a process of its own (`python -m flitwatch_research.campaign`), and who asks for the one never holds the other.
 
 What happens, in order: `history` draws four months once for a seed; `worlds`, `demand` and `era` change them for hard worlds; for each instrumented run
-`window` gives the fabric around it, `background` the crowd's load, `cause` the law from load to slowness, `step_times` the step times, `observe` the
+`window` gives the fabric around it (`footprint`), `background` the crowd's load, `cause` the law from load to slowness, `step_times` the step times, `observe` the
 counters, `simulate` what was not read; `effects` computes the truth by counterfactual; `dataset` holds both apart, `cache` keeps them on disk.
 
 Open

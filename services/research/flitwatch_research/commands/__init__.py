@@ -7,10 +7,10 @@ Open
 - `study` (with `advice_value`, `blame_stress` and `incident_study`) for published and own studies;
 - `scorecard` for all estimators;
 - `ranking`, `deviation` and `backtest` for one estimator on a scenario or a table;
-- `sim` and `sim_packet` for collectives and packets;
+- `sim` and `sim_packet` for collectives and packets, `topology_show` for the topologies that they take;
 - `routes_prove` and `routes_baselines` for static routes;
 - `twin_campaign` for months of runs, `sampler_experiment` for flows through namespaces;
-- `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
+- `options` for what they share; `bench` with `bench_advice`, `bench_api`, `bench_import` and `bench_ingest`.
 """
 
 _MODULES = {
@@ -24,6 +24,7 @@ _MODULES = {
     "sampler experiment": ("sampler_experiment", "experiment", "Send flows through network namespaces."),
     "twin worlds": ("twin_campaign", "worlds", "List the scenarios of campaigns."),
     "twin campaign": ("twin_campaign", "campaign", "Simulate four months of runs of an application."),
+    "topology show": ("topology_show", "show", "Show sizes and distances of a topology."),
     "routes prove": ("routes_prove", "prove", "Prove the best tables of a small tree."),
     "routes baselines": ("routes_baselines", "baselines", "Compare other routings of a tree with adaptive routing."),
     "bench": ("bench", "bench", "Measure this installation."),

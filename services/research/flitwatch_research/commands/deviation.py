@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import exit_with_error, json_option, print_result, refuse_beside_paper
+from flitwatch.console import exit_with_error, json_option, print_result
+from flitwatch_research.commands.options import refuse_beside_paper
 
 
 @click.command()

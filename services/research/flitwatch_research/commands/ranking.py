@@ -14,11 +14,10 @@ from flitwatch.console import (
     FiniteRange,
     exit_with_error,
     json_option,
-    list_given_options,
     print_result,
-    refuse_beside_paper,
     stderr_console,
 )
+from flitwatch_research.commands.options import list_given_options, refuse_beside_paper
 
 
 @click.command()

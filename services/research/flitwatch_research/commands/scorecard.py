@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from flitwatch.console import executor_option, json_option, print_result, stderr_console
+from flitwatch.console import json_option, print_result, stderr_console
 from flitwatch_domain.errors import BadInput
+from flitwatch_research.commands.options import executor_option
 
 if TYPE_CHECKING:
     from flitwatch_research.scorecard.pieces import Piece

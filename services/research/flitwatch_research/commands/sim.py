@@ -64,9 +64,8 @@ def sim() -> None:
 def collective(as_json: bool, topology: str, routing: str | None, **options: Any) -> None:
     """Measure how much random traffic slows a collective (Hoefler et al. 2009)."""
     from flitwatch_domain.task_models.simulations import CollectiveOptions
-    from flitwatch_research import routings
+    from flitwatch_research import routings, topologies
     from flitwatch_research.collectives import run_collective as simulate
-    from flitwatch_simulation import topologies
 
     collective_options = CollectiveOptions.of(options)
     named = topologies.parse_topology(topology)

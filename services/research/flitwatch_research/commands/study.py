@@ -8,9 +8,10 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch.console import executor_option, json_option, make_progress, print_result
+from flitwatch.console import json_option, make_progress, print_result
 from flitwatch_domain.local_text import as_local
 from flitwatch_research.commands import advice_value, blame_stress, incident_study
+from flitwatch_research.commands.options import executor_option
 
 
 @click.command()

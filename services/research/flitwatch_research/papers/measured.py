@@ -7,6 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from flitwatch_research import topologies
 from flitwatch_research.collectives import MeanFigure
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.hoefler import TORI_2D, TORI_3D
@@ -14,7 +15,6 @@ from flitwatch_research.studies.published import Figure
 from flitwatch_research.studies.taffet_stencil import MESSAGES, ROUTINGS
 from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, SHORT, beside_over_alone
 from flitwatch_research.studies.wang import ROUTINGS as WANGS_ROUTINGS
-from flitwatch_simulation import topologies
 
 #: (row, column) -> a figure, with its interval where it is a mean over draws.
 Ours = Mapping[tuple[str, str], float | MeanFigure]

@@ -6,7 +6,7 @@ each as JSON as soon as it is measured; the page is written from what is kept, s
 Open
 
 - `rows` for what a row and a cell are, and for the sizes that they are measured at;
-- `routes_and_bases` for chapters 3 and 4: patterns, routes, bases and reconstructions; `formulations` for how its integer programs come down to routes;
+- `routes_and_bases` for chapters 3 and 4: patterns, routes, bases (`sparsity`) and reconstructions; `formulations` for how its integer programs come down to routes;
 - `reconstructions` for the cells of tables 4.2 and 4.3, `convergence` for how their error falls while they are solved;
 - `loops` for chapter 5, `barrier` for its section 5.4.2, `seen` for what its packets saw, which the plots show;
 - `beyond` for what the dissertation has no table for: failed cables and scattered jobs.

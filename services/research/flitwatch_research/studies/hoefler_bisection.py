@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadRequest, Cancelled
-from flitwatch_research import flow, routings
+from flitwatch_research import flow, routings, topologies
 from flitwatch_research.collectives import MeanFigure, mean_with_ci95
 from flitwatch_research.studies import published
 from flitwatch_research.studies.hoefler import STAND_INS
 from flitwatch_research.studies.parameters import check_names, read_string, read_whole_number
 from flitwatch_research.studies.registry import Cancelled as IsCancelled
 from flitwatch_research.studies.registry import Parameters, Report
-from flitwatch_simulation import topologies
 
 #: Bisections between two looks at whether to go on.
 STEP = 50

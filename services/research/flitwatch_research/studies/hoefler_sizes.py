@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from flitwatch_core import topology
-from flitwatch_research import flow
+from flitwatch_research import core_topology as topology
+from flitwatch_research import flow, topologies
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation import topologies
 
 #: Table 1: the paper's short form (it omits m1 = 12 and w1 = 1) and ours with the cables between a pair, 24-port switches.
 TABLE1 = {

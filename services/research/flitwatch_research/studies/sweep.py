@@ -11,9 +11,8 @@ from typing import TypedDict
 import numpy as np
 
 from flitwatch_domain.errors import Cancelled
-from flitwatch_research import flow, routings
+from flitwatch_research import flow, routings, topologies
 from flitwatch_research.collectives import CollectiveMeans, MeanFigure, mean_with_ci95, simulate_all
-from flitwatch_simulation import topologies
 
 #: Runs of one part: a part is what one worker takes at a time.
 RUNS_PER_PART = 1000

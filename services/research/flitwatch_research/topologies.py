@@ -11,12 +11,12 @@ from typing import TypedDict
 
 import numpy as np
 
-from flitwatch_core import topology
 from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.local_text import local_path
 from flitwatch_domain.topology_spec import GENERATED, MACHINES, parse_integers, tree_sizes
+from flitwatch_research import core_topology as topology
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | planes:PLANES;h;m1,..;w1,..[;p1,..] | dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] | theta | edison | cori | slingshot | quartz1 | file:PATH"
 
@@ -33,7 +33,7 @@ class NamedTopology:
     Attributes
     ----------
     spec, kind : str
-    core : flitwatch_core.topology.Topology
+    core : flitwatch_research.core_topology.Topology
     default_routing : tuple of str
         The first of these that fits is used unless the user names one.
     fabric : Fabric or None
