@@ -7,9 +7,9 @@ import pytest
 
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.blocks import block_p_values
+from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import Problem
 from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend
-from flitwatch_research.scorecard.permutation import permutation_p_values
 
 DAY_S = 86_400.0
 MONDAY_S = 4 * DAY_S  # the epoch was a Thursday

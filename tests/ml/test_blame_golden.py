@@ -15,8 +15,8 @@ import pytest
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.blame.information import exact_p_values, mutual_information_bits
+from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.strata import day_numbers, hour_and_weekend
-from flitwatch_research.scorecard.permutation import permutation_p_values
 from flitwatch_research.stress import draw_case
 from ml.golden_figures import differences, figures, plain
 

@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score
 
 from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
-from flitwatch_research.scorecard.permutation import permutation_p_values
+from flitwatch_ml.blame.permutation import permutation_p_values
 
 runs_and_users = st.tuples(st.integers(2, 30), st.integers(1, 6)).flatmap(
     lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape[0]))

@@ -28,6 +28,7 @@ from flitwatch_ml.blame.calendar import DAY_S, WEEK_S, fit_calendar, orthonormal
 from flitwatch_ml.blame.calibration import calibrate_blame, rank_drivers
 from flitwatch_ml.blame.effects import estimate_effects
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
+from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import (
     Problem,
     carrier_counts,
@@ -38,7 +39,6 @@ from flitwatch_ml.blame.selection import (
 )
 from flitwatch_ml.blame.strata import centre_values, day_numbers, hour_and_weekend, normal_scores
 from flitwatch_ml.blame.verdict import _permutation_count
-from flitwatch_research.scorecard.permutation import permutation_p_values
 from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame_parts.json"

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted_correlations
-from flitwatch_research.scorecard.permutation import permutation_p_values
+from flitwatch_ml.blame.permutation import permutation_p_values
 from ml.blame_problems import problem
 
 

@@ -1677,17 +1677,6 @@ class Remedy(TypedDict):
     in_past: bool
 
 
-class RemoteMachine(TypedDict):
-    name: str
-    kind: str
-    technology: str
-    simulated: bool
-    snapshot: bool
-    routers: int
-    endpoints: int
-    last_ts: str | None
-
-
 Node: TypeAlias = str
 
 
@@ -3132,17 +3121,6 @@ class RecommendationDetail(TypedDict):
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
-
-
-class Remote(TypedDict):
-    name: str
-    url: str
-    problem: str | None
-    machines: list[RemoteMachine]
-
-
-class RemoteList(TypedDict):
-    items: list[Remote]
 
 
 class ReportedRun(TypedDict):

@@ -313,14 +313,6 @@ class Operations:
         """GET /api/v1/projects/{account}/report: What the jobs of a project lost to incidents in a month, and to whom."""
         return self._call("GET", f"/api/v1/projects/{self._part(account)}/report", {"month": month, "format": format})
 
-    def remotes(self) -> models.RemoteList:
-        """GET /api/v1/remotes: Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
-        return self._call("GET", "/api/v1/remotes", {})
-
-    def read_remote(self, remote: str, path: str) -> Any:
-        """GET /api/v1/remotes/{remote}/{path}: Return a remote's answer unchanged. Nothing can be changed there from here."""
-        return self._call("GET", f"/api/v1/remotes/{self._part(remote)}/{self._part(path)}", {})
-
     def runs(self, *, job: str | None = None, exe: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RunList:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})

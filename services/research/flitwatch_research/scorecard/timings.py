@@ -34,7 +34,7 @@ def measure_timings(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBoun
 
 def _time_blame() -> Iterator[TimeBound]:
     from flitwatch_ml.blame.information import exact_p_values
-    from flitwatch_research.scorecard.permutation import permutation_p_values
+    from flitwatch_ml.blame.permutation import permutation_p_values
 
     rng = np.random.default_rng(0)
     present, slow = rng.random((RUNS, USERS)) < rng.uniform(0.03, 0.4, USERS), rng.random(RUNS) < 0.4
