@@ -148,12 +148,20 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def load_extensions() -> dict[str, tuple[str, str, str]]:
+    """Merge the tables of (module, attribute, short help) by command that entry points `flitwatch.commands` of installed packages name.
+
+    A name of two words, such as `twin campaign`, adds a command to a group.
+    """
+    from importlib.metadata import entry_points
+
+    return {name: entry for point in entry_points(group="flitwatch.commands") for name, entry in point.load().items()}
+
+
 class Group(click.Group):
     """Commands of this group, and those that installed packages add to it; the help lists the whole first sentence of each, which Click cuts off."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from flitwatch.main import load_extensions
-
         prefix = f"{self.name} "
         return [
             *super().list_commands(ctx),
@@ -163,8 +171,6 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if (command := super().get_command(ctx, cmd_name)) is not None:
             return command
-        from flitwatch.main import load_extensions
-
         module, attribute, _ = load_extensions().get(f"{self.name} {cmd_name}", ("", "", ""))
         return getattr(importlib.import_module(module), attribute) if module else None
 

@@ -70,18 +70,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def load_extensions() -> dict[str, tuple[str, str, str]]:
-    """Merge the tables of (module, attribute, short help) by command that entry points `flitwatch.commands` of installed packages name.
-
-    A name of two words, such as `twin campaign`, adds a command to a group.
-    """
-    from importlib.metadata import entry_points
-
-    return {name: entry for point in entry_points(group="flitwatch.commands") for name, entry in point.load().items()}
-
-
 def list_installed_commands() -> dict[str, tuple[str, str, str]]:
     """Return module, attribute and short help of each command that is installed here."""
+    from flitwatch.console import load_extensions
+
     ours = {name: (f"flitwatch.commands.{module}", place, text) for name, (module, place, text) in COMMANDS.items()}
     installed = {name: entry for name, entry in ours.items() if importlib.util.find_spec(entry[0]) is not None}
     return installed | {name: entry for name, entry in load_extensions().items() if " " not in name}

@@ -6,7 +6,8 @@ Open
 
 - `study` (with `advice_value`, `blame_stress` and `incident_study`) for published and own studies;
 - `scorecard` for all estimators;
-- `ranking`, `deviation` and `backtest` for one estimator on a scenario or a table;
+- `ranking` for blame, `deviation` for drivers and `backtest` for forecasts,
+  each on a scenario or a table;
 - `sim` and `sim_packet` for collectives and packets, `topology_show` for the topologies that they take;
 - `routes_prove` and `routes_baselines` for static routes;
 - `twin_campaign` for months of runs, `sampler_experiment` for flows through namespaces;
