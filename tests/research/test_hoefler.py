@@ -13,7 +13,7 @@ import pytest
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound, TooCostly
 from flitwatch_domain.local_text import LocalText
 from flitwatch_research.studies import output, registry
-from flitwatch_simulation.tasks import HANDLERS
+from flitwatch_research.tasks import HANDLERS
 
 
 class Quiet:
