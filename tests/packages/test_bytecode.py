@@ -18,7 +18,7 @@ NOT_PYTHON = "def f(:\n"
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("packages_build", ROOT / "services/packages/build.py")
+    spec = importlib.util.spec_from_file_location("packages_build", ROOT / "packaging/build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -15,7 +15,7 @@ import flitwatch_client
 from flitwatch_domain.build import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECTS = (".", "services/agent", "services/client", "services/noise_core", "services/research")
+PROJECTS = (".", "packaging/agent", "services/client", "services/noise_core", "services/research")
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 

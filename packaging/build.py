@@ -1,4 +1,4 @@
-"""Makes the DEB and, where rpmbuild is, the RPM from the wheels: `python services/packages/build.py dist EXTRAS deb,rpm` (`make packages`).
+"""Makes the DEB and, where rpmbuild is, the RPM from the wheels: `python packaging/build.py dist EXTRAS deb,rpm` (`make packages`).
 
 Both hold the same tree: an environment of the system's Python below /usr/lib/flitwatch, units, the user, the configuration file, log rotation, manual pages and shell completion.
 """
@@ -19,7 +19,7 @@ from flitwatch.commands.completion import source
 from flitwatch_domain.build import VERSION
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parent
 PLACE = "usr/lib/flitwatch"
 SUMMARY = "Who slows jobs on a supercomputer's network, and what to do"
 #: What the packages themselves change in the file that users read: an installed platform waits for real sources.

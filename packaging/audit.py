@@ -1,4 +1,4 @@
-"""Known weaknesses of the locked packages, offline: `python services/packages/audit.py PyPI.zip npm.zip`, archives of OSV's records.
+"""Known weaknesses of the locked packages, offline: `python packaging/audit.py PyPI.zip npm.zip`, archives of OSV's records.
 
 OSV publishes them at osv-vulnerabilities.storage.googleapis.com/ECOSYSTEM/all.zip. Prints one JSON object; exit 1 if a locked version is known to be weak.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 Locked = Mapping[tuple[str, str], set[str]]
 
 
