@@ -40,8 +40,9 @@ def test_the_generated_files_are_those_of_the_description() -> None:
     made = generator()
     description = json.loads(made.DESCRIPTION.read_text())
     package = CLIENT / "flitwatch_client"
-    assert made.generate_operations(description) == (package / "operations.py").read_text(), "run `make client`"
-    assert made.generate_models() == (package / "models.py").read_text(), "run `make client`"
+    operations = made.generate_operations(description)
+    assert operations == (package / "operations.py").read_text(), "run `make client`"
+    assert made.generate_models(operations) == (package / "models.py").read_text(), "run `make client`"
 
 
 def test_every_answer_has_a_type() -> None:
