@@ -12,8 +12,9 @@ from support.archives import LATER, planted
 
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
-from flitwatch_db.archive.parts import _compute_seal, digest_of
-from flitwatch_db.archive.shapes import IN_OWN_COUNTS
+from flitwatch_db.archive.parts import _compute_seal, digest_of, own_counts
+from flitwatch_db.archive.restoring import in_times
+from flitwatch_db.archive.shapes import IN_OWN_COUNTS, SHAPES
 from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
 
 OWN = [float(i + 1) for i in range(len(TABLE_II))]
@@ -78,3 +79,24 @@ def test_a_part_whose_other_files_are_missing_is_refused(embedded_db: str, tmp_p
     (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _compute_seal(manifest)}))
     with pytest.raises(Exception, match="the files are not those of an archive: run_step_around"):
         restore_archive(embedded_db, tmp_path / "a")
+
+
+def test_an_archive_says_whether_its_stalls_are_to_be_converted_and_they_are() -> None:
+    """Of an archive in ticks the rows are converted as a database's are; of one that is written today none."""
+    for name, stall, value, doubled in (
+        ("router_1h", "rt_stall_cycles", 3.0, 6.0),
+        ("port_10s", "stall_cycles", [3.0, None], [6.0, None]),
+    ):
+        shape = SHAPES[name]
+        today = shape.schema
+        at = today.get_field_index(stall)
+        before = today.set(at, today.field(at).with_metadata({"unit": IN_OWN_COUNTS["stall_cycles"]}))
+        assert own_counts(today) == frozenset() and own_counts(before) == {stall}
+        row = tuple(
+            7 if column.type == "fabric" else value if column.name == stall else 1.0 for column in shape.columns
+        )
+        unknown = [None, None] if isinstance(value, list) else None
+        for technology, wanted in (("infiniband", doubled), ("ethernet", unknown), ("cray_xc", value)):
+            found = in_times(row, shape, [at], {7: technology})
+            assert found[at] == wanted and found[:at] + found[at + 1 :] == row[:at] + row[at + 1 :]
+        assert in_times(row, shape, [], {7: "infiniband"}) == row

@@ -48,13 +48,6 @@ _GRANTS = f"""
         UNION ALL SELECT nspname, nspacl FROM pg_namespace WHERE nspname IN ('flitwatch', 'log')
     ) held (name, acl), aclexplode(held.acl) a"""
 _LITERALS = re.compile(r"(?:'(?:[^']|'')*'(?:::\w+)?(?:, )?)+")
-#: Files from before marks after which the code of that time could not go on: a column renamed, keys that ON CONFLICT names replaced.
-CONTRACTED = {
-    "2026_11_21_50_estimates_in_use",
-    "2026_11_22_53_authority",
-    "2026_11_22_67_job_endpoints",
-    "2026_11_23_50_log_identity",
-}
 
 
 @dataclass(frozen=True)
@@ -237,23 +230,18 @@ def test_what_older_code_never_asked_for_is_free(scratch: tuple[psycopg.Connecti
     assert told(scratch, text) == []
 
 
-def test_each_new_migration_says_what_becomes_of_older_versions() -> None:
+def test_each_migration_says_what_becomes_of_older_versions() -> None:
     known = [m.name for m in list_migrations()]
-    assert runner.FIRST_MARKED in known
-    for migration in list_migrations():
-        if migration.name < runner.FIRST_MARKED:
-            assert migration.oldest is None, (
-                f"{migration.name}: marks begin with {runner.FIRST_MARKED}; give it a later name"
-            )
-            continue
+    assert known[0] == runner.BASELINE, f"{known[0]}: give it a later name than {runner.BASELINE}"
+    for migration in list_migrations()[1:]:
         assert migration.oldest, (
             f"{migration.name}: its first line says `-- expansion` or `-- contraction: ends versions older than NAME`"
         )
-        assert runner.FIRST_MARKED <= migration.oldest <= migration.name and migration.oldest in known
+        assert runner.BASELINE <= migration.oldest <= migration.name and migration.oldest in known
 
 
 def test_expansions_take_nothing_from_older_versions(embedded_server: Embedded) -> None:
-    """Of each file what it did, not how it is worded; those before marks are the judge's own test."""
+    """Of each file what it did, not how it is worded."""
     found: dict[str, list[str]] = {}
     with psycopg.connect(embedded_server.url_of("postgres", "postgres"), autocommit=True) as server:
         server.execute("CREATE DATABASE judged OWNER flitwatch")
@@ -268,7 +256,4 @@ def test_expansions_take_nothing_from_older_versions(embedded_server: Embedded) 
                 conn.rollback()
         finally:
             server.execute("DROP DATABASE judged WITH (FORCE)")
-    liars = {m.name: found[m.name] for m in list_migrations() if m.oldest == runner.FIRST_MARKED and found[m.name]}
-    assert liars == {}
-    # Of the files from before marks, those that would have been contractions.
-    assert {name for name, misses in found.items() if misses and name < runner.FIRST_MARKED} == CONTRACTED
+    assert {m.name: found[m.name] for m in list_migrations() if m.oldest == runner.BASELINE and found[m.name]} == {}

@@ -10,7 +10,6 @@ import pytest
 
 from flitwatch_db import connect, detect_edition
 from flitwatch_db.migrations import list_migrations, list_pending_migrations, migrate_database, runner
-from flitwatch_db.tasks import Worker
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 from flitwatch_ops.embedded import Embedded
 
@@ -88,20 +87,28 @@ def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
             migrate_database(embedded_db)
 
 
-def test_a_task_that_waited_for_a_worker_of_the_version_before_is_taken(
-    empty_db: str, monkeypatch: pytest.MonkeyPatch
+def test_a_database_with_all_migrations_before_the_baseline_goes_on_from_there_and_one_with_some_is_refused(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    older = tuple(m for m in list_migrations() if m.name < "2026_11_29_90_workers")
-    with monkeypatch.context() as patch:
-        patch.setattr(runner, "list_migrations", lambda: older)
-        migrate_database(empty_db)
-    with connect(empty_db, role="writer", autocommit=True) as conn:
-        conn.execute("INSERT INTO task (name, args) VALUES ('demo.count', '{}'), ('sim.study', '{}')")
-        assert "2026_11_29_90_workers" in migrate_database(empty_db)
-        worker = Worker(empty_db, {"demo.count": "flitwatch_db.tasks"})
-        attempts = [worker._take_task(conn), worker._take_task(conn)]
-    assert attempts[0] is not None and (attempts[0].name, attempts[0].number) == ("demo.count", 1)
-    assert attempts[1] is None
+    old = {"2026_11_21_01_first": "a", "2026_11_22_02_second": "b"}
+    monkeypatch.setattr(runner, "REPLACED", (2, runner.digest_names(old)))
+    later = runner.Migration("2999_01_01_01_later", "CREATE TABLE later ()", "x", runner.BASELINE)
+    migrations = (*list_migrations(), later)
+    monkeypatch.setattr(runner, "list_migrations", lambda: migrations)
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        conn.execute("DELETE FROM migration")
+        conn.execute("INSERT INTO migration VALUES ('2026_11_21_01_first', 'a'), ('2026_11_22_02_second', 'c')")
+        with pytest.raises(Conflict, match="another text"):
+            migrate_database(embedded_db)
+        conn.execute("DELETE FROM migration WHERE name = '2026_11_22_02_second'")
+        with pytest.raises(Conflict, match=r"1 of the 2 migrations from before 0\.1\.0.* commit 407a956e"):
+            migrate_database(embedded_db)
+        conn.execute("INSERT INTO migration VALUES ('2026_11_22_02_second', 'b')")
+        assert runner.ending_those_in_use(conn) == [runner.BASELINE, later.name]
+        assert migrate_database(embedded_db) == [m.name for m in migrations]
+        assert runner.list_newer_migrations(conn) == {}
+        assert conn.execute("SELECT to_regclass('later')").fetchone() == ("later",)
+    assert migrate_database(embedded_db) == []
 
 
 def test_an_unmigrated_database_says_what_to_do(empty_db: str) -> None:
