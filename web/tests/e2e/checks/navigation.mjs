@@ -1,7 +1,56 @@
-// The nine ways of a user, from the page where they begin, with their clicks and Tabs counted in the browser: a way that needs more than it may fails.
+// An address that cannot be shown as typed is refused with its reason: no page shows other data in its place.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { violations } from "../axe.mjs";
 import { query, ready, until } from "../harness.mjs";
+
+export async function addresses({ url, check, api, fabrics, timed }) {
+  await check("an address that cannot be shown says why and shows no other data", async (page) => {
+    const hour = (ago) => new Date(Date.now() - ago * 3_600_000).toISOString();
+    const wrong = {};
+    for (const [path, reason] of [
+      ["/?machine=nosuch", /No machine is called "nosuch"/],
+      ["/jobs?fabric=nosuch", /No machine is called "nosuch"/],
+      ["/?at=banana", /"banana" is not a time/],
+      [`/?at=${hour(-24)}`, /in the future/],
+      ["/?at=2030", /"2030" is not a time/],
+      [`/fabric/${timed.name}?from=${hour(1)}&to=${hour(2)}`, /before it begins/],
+      [`/fabric/${timed.name}?router=99999`, /has no router 99999/],
+      [`/fabric/${timed.name}?view=tree`, /has no view "tree"/],
+      ["/health?day=1", /no parameter "day"/],
+    ]) {
+      await page.goto(url + path);
+      await page.getByRole("heading", { name: "This address is not valid" }).waitFor();
+      const text = await page.locator("main").textContent();
+      if (!reason.test(text) || (await page.locator("main .card").count())) wrong[path] = text;
+    }
+    assert.deepEqual(wrong, {});
+    await page.locator("main a", { hasText: "Open the page without this part" }).click();
+    await page.waitForURL((at) => at.pathname === "/health" && at.search === "");
+    await page.locator("main .card").first().waitFor();
+  });
+
+  await check("a machine that is opened in one tab stays that tab's", async (page) => {
+    const [first, second] = fabrics;
+    await page.goto(`${url}/fabric/${first.name}`);
+    await page.waitForSelector("h1");
+    const other = await page.context().newPage();
+    await other.goto(`${url}/fabric/${second.name}`);
+    await other.waitForSelector("h1");
+    await page.goto(url);
+    await page.locator(".top button", { hasText: first.name }).first().waitFor();
+  });
+
+  await check("two jobs on one picture have keys that differ, as their outlines do", async (page) => {
+    const [a, b] = (await api("/jobs?limit=2&state=RUNNING")).items.map((job) => job.job_id);
+    await page.goto(`${url}/fabric/${timed.name}?view=tiles&job=${a},${b}`);
+    await page.locator(".chip .job-key").nth(1).waitFor();
+    const keys = await page.locator(".chip .job-key line").evaluateAll((all) => all.map((one) => one.outerHTML));
+    assert.notEqual(keys[0], keys[1]);
+  });
+}
+
+// The nine ways of a user, from the page where they begin, with their clicks and Tabs counted in the browser: a way that needs more than it may fails.
 
 /** What a way took at most, and what it took: presses of a pointer and of Tab as the browser saw them, whoever made them. */
 async function counting(tab) {
@@ -286,5 +335,84 @@ export async function byMail({ url, check, api }, fire) {
       "the contact was told",
       30_000,
     );
+  });
+}
+
+// The search finds actions though letters are swapped, and lists what was opened lately until it is cleared.
+
+export async function search({ url, check, api }) {
+  await check("search forgives swapped letters and remembers what was opened", async (page) => {
+    const job = (await api("/jobs?limit=1&state=RUNNING")).items[0].job_id;
+    const field = page.locator(".search-field");
+    // On a busy machine a page may be drawn before it listens to keys.
+    const opened = async () => (await page.keyboard.press("/"), field.isVisible());
+    const find = async (text) => {
+      await until(opened, Boolean, "the search opens");
+      await field.fill(text);
+    };
+    await page.goto(url);
+    await page.locator(".home-item").first().waitFor();
+    await find("foercast");
+    await page.locator(".search-list .menu-item", { hasText: "Forecast" }).click();
+    await page.waitForURL("**/forecast**");
+    await find(job);
+    await page.locator(".search-list .menu-item", { hasText: job }).first().click();
+    await page.waitForURL(`**/jobs/${job}**`);
+    await page.reload();
+    await page.locator("main h1").first().waitFor();
+    await until(opened, Boolean, "the search opens");
+    await field.fill("");
+    const recent = page.locator(".search-list .menu-item", { hasText: job });
+    await recent.waitFor();
+    await page.locator(".menu-item", { hasText: "Clear this list" }).click();
+    await recent.waitFor({ state: "detached" });
+    assert.deepEqual(await page.evaluate(() => JSON.parse(localStorage.getItem("flitwatch-recent"))), []);
+  });
+}
+
+// Any window by its dates, as the window shown and as the one to compare with; the address keeps both.
+
+const DAY_MS = 86_400_000;
+const field = (ms) => new Date(ms).toISOString().slice(0, 19);
+const address = (ms) => new Date(ms).toISOString().replace(".000Z", "Z");
+
+const open = async (page, trigger) => {
+  await page.locator(".context button", { hasText: trigger }).click();
+  await page.locator('[role="menuitem"]', { hasText: /^Choose dates/ }).click();
+  await page.waitForSelector("[role=dialog]");
+};
+const fill = async (page, from, to) => {
+  await page.getByLabel("From, UTC").fill(field(from));
+  await page.getByLabel("To, UTC").fill(field(to));
+  await page.keyboard.press("Enter");
+};
+
+export async function dates({ fabricUrl, check, timed }) {
+  await check("a window is chosen by its dates, and so is the one to compare with", async (page) => {
+    const edge = Math.floor(Date.parse(timed.last_ts) / 60_000) * 60_000;
+    await page.goto(`${fabricUrl}?span=7d`);
+    await ready(page);
+    await open(page, /^Time axis/);
+    assert.deepEqual(await violations(page), []);
+    await fill(page, edge, edge - 60_000);
+    assert.match(await page.locator("[role=alert]").textContent(), /end must be later/);
+    await fill(page, edge + DAY_MS, edge + 2 * DAY_MS);
+    assert.match(await page.locator("[role=alert]").textContent(), /newest data/);
+    await fill(page, edge - 1_800_000, edge - 900_000);
+    await until(
+      () => query(page),
+      ({ from, to }) => from === address(edge - 1_800_000) && to === address(edge - 900_000),
+      "the chosen window in the address",
+    );
+    await page.keyboard.press("d");
+    await open(page, /^Against/);
+    await fill(page, edge - 3_600_000, edge - 2_700_000);
+    await until(
+      () => query(page),
+      ({ cfrom, cto, span }) =>
+        cfrom === address(edge - 3_600_000) && cto === address(edge - 2_700_000) && span === "7d",
+      "the window to compare with in the address",
+    );
+    assert.match(await page.locator(".context").textContent(), /Against the chosen one/);
   });
 }

@@ -1,6 +1,8 @@
 // What stands on a page has a place of its own, at every width: no card lies over another, none is cut or squeezed, and no page is wider than the screen.
 import assert from "node:assert/strict";
+import { violations } from "../axe.mjs";
 import { platform, setAhead } from "../browser.mjs";
+import { until } from "../harness.mjs";
 import { opened, pagesOf } from "../pages.mjs";
 
 const WIDTHS = [
@@ -288,4 +290,222 @@ export async function layout(site) {
       assert.deepEqual(wrong, []);
     },
   );
+}
+
+// What a page says at first stays where it is while the rest comes: layout shift is below 0.05 on every page, on a desk and on a phone.
+
+const MOST = 0.05;
+/** All of a visit counts, not only the worst five seconds. */
+const SETTLED_MS = 1500;
+
+/** Notes every layout shift of the pages to come. */
+const watch = (page) =>
+  page.addInitScript(() => {
+    window.shifts = [];
+    const box = ({ x, y, width, height }) => [x, y, width, height].map(Math.round).join(" ");
+    const named = ({ node, previousRect, currentRect }) => {
+      const one = node?.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+      return `${one?.tagName?.toLowerCase()}.${one?.className} (${box(previousRect)} -> ${box(currentRect)})`;
+    };
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries())
+        if (!entry.hadRecentInput) window.shifts.push({ value: entry.value, what: entry.sources.map(named) });
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+
+/** Sum of what moved since the page was opened, and what moved most, in words. */
+async function shiftOf(page, address, settledMs = SETTLED_MS) {
+  await opened(page, address);
+  await page.waitForTimeout(settledMs);
+  return page.evaluate(() => {
+    const sum = window.shifts.reduce((all, one) => all + one.value, 0);
+    const most = window.shifts.sort((a, b) => b.value - a.value).slice(0, 3);
+    return { sum, most: most.map((one) => `${one.value.toFixed(3)} ${one.what.join("; ")}`) };
+  });
+}
+
+export async function shifts(site) {
+  const { url, check } = site;
+  const pages = await pagesOf(site);
+  for (const [width, height] of [
+    [1440, 900],
+    [390, 844],
+  ]) {
+    await check(
+      `nothing on any page moves while it loads, ${width} pixels wide`,
+      async (page) => {
+        await watch(page);
+        const wrong = {};
+        for (const path of pages) {
+          const { sum, most } = await shiftOf(page, url + path);
+          if (sum >= MOST) wrong[path] = [sum.toFixed(3), ...most];
+        }
+        assert.deepEqual(wrong, {});
+      },
+      { viewport: { width, height } },
+    );
+  }
+  await check(
+    "nothing on home moves when its incident comes last",
+    async (page) => {
+      await watch(page);
+      await page.route(/\/incident(\?|$)/, async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 3000));
+        await route.continue();
+      });
+      const { sum, most } = await shiftOf(page, `${url}/`, 3000 + SETTLED_MS);
+      assert.ok(sum < MOST, `${sum.toFixed(3)} ${most.join("\n")}`);
+    },
+    { viewport: { width: 1440, height: 900 } },
+  );
+}
+
+// At the width of a phone, a finger hits meaning: every target is 44 pixels wide and high, or nothing else is that near (WCAG 2.5.5, and the spacing of 2.5.8).
+
+const PHONE = { width: 390, height: 844 };
+/** Targets that are too small and have another target within 44 pixels, in words. */
+const tooNear = (page) =>
+  page.evaluate(() => {
+    const SIZE = 44;
+    const inText = (one) =>
+      one.tagName === "A" &&
+      getComputedStyle(one).display === "inline" &&
+      [...one.parentElement.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && /\p{L}{2}/u.test(node.data));
+    const box = (one) => (one.matches("label input") ? one.closest("label") : one).getBoundingClientRect();
+    const targets = [...document.querySelectorAll("button, a[href], input, select, textarea, summary, [role=tab]")]
+      .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest("svg") && !inText(one))
+      .map((one) => ({ one, at: box(one) }))
+      // What only a keyboard finds (skip links) is one pixel, or out of sight.
+      .filter(({ at }) => at.width > 1 && at.height > 1 && at.bottom > 0 && at.right > 0);
+    const small = ({ at }) => at.width < SIZE - 0.5 || at.height < SIZE - 0.5;
+    const centre = ({ at }) => [(at.left + at.right) / 2, (at.top + at.bottom) / 2];
+    /** Distance of a point to a box, which is 0 inside it. */
+    const distance = ([x, y], at) =>
+      Math.hypot(Math.max(at.left - x, 0, x - at.right), Math.max(at.top - y, 0, y - at.bottom));
+    const near = (a, b) => {
+      const [p, q] = [centre(a), centre(b)];
+      return distance(p, b.at) < SIZE / 2 - 0.5 || (small(b) && Math.hypot(p[0] - q[0], p[1] - q[1]) < SIZE - 0.5);
+    };
+    const name = ({ one, at }) => {
+      const words = (one.getAttribute("aria-label") ?? one.textContent ?? "").trim().slice(0, 30);
+      return `${one.tagName.toLowerCase()}.${one.className} "${words}" ${Math.round(at.width)} x ${Math.round(at.height)}`;
+    };
+    return targets
+      .filter(
+        (a) =>
+          small(a) && targets.some((b) => b !== a && !a.one.contains(b.one) && !b.one.contains(a.one) && near(a, b)),
+      )
+      .map(name);
+  });
+
+export async function touch(site) {
+  const { url, check } = site;
+  const pages = await pagesOf(site);
+  await check(
+    "a finger hits every button, link, input and tab at the width of a phone",
+    async (page) => {
+      const wrong = {};
+      for (const path of pages) {
+        await opened(page, url + path);
+        const found = await tooNear(page);
+        if (found.length) wrong[path] = found;
+      }
+      assert.deepEqual(wrong, {});
+    },
+    { viewport: PHONE },
+  );
+}
+
+// No page has a violation that axe can find, in both themes.
+
+/** Axe's word on the page as it stands, then in the dark. */
+async function inBothThemes(page) {
+  const found = {};
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForTimeout(colorScheme === "light" ? 1200 : 400);
+    found[colorScheme] = await violations(page);
+  }
+  return found;
+}
+
+export async function accessible(site) {
+  const { url, check, api } = site;
+  for (const path of await pagesOf(site)) {
+    await check(`axe finds nothing on ${path}, light and dark`, async (page) => {
+      await opened(page, url + path);
+      assert.deepEqual(await inBothThemes(page), { light: [], dark: [] });
+    });
+  }
+
+  await check("a job's page has no axe violation and answers with evidence, light and dark", async (page) => {
+    const job = (await api("/jobs?limit=1&state=RUNNING")).items[0] ?? (await api("/jobs?limit=1")).items[0];
+    if (!job) return;
+    await page.goto(`${url}/jobs/${encodeURIComponent(job.job_id)}`);
+    await page.waitForSelector('section[aria-label="Verdict"] h2');
+    assert.deepEqual(await inBothThemes(page), { light: [], dark: [] });
+  });
+}
+
+// A display on a wall: pages take turns by themselves, each with twice as much on it as at a desk, in larger type.
+
+const at = (page) => new URL(page.url()).pathname;
+
+/** How much of a page there is (in its own lengths), and the height of a line of its title on the screen. */
+const measured = (page) =>
+  page.evaluate(() => {
+    const main = document.querySelector("main");
+    const title = document.querySelector(".home-jobs h2").getBoundingClientRect();
+    return {
+      area: main.clientWidth * main.clientHeight,
+      line: title.height,
+      wide: document.documentElement.scrollWidth,
+    };
+  });
+
+export async function wall({ url, check, timed }) {
+  await check(
+    "a wall of 3840 pixels shows twice as much as a desk of 1920, in larger type",
+    async (page) => {
+      const desk = await page.context().newPage();
+      await desk.setViewportSize({ width: 1920, height: 1080 });
+      await desk.goto(url);
+      await page.goto(`${url}/?wall=600`);
+      for (const one of [desk, page]) await one.locator(".home-jobs tbody tr").first().waitFor();
+      const [near, far] = [await measured(desk), await measured(page)];
+      assert.ok(far.area >= 2 * near.area, `${far.area} against ${near.area}`);
+      assert.ok(far.line >= 1.3 * near.line, `${far.line} pixels against ${near.line}`);
+      assert.ok(far.wide <= 3840);
+      const rows = (one) => one.locator(".home-jobs tbody tr, .home-pairs tbody tr").count();
+      assert.ok((await rows(page)) > 1.5 * (await rows(desk)), `${await rows(page)} rows against ${await rows(desk)}`);
+    },
+    { viewport: { width: 3840, height: 2160 } },
+  );
+
+  await check("the pages of a wall take turns until somebody is there, and its key ends it", async (page) => {
+    await page.goto(`${url}/?wall=5`);
+    const seen = new Set();
+    await until(
+      async () => seen.add(at(page) + new URL(page.url()).search).size,
+      (n) => n >= 3,
+      "three pages in turn",
+    );
+    assert.ok(
+      [...seen].some((one) => one.startsWith(`/fabric/${timed.name}`)),
+      [...seen].join(" "),
+    );
+    await page.mouse.move(200, 300);
+    await page.waitForSelector("text=stays while in use");
+    const before = page.url();
+    await page.keyboard.press("n");
+    await until(
+      () => page.url(),
+      (now) => now !== before,
+      "the next page",
+    );
+    assert.equal(await page.locator('.wall-top [aria-current="page"]').count(), 1);
+    await page.keyboard.press("w");
+    await page.locator('.top nav a[aria-current="page"]').waitFor();
+    assert.equal(await page.locator(".wall-top").count(), 0);
+  });
 }
