@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from api.conftest import serving
-from api.live_counters import START, count, tell
-from api.streams import wait_until_listening
+from api.streams import START, count, tell, wait_until_listening
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics

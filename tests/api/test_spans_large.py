@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.counted import DAY_S, END_S, HOUR_S, ROUTERS, fill
 from support.databases import Server
-from support.large_span import DAY_S, END_S, HOUR_S, ROUTERS, fill
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings

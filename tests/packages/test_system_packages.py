@@ -23,8 +23,7 @@ from pathlib import Path
 
 import pytest
 from e2e.site import EDISON, import_of_edison
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from packages.conftest import ROOT, look_at_edison
 
