@@ -5,7 +5,7 @@ import { useState } from "react";
 import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/session";
 import { Failure, Waiting } from "../../components/Notice";
 import { splitRemote } from "../../lib/remote";
-import { standing } from "./standing";
+import { standing } from "./address";
 import "./login.css";
 
 export function LoginPage() {
