@@ -6,24 +6,35 @@ import base64
 import hashlib
 import hmac
 import json
+import random
 import zipfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from api.conftest import Served, serving
+from api.conftest import Served, bearer, serving
 from api.world import SECONDS, T0, THROUGH, World, seed
 from flitwatch.main import cli
+from flitwatch_api.app import create_app
+from flitwatch_api.description import render_description
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.archive import restore_archive, write_archive
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
+from flitwatch_ingest.writer import WriterSettings
+from flitwatch_ingest.writer.drain import drain_log
+from ingest import odd
 
 
 def test_the_list_says_how_far_data_reach(api: Served, world: World) -> None:
@@ -237,3 +248,93 @@ def test_names_with_a_path_write_no_file_elsewhere(
     with connect(embedded_db, role="owner") as conn:
         conn.execute("DELETE FROM job")
     assert restore_archive(embedded_db, inner / "archive")["jobs"] == 1
+
+
+# The API over a database full of records that nobody would send: every page of data answers, whoever asks.
+
+
+#: Where the identities that fill a path stand in the answers of lists.
+IDENTITIES = (
+    "job_pk",
+    "run_id",
+    "job_id",
+    "user",
+    "exe",
+    "application",
+    "name",
+    "node",
+    "router",
+    "cluster",
+    "schema_id",
+    "dead_letter_id",
+)
+
+
+@pytest.fixture(
+    params=["viewer", *(pytest.param(who, marks=pytest.mark.system("processes")) for who in ("operator", "names"))]
+)
+def asking(request: pytest.FixtureRequest, embedded_db: str, topic: str) -> Iterator[tuple[Served, dict[str, str]]]:
+    rng = random.Random(7)
+    with connect(embedded_db) as conn:
+        fabrics.save_fabric(conn, build_dragonfly(1, 2, 4, name="odd"))
+    odd.publish(embedded_db, odd.records(rng, topic), rng)
+    drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=120)
+    headers: dict[str, str] = {}
+    if request.param == "names":
+        with connect(embedded_db, role="gate", autocommit=True) as conn:
+            people.add_account(conn, "ada", "admin")
+            scopes = ["read", "names", "operate", "tasks", "advice", "admin"]
+            headers = bearer(people.add_token(conn, "ada", "test", scopes)[1])
+    anonymous = "operator" if request.param == "operator" else "viewer"
+    with serving(Settings(db=embedded_db, web=None, api_anonymous=anonymous)) as served:
+        yield served, headers
+
+
+def found_in(answer: Any, into: dict[str, set[Any]]) -> None:
+    """Collect identities from an answer."""
+    if isinstance(answer, list):
+        for one in answer:
+            found_in(one, into)
+    elif isinstance(answer, dict):
+        for key, value in answer.items():
+            if key in IDENTITIES and isinstance(value, str | int):
+                into.setdefault(key, set()).add(value)
+            found_in(value, into)
+
+
+@pytest.mark.integration
+def test_every_read_answers_over_odd_records(asking: tuple[Served, dict[str, str]]) -> None:
+    served, headers = asking
+    described = json.loads(render_description(create_app(Settings(web=None))))
+    paths = [path for path, methods in described["paths"].items() if "get" in methods and not path.endswith("/events")]
+    known: dict[str, set[Any]] = {"fabric": {"odd"}}
+    failed: dict[str, str] = {}
+    asked = 0
+
+    def ask(path: str) -> None:
+        nonlocal asked
+        asked += 1
+        answer = served.http.get(path, headers=headers)
+        if answer.status_code >= 500 and answer.status_code != 503:
+            failed[path] = answer.text[:300]
+        elif answer.headers.get("content-type", "").startswith("application/json"):
+            found_in(answer.json(), known)
+
+    for path in sorted(paths, key=lambda path: path.count("{")):
+        if "{" not in path:
+            ask(path)
+            ask(f"{path}?limit=500")
+            continue
+        names = [part.strip("{}") for part in path.split("/") if part.startswith("{")]
+        if len(names) == 1:
+            for value in sorted(known.get(names[0], {1}), key=str)[:40]:
+                ask(path.replace(f"{{{names[0]}}}", str(value)))
+    for query in (
+        "search?q=odd",
+        "search?q=%E4%B8%80",
+        "fabrics/odd/timeseries?routers=0,1",
+        "jobs?user=u",
+        "ingest/dead-letters?limit=500",
+    ):
+        ask(f"/api/v1/{query}")
+    assert failed == {} and asked > 100

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import flitwatch_db
+from flitwatch.main import main
+from flitwatch_db import migrations
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import TABLE_II, identify_counter
 from flitwatch_domain.hostlist import expand_hosts
+from flitwatch_ops.embedded import Embedded
+from flitwatch_stream.backends import open_log
 from flitwatch_stream.shapes import parse_job, parse_run
 from flitwatch_twin.avro import encode_varints
 from flitwatch_twin.cluster import Cluster
@@ -303,3 +311,51 @@ def test_steps_of_a_fine_past_take_about_as_long_as_second_by_second() -> None:
     assert len(times[1]) == pytest.approx(len(times[FINE_STEP_S]), abs=2)
     size = min(map(len, times.values()))
     assert np.median(np.abs(times[FINE_STEP_S][:size] / times[1][:size] - 1)) < 0.03
+
+
+# The twin on a real log and database: records arrive, the fabric is registered, a measured one is left alone.
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = Embedded(tmp_path_factory.mktemp("pg"), durable=False)
+    started = server.start()
+    migrations.migrate_database(started)
+    yield started
+    server.stop()
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("encoding", ["json", "avro"])
+def test_records_reach_the_log(url: str, encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["twin", "run", "small", "--seconds", "4", "--speed", "0", "--log", url, "--db", url]
+    with (
+        open_log(url) as log,
+        log.consumer(f"test-{encoding}", pattern=r"^ldms\.aries_rtr_.*", start="earliest") as consumer,
+    ):
+        while consumer.poll(10_000, 0.5):
+            pass
+        main([*arguments, "--format", encoding, "--out", str(tmp_path), "--json"])
+        told = json.loads(capsys.readouterr().out)
+        seen: Counter[str] = Counter()
+        while sum(seen.values()) < 4 * 4 * 192:
+            records = consumer.poll(10_000, 20.0)
+            assert records, "the records did not come"
+            seen.update(record.topic for record in records)
+            assert all(dict(record.headers) == {"simulated": b"1"} and record.key is None for record in records)
+            assert all((record.value[0] == 0) == (encoding == "avro") for record in records)
+    assert seen == {topic: 4 * 192 for topic in told["topics"] if "rtr" in topic}
+    assert (tmp_path / "truth.json").exists() and not (tmp_path / "ldms").exists()
+    with flitwatch_db.connect(url) as connection:
+        kept = fabrics.load_fabric(connection, "small")
+        assert kept.simulated and len(kept.routers) == 192
+
+
+@pytest.mark.integration
+def test_a_measured_fabric_is_left_alone(url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    measured = dataclasses.replace(load_spec("demo").fabric.build("demo"), simulated=False)
+    with flitwatch_db.connect(url) as connection:
+        fabrics.save_fabric(connection, measured)
+    with pytest.raises(SystemExit):
+        main(["twin", "run", "demo", "--seconds", "1", "--speed", "0", "--db", url, "--out", str(tmp_path)])
+    assert "a measured fabric is named 'demo'" in caplog.text
