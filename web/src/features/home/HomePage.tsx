@@ -10,6 +10,7 @@ import { useFreshness } from "../../api/freshness";
 import { incidentQuery } from "../../api/incident";
 import {
   congestionQuery,
+  coverageQuery,
   fabricsQuery,
   ingestQuery,
   jobsQuery,
@@ -24,16 +25,18 @@ import { CopyMoment } from "../../components/CopyMoment";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { answered, Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
-import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { isoTime, moment as momentText, parseTime, type TimeWindow, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
 import { sceneOf, type Values } from "../../machine/scene";
+import { SPANS, type Span } from "./address";
 import { attention, incidentItems, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
 import { Coverage } from "./Coverage";
@@ -44,8 +47,10 @@ import { HotPairs } from "./HotPairs";
 import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
-import { useLost } from "./useLost";
+import { SPAN_WORDS, spanWindow } from "./span";
 import { StalledJobs } from "./StalledJobs";
+import { useLost } from "./useLost";
+import { WorstJobs } from "./WorstJobs";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
 import { useOrigin } from "../../lib/origin";
@@ -54,10 +59,11 @@ const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
-const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
-const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
+const ROWS = { shown: 12, worst: 8, beside: 8, alone: 24, pairs: 5 };
+const WALL_ROWS = { shown: 14, worst: 16, beside: 48, alone: 48, pairs: 12 };
 const NONE: RunningRun[] = [];
 
+const SPAN_LABELS: Record<Span, string> = { hour: "Last hour", today: "Today", week: "Week" };
 const NO_JOBS: Occupancy["jobs"] = [];
 
 export function HomePage() {
@@ -75,11 +81,11 @@ export function HomePage() {
         , or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
-  return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} />;
+  return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
 }
 
 /** `chosen`: a moment of the past; what is only known of now is then not asked for. */
-function useHome(fabric: Fabric, chosen: number | null) {
+function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
   const fresh = useFreshness(fabric);
   const through = chosen ?? fresh.through;
   const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
@@ -92,11 +98,21 @@ function useHome(fabric: Fabric, chosen: number | null) {
     ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60),
     enabled: minute !== null && !fabric.snapshot,
   });
+  const [from, to] = minute === null ? [0, 0] : Object.values(spanWindow(spanName, minute));
+  const span = useMemo<TimeWindow | null>(() => (minute === null ? null : { from, to }), [minute, from, to]);
+  const spanned = useQuery({
+    ...overviewQuery(fabric.id, span ?? { from: 0, to: 0 }, 60),
+    enabled: span !== null && !fabric.snapshot,
+  });
+  const coverage = useQuery({
+    ...coverageQuery(span ? (span.to - span.from) / 1000 : 3600, 60),
+    enabled: live && span !== null && !fabric.snapshot,
+  });
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
-  const forecasts = useQuery({ ...runningQuery(), enabled: live });
-  const { lost, today } = useLost(fabric, through, chosen);
+  const forecasts = useQuery({ ...runningQuery(fabric.name), enabled: live });
+  const { lost, told } = useLost(fabric, span, chosen !== null);
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
@@ -120,8 +136,10 @@ function useHome(fabric: Fabric, chosen: number | null) {
     ingest: live ? (ingest.data ?? null) : null,
     forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
     asksForecasts: forecasts,
+    spanned,
+    coverage: live ? (coverage.data ?? null) : null,
     lost,
-    today,
+    told,
     alerts,
     running,
     incident,
@@ -129,7 +147,7 @@ function useHome(fabric: Fabric, chosen: number | null) {
   };
 }
 
-function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | null }) {
+function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: number | null; spanName: Span }) {
   const {
     fresh,
     through,
@@ -143,13 +161,15 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     ingest,
     forecasts,
     asksForecasts,
+    spanned,
+    coverage,
     lost,
-    today,
+    told,
     alerts,
     running,
     incident,
     asked,
-  } = useHome(fabric, past);
+  } = useHome(fabric, past, spanName);
   const rows = useStore(wallStore) === null ? ROWS : WALL_ROWS;
   const [occupancy, overview] = [occupancyAnswer.data ?? null, overviewAnswer.data ?? null];
   const empty = !fabric.snapshot && through === null;
@@ -159,11 +179,12 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     [past, edge],
   );
   const navigate = useNavigate();
+  const kept = spanName === "hour" ? {} : { span: spanName };
   useOrigin({
     machine: fabric.name,
     simulated: fabric.simulated,
     window: edge === null ? null : { from: edge - WINDOW_MS, to: edge },
-    search: () => ({ machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
+    search: () => ({ ...kept, machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
   });
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -252,7 +273,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
   const figures = homeFigures({
     fabric,
     values,
-    overview,
+    overview: spanned.data ?? null,
     congestion: congestion.data ?? null,
     occupancy,
     empty,
@@ -267,7 +288,8 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     fresh: fresh.text,
     incident: incident.data ?? null,
     forecasts: past === null ? (asksForecasts.data?.items ?? null) : null,
-    lost: today,
+    lost: told,
+    span: SPAN_WORDS[spanName],
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
   return (
@@ -284,11 +306,25 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </span>
         <span className="spacer" />
         {past !== null && (
-          <Link className="button" to="/" search={{ machine: fabric.name }}>
+          <Link className="button" to="/" search={{ ...kept, machine: fabric.name }}>
             Live
           </Link>
         )}
-        {edge !== null && <CopyMoment search={() => ({ machine: fabric.name, at: isoTime(edge) })} />}
+        {!fabric.snapshot && (
+          <Segmented
+            label="Time that costs and data are of"
+            value={spanName}
+            options={SPANS.map((one) => ({ value: one, label: SPAN_LABELS[one] }))}
+            onChange={(span) =>
+              void navigate({
+                to: "/",
+                search: (old) => ({ ...old, span: span === "hour" ? undefined : span }),
+                replace: true,
+              })
+            }
+          />
+        )}
+        {edge !== null && <CopyMoment search={() => ({ ...kept, machine: fabric.name, at: isoTime(edge) })} />}
         <Menu
           trigger={
             <>
@@ -381,6 +417,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
             )}
           </section>
+          {past === null && !fabric.snapshot && <WorstJobs fabric={fabric.name} shown={rows.worst} now={now} />}
           <section className="card home-jobs" aria-label="Jobs by stalls">
             <div className="card-head">
               <div className="card-title">
@@ -421,7 +458,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </div>
         <div className="home-right">
           {scene ? (
-            <MiniFabric scene={scene} values={store} when={when} edge={edge} />
+            <MiniFabric
+              scene={scene}
+              values={store}
+              congestion={congestion.data ?? null}
+              when={when}
+              edge={edge}
+              ring={rows === WALL_ROWS && fabric.kind === "dragonfly"}
+            />
           ) : (
             <section className="card" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />
@@ -444,8 +488,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             </section>
           )}
           {!fabric.snapshot && (
-            <Coverage device={capital(words.router)} overview={overview} ingest={ingest}>
-              {refused([overviewAnswer]) && <Unanswered line what="the last hour" asked={[overviewAnswer]} />}
+            <Coverage
+              device={capital(words.router)}
+              span={SPAN_WORDS[spanName]}
+              overview={spanned.data ?? null}
+              coverage={coverage}
+              ingest={ingest}
+            >
+              {refused([spanned]) && <Unanswered line what={SPAN_WORDS[spanName]} asked={[spanned]} />}
             </Coverage>
           )}
         </div>
