@@ -39,7 +39,12 @@ export const rootsShape = v.object({
   roots: v.array(rootShape),
   worst_path: v.array(v.object(linkFields)),
   rulings: v.array(
-    v.object({ cause: v.string(), ruling: v.picklist(["in", "out", "cannot tell"]), roots: v.number(), text: v.string() }),
+    v.object({
+      cause: v.string(),
+      ruling: v.picklist(["in", "out", "cannot tell"]),
+      roots: v.number(),
+      text: v.string(),
+    }),
   ),
   links_counted: v.number(),
   links_stalled: v.number(),

@@ -361,9 +361,7 @@ export const ingestShape = v.object({
 export const coverageShape = v.object({
   ts: texts,
   step_s: v.number(),
-  sources: v.array(
-    v.object({ source: v.string(), topics: v.array(v.string()), records: integers, dead: integers }),
-  ),
+  sources: v.array(v.object({ source: v.string(), topics: v.array(v.string()), records: integers, dead: integers })),
 });
 export type IngestCoverage = v.InferOutput<typeof coverageShape>;
 

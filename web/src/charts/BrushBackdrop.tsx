@@ -73,7 +73,12 @@ function Gaps({ layout, span, gaps }: Pick<Placed, "layout" | "span" | "gaps">) 
   });
 }
 
-function Key({ devices, unit, countedShare, right }: Pick<Placed, "devices" | "unit" | "countedShare"> & { right: number }) {
+function Key({
+  devices,
+  unit,
+  countedShare,
+  right,
+}: Pick<Placed, "devices" | "unit" | "countedShare"> & { right: number }) {
   // The button of the table stands at the right of the key.
   const narrow = right - LEFT < 420;
   return (

@@ -63,4 +63,3 @@ function put(element: HTMLElement | null, text: string | null, transform: string
   if (element.textContent !== (text ?? "")) element.textContent = text;
   if (text !== null && element.style.transform !== transform) element.style.transform = transform;
 }
-

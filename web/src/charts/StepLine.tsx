@@ -6,7 +6,14 @@ const [WIDTH, HEIGHT] = [200, 22];
 export function StepLine({ time, usual, label }: { time: number[]; usual: (number | null)[]; label: string }) {
   const drawn = stepLine(time, usual, WIDTH, HEIGHT);
   return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} width={WIDTH} height={HEIGHT} role="img" aria-label={label} className="step-line">
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={label}
+      className="step-line"
+    >
       <path d={drawn.usual} className="usual" />
       <path d={drawn.time} className="own" />
       {drawn.last && <circle cx={drawn.last[0]} cy={drawn.last[1]} r={2} />}

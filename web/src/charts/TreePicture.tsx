@@ -6,7 +6,16 @@ import { DASHES } from "./overlay";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
 import { linkAt, switchAt, treeLayout, type TreeLink } from "./treeLayout";
 import { drawPath, placePath, type Hop } from "./treePath";
-import { drawStrip, drawTree, isBundled, STRIP_HEIGHT, stripAt, stripLayout, type Measure, type TreePaint } from "./treePlot";
+import {
+  drawStrip,
+  drawTree,
+  isBundled,
+  STRIP_HEIGHT,
+  stripAt,
+  stripLayout,
+  type Measure,
+  type TreePaint,
+} from "./treePlot";
 import { usePalette } from "./usePalette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/zoom";

@@ -140,8 +140,8 @@ async def list_slowest_runs(conn: Connection, names: Names, limit: int, fabric_i
     """Running instrumented jobs by how slow their newest steps are."""
     rows = await reads.list_running_runs(conn, MOST_COMPARED, fabric_id)
     recent = await runs.load_recent_steps(conn, [row["run_id"] for row in rows], RECENT_S)
-    compared = [(row, *await _compare_steps(conn, row, recent[row["run_id"]])) for row in rows]
-    compared.sort(key=lambda one: (one[2] is None, -(one[2] or 0.0)))
+    comparisons = [(row, *await _compare_steps(conn, row, recent[row["run_id"]])) for row in rows]
+    comparisons.sort(key=lambda one: (one[2] is None, -(one[2] or 0.0)))
     items = [
         build_model(
             schemas.SlowRun,
@@ -154,7 +154,7 @@ async def list_slowest_runs(conn: Connection, names: Names, limit: int, fabric_i
             if row["job_pk"] is None or row["job_start"] is None
             else await _run_time(conn, row["job_pk"], row["job_start"], row["job_elapsed_s"]),
         )
-        for row, steps, slowdown, earlier in compared[:limit]
+        for row, steps, slowdown, earlier in comparisons[:limit]
     ]
     return build_model(schemas.SlowestRuns, recent_s=RECENT_S, running=len(rows), items=items)
 
@@ -167,10 +167,10 @@ async def _compare_steps(
     time_s = np.array([seconds for _, seconds in recent])
     usual = await runs.load_usual_steps(conn, row["run_id"], row["exe"], row["nodes"], row["ranks"], step)
     usual_s = np.full(len(step), np.nan) if usual is None else usual[1]
-    shared = np.isfinite(usual_s)
-    expected = float(usual_s[shared].sum())
+    has_usual = np.isfinite(usual_s)
+    expected = float(usual_s[has_usual].sum())
     steps = build_model(schemas.Observed, step=step, time_s=time_s, usual_s=usual_s)
-    return steps, float(time_s[shared].sum()) / expected if expected > 0 else None, 0 if usual is None else usual[0]
+    return steps, float(time_s[has_usual].sum()) / expected if expected > 0 else None, 0 if usual is None else usual[0]
 
 
 async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:

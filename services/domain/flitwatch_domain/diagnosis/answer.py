@@ -49,13 +49,12 @@ def find_worst_path(roots: Sequence[Row]) -> list[Row]:
         return []
     root = roots[0]
     victims = {victim["link"]: victim for victim in root["victims"]}
-    path = [_link_of(root)]
     link = max(victims.values(), key=lambda victim: (victim["distance"], _badness(victim)), default=None)
-    waiting = []
+    path = []
     while link is not None:
-        waiting.append(_link_of(link))
+        path.append(_link_of(link))
         link = victims.get(link["behind"])
-    return waiting + path
+    return [*path, _link_of(root)]
 
 
 def rule_causes(answer: Row) -> list[Row]:

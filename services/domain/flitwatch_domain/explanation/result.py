@@ -6,10 +6,10 @@ Page, alerts, evidence and command line print them as they are.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from flitwatch_domain.diagnosis.roots import CongestionRoot
 

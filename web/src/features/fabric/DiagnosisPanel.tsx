@@ -34,7 +34,13 @@ export function DiagnosisPanel({ scene, search, moment, selected, onSelect }: Pr
           <p>Roots of congestion are those of one job's packets, and several jobs were sampled here.</p>
         </>
       ) : told ? (
-        <Told told={told} job={job} ratioWord={wordsOf(scene.fabric).ratio} switches={scene.machine.size} onSelect={onSelect} />
+        <Told
+          told={told}
+          job={job}
+          ratioWord={wordsOf(scene.fabric).ratio}
+          switches={scene.machine.size}
+          onSelect={onSelect}
+        />
       ) : (
         <Unanswered what="the diagnosis" asked={asked} />
       )}
@@ -82,7 +88,12 @@ function Told({ told, job, ratioWord, switches, onSelect }: ToldProps) {
             <ul>
               {root.jobs.map((one) => (
                 <li key={one.job_id} className="card-line">
-                  <Link to="/jobs/$job" params={{ job: one.job_id }} search={{ at: told.to ?? undefined }} className="ellipsis">
+                  <Link
+                    to="/jobs/$job"
+                    params={{ job: one.job_id }}
+                    search={{ at: told.to ?? undefined }}
+                    className="ellipsis"
+                  >
                     {[one.job_id, one.name].filter(Boolean).join(" ")}
                   </Link>
                   <span className="numeric">{one.share === null ? "holds the node" : percent(one.share)}</span>

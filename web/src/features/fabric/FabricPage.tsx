@@ -141,7 +141,13 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           actions={actions}
         />
         {scene && diagnosed ? (
-          <DiagnosisPanel scene={scene} search={search} moment={routerMoment} selected={selected} onSelect={actions.select} />
+          <DiagnosisPanel
+            scene={scene}
+            search={search}
+            moment={routerMoment}
+            selected={selected}
+            onSelect={actions.select}
+          />
         ) : scene && selected !== null ? (
           <RouterPanel
             scene={scene}

@@ -154,7 +154,13 @@ function CountedTree({
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
           more={(router) => senders?.({ router })}
           describeLink={({ src, dst, half }) =>
-            linkText(machine, src, dst, half, compared ? change : (value) => `${ratio(value)} ${wordsOf(fabric).amount}`)
+            linkText(
+              machine,
+              src,
+              dst,
+              half,
+              compared ? change : (value) => `${ratio(value)} ${wordsOf(fabric).amount}`,
+            )
           }
           moreOfLink={({ src, dst }) => senders?.({ router: src }, dst)}
         />

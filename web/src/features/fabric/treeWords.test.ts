@@ -10,7 +10,9 @@ it("says which link is pointed at, with its value or that it is not counted", ()
   expect(linkText(machine, 0, 1, { links: 2, counted: 1, flits: 10, stalls: 30 }, value)).toBe(
     "leaf0 → spine0\n3 stalls per word\n2 parallel cables",
   );
-  expect(linkText(machine, 1, 0, { links: 1, counted: 0, flits: 0, stalls: 0 }, value)).toBe("spine0 → leaf0\nnot counted");
+  expect(linkText(machine, 1, 0, { links: 1, counted: 0, flits: 0, stalls: 0 }, value)).toBe(
+    "spine0 → leaf0\nnot counted",
+  );
 });
 
 it("rings each job's switches in its own pattern, a shared one in the first job's", () => {

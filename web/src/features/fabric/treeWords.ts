@@ -6,7 +6,9 @@ import type { JobOverlay } from "../../machine/scene";
 
 /** Each job's switches with its place: of a switch that several use, the first. */
 export const ringsOf = (jobs: JobOverlay[]): ReadonlyMap<number, number> =>
-  new Map([...jobs].reverse().flatMap((job, i) => [...job.routers].map((router) => [router, jobs.length - 1 - i] as const)));
+  new Map(
+    [...jobs].reverse().flatMap((job, i) => [...job.routers].map((router) => [router, jobs.length - 1 - i] as const)),
+  );
 
 export function linkText(
   machine: Machine,

@@ -27,5 +27,10 @@ export function useDiagnosis(fabric: Fabric, search: FabricSearch, moment: Momen
     ...fabricRootsQuery(fabric.id, { ...moment, windowMs: Math.min(moment.windowMs, LONGEST_MS) }),
     enabled: sampled.data !== undefined && !byPackets,
   });
-  return { answer: byPackets ? ofJob : ofFabric, byPackets, job: job ?? null, asked: [sampled, byPackets ? ofJob : ofFabric] };
+  return {
+    answer: byPackets ? ofJob : ofFabric,
+    byPackets,
+    job: job ?? null,
+    asked: [sampled, byPackets ? ofJob : ofFabric],
+  };
 }

@@ -12,7 +12,11 @@ const MOST = 1000;
 export function useLost(fabric: Fabric, window: TimeWindow | null, past: boolean) {
   const lost = useInfiniteQuery({
     ...incidentsQuery(
-      { fabric: fabric.name, from: window ? isoTime(window.from) : undefined, ...(past && window && { to: isoTime(window.to) }) },
+      {
+        fabric: fabric.name,
+        from: window ? isoTime(window.from) : undefined,
+        ...(past && window && { to: isoTime(window.to) }),
+      },
       MOST,
     ),
     enabled: window !== null && !fabric.snapshot,

@@ -20,7 +20,14 @@ it("says a range for the end of a running job, and on what it rests", () => {
 });
 
 it("says that an end is unknown, and why", () => {
-  const none = { ...told, ends: null, ends_low: null, ends_high: null, basis: null, lacks: "needs 19 similar completed jobs, has 4" };
+  const none = {
+    ...told,
+    ends: null,
+    ends_low: null,
+    ends_high: null,
+    basis: null,
+    lacks: "needs 19 similar completed jobs, has 4",
+  };
   expect(endsText(none, now)).toBe("unknown");
   expect(endsText(null, now)).toBe("unknown");
   expect(endsSentence(none, now)).toBe("When it ends is unknown: needs 19 similar completed jobs, has 4.");

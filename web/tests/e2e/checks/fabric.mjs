@@ -193,13 +193,18 @@ export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics })
         await page.goto(`${url}/fabric/${counted.name}?measure=${measure}`);
         const panel = page.getByRole("complementary", { name: "Diagnosis" });
         const [root] = told.roots;
-        await panel.getByRole("heading", { name: `Congestion begins at ${root.src_name} → ${root.dst_name}` }).waitFor();
+        await panel
+          .getByRole("heading", { name: `Congestion begins at ${root.src_name} → ${root.dst_name}` })
+          .waitFor();
         assert.deepEqual(
           await panel.locator("tbody td:nth-child(2)").allTextContents(),
           told.worst_path.map((one) => `${one.src_name} → ${one.dst_name}`),
         );
         const ruled = await panel.locator("dl > div").evaluateAll((all) => all.map((one) => one.dataset.ruling));
-        assert.deepEqual(ruled, told.rulings.map((one) => one.ruling));
+        assert.deepEqual(
+          ruled,
+          told.rulings.map((one) => one.ruling),
+        );
         assert.ok((await panel.textContent()).includes(root.advice));
         // A switch of the path is opened from it, and Escape leads back.
         await panel.locator("tbody button").first().click();

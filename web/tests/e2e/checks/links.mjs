@@ -49,7 +49,10 @@ export async function hotLinks(site) {
         );
       for (const [view, address] of [
         ...["tiles", "group"].map((name) => [name, `${fabricUrl}?view=${name}&router=5`]),
-        ...["stalls", "packets"].map((name) => [`tree by ${name}`, `${url}/fabric/quartz-like?slice=1&measure=${name}`]),
+        ...["stalls", "packets"].map((name) => [
+          `tree by ${name}`,
+          `${url}/fabric/quartz-like?slice=1&measure=${name}`,
+        ]),
       ]) {
         await page.goto(address);
         const box = await page.locator(".view-box canvas").last().boundingBox();
