@@ -483,6 +483,18 @@ class DetourSizes(TypedDict):
     detour_us: NotRequired[float]
 
 
+class DiagnosedLink(TypedDict):
+    link: int
+    link_class: str
+    src: int
+    src_name: str
+    dst: int
+    dst_name: str
+    utilisation: float | None
+    stalls_per_flit: float | None
+    congested_fraction: float | None
+
+
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -1673,6 +1685,8 @@ class Remedy(TypedDict):
     job_id: str
     text: str
     minutes_saved: float | None
+    minutes_saved_low: NotRequired[float | None]
+    minutes_saved_high: NotRequired[float | None]
     why_unknown: str | None
     in_past: bool
 
@@ -1757,6 +1771,13 @@ Rule = TypedDict(
 )
 
 
+class Ruling(TypedDict):
+    cause: str
+    ruling: Literal['in', 'out', 'cannot tell']
+    roots: int
+    text: str
+
+
 class Run(TypedDict):
     run_id: int
     run_key: str
@@ -1798,6 +1819,9 @@ class RunTime(TypedDict):
     expected_s: float | None
     low_s: float | None
     high_s: float | None
+    ends: str | None
+    ends_low: str | None
+    ends_high: str | None
     basis: str | None
     jobs: int
     tested: int
@@ -2017,6 +2041,20 @@ class SlowJob(TypedDict):
     until: str | None
 
 
+class SlowRun(TypedDict):
+    run_id: int
+    job_id: str | None
+    user: str | None
+    name: str | None
+    exe: str
+    nodes: int
+    simulated: bool
+    recent: Observed
+    earlier_runs: int
+    slowdown: float | None
+    run_time: RunTime | None
+
+
 class Slowdown(TypedDict):
     mean: float
     low: float
@@ -2049,6 +2087,19 @@ class SlowedTotal(TypedDict):
     lost_low_s: float
     lost_high_s: float
     incidents: list[int]
+
+
+class SlowestRuns(TypedDict):
+    recent_s: int
+    running: int
+    items: list[SlowRun]
+
+
+class SourceCoverage(TypedDict):
+    source: str
+    topics: list[str]
+    records: list[int]
+    dead: list[int]
 
 
 class SourceRefusal(TypedDict):
@@ -2898,6 +2949,12 @@ class IncidentSummary(TypedDict):
     remedies: list[Remedy]
 
 
+class IngestCoverage(TypedDict):
+    ts: list[str]
+    step_s: int
+    sources: list[SourceCoverage]
+
+
 class JobCounters(TypedDict):
     ts: list[str]
     step_s: int
@@ -3164,6 +3221,8 @@ RootsOfCongestion = TypedDict(
         'verdict': Literal['named', 'none', 'cannot tell'],
         'reasons': list[str],
         'roots': list[CongestionRoot],
+        'worst_path': list[DiagnosedLink],
+        'rulings': list[Ruling],
         'links_counted': int,
         'links_stalled': int,
         'links_explained': int,

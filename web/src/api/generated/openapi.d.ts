@@ -1038,6 +1038,8 @@ export interface components {
             job_id: string;
             text: string;
             minutes_saved: number | null;
+            minutes_saved_low?: number | null;
+            minutes_saved_high?: number | null;
             why_unknown: string | null;
             in_past: boolean;
         };
