@@ -1,26 +1,11 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
 import { capital, wordsOf } from "../../machine/words";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { alertsQuery } from "../../api/alerts";
-import { runningQuery } from "../../api/estimates";
-import type { RunningRun } from "../../api/estimateShapes";
-import { useFreshness } from "../../api/freshness";
-import { incidentQuery } from "../../api/incident";
-import {
-  congestionQuery,
-  coverageQuery,
-  fabricsQuery,
-  ingestQuery,
-  jobsQuery,
-  occupancyQuery,
-  overviewQuery,
-  routersQuery,
-} from "../../api/queries";
+import { fabricsQuery } from "../../api/queries";
 import type { Fabric, Occupancy } from "../../api/shapes";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
-import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
@@ -31,11 +16,11 @@ import { captureEntries } from "../../lib/capture";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
-import { isoTime, moment as momentText, parseTime, type TimeWindow, ZONE } from "../../lib/time";
+import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
-import { sceneOf, type Values } from "../../machine/scene";
+import type { Values } from "../../machine/scene";
 import { SPANS, type Span } from "./address";
 import { attention, incidentItems, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
@@ -47,21 +32,17 @@ import { HotPairs } from "./HotPairs";
 import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
-import { SPAN_WORDS, spanWindow } from "./span";
+import { SPAN_WORDS } from "./span";
 import { StalledJobs } from "./StalledJobs";
-import { useLost } from "./useLost";
+import { useHome, WINDOW_MS } from "./useHome";
 import { WorstJobs } from "./WorstJobs";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
 import { useOrigin } from "../../lib/origin";
 
-const WINDOW_MS = 600_000;
-const PACE_MS = 10_000;
-const HOUR_MS = 3_600_000;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
 const ROWS = { shown: 12, worst: 8, beside: 8, alone: 24, pairs: 5 };
 const WALL_ROWS = { shown: 14, worst: 16, beside: 48, alone: 48, pairs: 12 };
-const NONE: RunningRun[] = [];
 
 const SPAN_LABELS: Record<Span, string> = { hour: "Last hour", today: "Today", week: "Week" };
 const NO_JOBS: Occupancy["jobs"] = [];
@@ -82,69 +63,6 @@ export function HomePage() {
       </Empty>
     );
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
-}
-
-/** `chosen`: a moment of the past; what is only known of now is then not asked for. */
-function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
-  const fresh = useFreshness(fabric);
-  const through = chosen ?? fresh.through;
-  const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
-  const live = chosen === null;
-  const moment = useMemo(() => ({ at: fabric.snapshot ? null : edge, windowMs: WINDOW_MS }), [fabric.snapshot, edge]);
-  const routers = useQuery(routersQuery(fabric.name));
-  const congestion = useQuery(congestionQuery(fabric.id, moment, null));
-  const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
-  const overview = useQuery({
-    ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60),
-    enabled: minute !== null && !fabric.snapshot,
-  });
-  const [from, to] = minute === null ? [0, 0] : Object.values(spanWindow(spanName, minute));
-  const span = useMemo<TimeWindow | null>(() => (minute === null ? null : { from, to }), [minute, from, to]);
-  const spanned = useQuery({
-    ...overviewQuery(fabric.id, span ?? { from: 0, to: 0 }, 60),
-    enabled: span !== null && !fabric.snapshot,
-  });
-  const coverage = useQuery({
-    ...coverageQuery(span ? (span.to - span.from) / 1000 : 3600, 60),
-    enabled: live && span !== null && !fabric.snapshot,
-  });
-  const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
-  const ingest = useQuery({ ...ingestQuery(), enabled: live });
-  const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
-  const forecasts = useQuery({ ...runningQuery(fabric.name), enabled: live });
-  const { lost, told } = useLost(fabric, span, chosen !== null);
-  const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
-  const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
-  const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
-  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
-  const values = useMemo<Values | null>(() => {
-    if (!scene || !congestion.data) return null;
-    const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
-    return { window, figures: panelFigures(window, scene.arrangement), before: null };
-  }, [scene, congestion.data]);
-  const now = live ? [ingest, forecasts, fired] : [];
-  return {
-    fresh,
-    through,
-    edge,
-    scene,
-    values,
-    routers,
-    congestion,
-    overview,
-    occupancy,
-    ingest: live ? (ingest.data ?? null) : null,
-    forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
-    asksForecasts: forecasts,
-    spanned,
-    coverage: live ? (coverage.data ?? null) : null,
-    lost,
-    told,
-    alerts,
-    running,
-    incident,
-    asked: [routers, congestion, occupancy, ...now],
-  };
 }
 
 function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: number | null; spanName: Span }) {
