@@ -11,8 +11,6 @@ import { timelineLayout, type TimelineMark } from "./timeline";
 import { useBrushDrag } from "./useBrushDrag";
 import { useWheelZoom } from "./useWheelZoom";
 
-export type { GapSpan } from "./brush";
-
 interface Props extends BackdropProps {
   marks: TimelineMark[];
   window: TimeWindow;

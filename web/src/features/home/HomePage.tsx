@@ -410,10 +410,12 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
               device={capital(words.router)}
               span={SPAN_WORDS[spanName]}
               overview={spanned.data ?? null}
-              coverage={coverage}
+              coverage={past === null ? (coverage.data ?? null) : null}
               ingest={ingest}
             >
-              {refused([spanned]) && <Unanswered line what={SPAN_WORDS[spanName]} asked={[spanned]} />}
+              {refused([spanned, coverage]) && (
+                <Unanswered line what={SPAN_WORDS[spanName]} asked={[spanned, coverage]} />
+              )}
             </Coverage>
           )}
         </div>

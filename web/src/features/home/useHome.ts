@@ -80,7 +80,7 @@ export function useHome(fabric: Fabric, chosen: number | null, spanName: Span) {
     forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
     asksForecasts: forecasts,
     spanned,
-    coverage: live ? (coverage.data ?? null) : null,
+    coverage,
     lost,
     told,
     alerts,
