@@ -1017,6 +1017,8 @@ class Remedy(TypedDict):
     job_id: str
     text: str
     minutes_saved: float | None
+    minutes_saved_low: NotRequired[float | None]
+    minutes_saved_high: NotRequired[float | None]
     why_unknown: str | None
     in_past: bool
 
@@ -1082,6 +1084,9 @@ class RunTime(TypedDict):
     expected_s: float | None
     low_s: float | None
     high_s: float | None
+    ends: str | None
+    ends_low: str | None
+    ends_high: str | None
     basis: str | None
     jobs: int
     tested: int

@@ -1,4 +1,4 @@
-// The page in a real Chromium: `npm run e2e [part of a name]` against FLITWATCH_URL, or against the fixture server where none is named.
+// The page in a real Chromium: `npm run e2e [pattern of names]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
 import { alerts } from "./checks/alerts.mjs";
 import { connect, exports } from "./checks/exports.mjs";

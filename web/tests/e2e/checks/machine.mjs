@@ -48,8 +48,14 @@ export async function hotLinks(site) {
           what,
           10_000,
         );
-      for (const view of ["tiles", "group"]) {
-        await page.goto(`${fabricUrl}?view=${view}&router=5`);
+      for (const [view, address] of [
+        ...["tiles", "group"].map((name) => [name, `${fabricUrl}?view=${name}&router=5`]),
+        ...["stalls", "packets"].map((name) => [
+          `tree by ${name}`,
+          `${url}/fabric/quartz-like?slice=1&measure=${name}`,
+        ]),
+      ]) {
+        await page.goto(address);
         const box = await page.locator(".view-box canvas").last().boundingBox();
         await page.waitForTimeout(500);
         for (let x = 30; x < 300 && !(await tip.isVisible()); x += 4) {
@@ -58,6 +64,7 @@ export async function hotLinks(site) {
         }
         await says(view);
       }
+      await page.goto(`${fabricUrl}?view=group&router=5`);
       const panel = page.locator(".router-block", { hasText: "Jobs that use its links" });
       await panel.locator("a").first().waitFor();
       const first = (await panel.locator("a").first().textContent()).split(" ")[0];

@@ -482,6 +482,26 @@ export async function wall({ url, check, timed }) {
     { viewport: { width: 3840, height: 2160 } },
   );
 
+  await check(
+    "a wall of 3840 pixels shows the incident, the ring, the worst jobs and the hottest links at once",
+    async (page) => {
+      await page.goto(`${url}/?wall=600`);
+      const parts = {
+        incident: 'section[aria-label="Incident"] h2',
+        ring: ".home-picture .ring canvas",
+        jobs: 'section[aria-label="Worst jobs"] tbody tr',
+        links: 'section[aria-label="Hottest pairs"] tbody tr',
+      };
+      for (const [name, selector] of Object.entries(parts)) {
+        const one = page.locator(selector).first();
+        await one.waitFor();
+        const { x, y, width, height } = await one.boundingBox();
+        assert.ok(x >= 0 && y >= 0 && x + width <= 3840 && y + height <= 2160, `${name} at ${x}, ${y}`);
+      }
+    },
+    { viewport: { width: 3840, height: 2160 }, fixtureOnly: true },
+  );
+
   await check("the pages of a wall take turns until somebody is there, and its key ends it", async (page) => {
     await page.goto(`${url}/?wall=5`);
     const seen = new Set();
