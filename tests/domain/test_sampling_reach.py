@@ -323,8 +323,11 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
 @pytest.mark.parametrize(
     ("part", "told"),
     [
-        # One that has half, and nobody beside it; or several that have nearly all.
-        ({1: 0.55, 2: 0.4}, [1]),
+        # One that has half and leads; or several that have nearly all.
+        ({1: 0.55, 2: 0.25}, [1]),
+        ({1: 0.55, 2: 0.44}, [1, 2]),
+        ({1: 0.55, 2: 0.3}, [1, 2]),
+        ({1: 0.5, 2: 0.26}, []),
         ({1: 0.46, 2: 0.44, 3: 0.02}, [1, 2]),
         ({1: 0.4, 2: 0.3, 3: 0.02}, []),
         # Waiting grows faster than load: a job with 42 % of the waiting has two thirds of the load.
@@ -334,3 +337,52 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
 )
 def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
     assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+
+
+@given(
+    st.lists(st.floats(0.9, 1.1), min_size=1, max_size=3),
+    st.floats(0.85, 1.0),
+    st.lists(st.floats(0, 0.05), max_size=3),
+    st.booleans(),
+)
+def test_all_that_cause_it_are_named_and_nobody_else(
+    weights: list[float], whole: float, others: list[float], several: bool
+) -> None:
+    """One, two or three with about equal shares, beside jobs of little account."""
+    planted = {1 + at: whole * weight / sum(weights) for at, weight in enumerate(weights)}
+    rest = {10 + at: (1 - whole) * share / max(sum(others), 1e-9) for at, share in enumerate(others)}
+    little = {job: min(share, 0.05) for job, share in rest.items()}
+    part = planted | little
+    told = name_jobs(replace(flow(part), several=several), OWN, list(part), [])
+    assert told == sorted(planted, key=lambda job: -planted[job])
+    # Waiting that nobody feels accuses nobody.
+    assert name_jobs(replace(flow(part, waiting=0.019), several=several), OWN, list(part), []) == []
+
+
+@given(st.floats(0.5, 0.75), st.floats(0, 0.25), st.booleans())
+def test_a_fellow_victim_is_not_named_beside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
+    part = {1: first, 2: min(fellow, first / 2)}
+    assert name_jobs(replace(flow(part), several=several), OWN, [1, 2], []) == [1]
+
+
+@given(st.lists(st.floats(0, 0.19), max_size=5), st.booleans())
+def test_where_nobody_is_planted_nobody_is_named(shares: list[float], several: bool) -> None:
+    part = dict(enumerate(shares, 1))
+    assert name_jobs(replace(flow(part), several=several), OWN, list(part), []) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "between", "told"),
+    [
+        ({1: 0.9}, {}, [1]),
+        ({1: 0.55, 2: 0.44}, {2: 0.6, 3: 0.2}, [2]),
+        ({1: 0.55, 2: 0.44}, {1: 0.5, 2: 0.4}, [1, 2]),
+        ({1: 0.55, 2: 0.44}, {}, []),
+        ({1: 0.55, 2: 0.44}, {3: 0.9}, []),
+    ],
+)
+def test_of_several_on_the_way_to_the_file_system_those_are_named_that_are_in_the_way_of_other_traffic_too(
+    part: dict[int, float], between: dict[int, float], told: list[int]
+) -> None:
+    found = replace(flow(part), several=False, to_file_system=True, between=between)
+    assert name_jobs(found, OWN, [1, 2, 3], []) == told

@@ -206,7 +206,7 @@ class FlowWaiting(TypedDict):
     to_file_system: Annotated[
         bool,
         Field(
-            description="Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes."
+            description="Whether the way is that to the file system: on a fat tree, where the stalls between its nodes are too small."
         ),
     ]
     unknown_because: str | None
