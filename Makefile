@@ -114,7 +114,7 @@ sums: # of dist and packages
 wheels: build/docs/index.html # of dist
 	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && rm -f $(DIST)/*.whl
 	@echo "building the wheels" >&2
-	@for package in . services/agent services/client services/research; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
+	@for package in . packaging/agent services/client services/research; do $(UV) build -q --wheel --out-dir $(DIST) $$package; done
 	@SKBUILD_CMAKE_DEFINE=FLITWATCH_ARCH=$(DIST_ARCH) $(UV) build -q --wheel --config-setting build-dir=build/dist-$(DIST_ARCH) --out-dir $(DIST)/core services/noise_core
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
 	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)
@@ -126,7 +126,7 @@ SUFFIX_AARCH64 = .cpython-$(shell $(PY) -c 'import sys; print("%d%d" % sys.versi
 wheel-aarch64: ## the noise core's wheel for aarch64 into dist/, after make dist (needs g++-aarch64-linux-gnu)
 	@command -v aarch64-linux-gnu-g++ >/dev/null || { echo "wheel-aarch64: needs a compiler: sudo apt-get install g++-aarch64-linux-gnu" >&2; exit 1; }
 	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && echo "building the noise core for aarch64" >&2
-	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX UV_CACHE_DIR=$(CURDIR)/build/dist-aarch64-uv _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/services/packages/aarch64.cmake \
+	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX UV_CACHE_DIR=$(CURDIR)/build/dist-aarch64-uv _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/packaging/aarch64.cmake \
 	  SKBUILD_CMAKE_DEFINE="FLITWATCH_ARCH=armv8-a;FLITWATCH_STUBS=$$stubs;NB_SUFFIX=$(SUFFIX_AARCH64);NB_SUFFIX_S=$(SUFFIX_AARCH64)" \
 	  $(UV) build -q --wheel --config-setting build-dir=build/dist-aarch64 --out-dir $(DIST)/core services/noise_core
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
@@ -142,7 +142,7 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 
 .PHONY: packages
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=sim,ml: with PyTorch)
-	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim,$(EXTRAS))" deb,rpm
+	@$(PY) packaging/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim,$(EXTRAS))" deb,rpm
 	@$(MAKE) --no-print-directory sums
 
 .PHONY: pin-images check-security
@@ -152,7 +152,7 @@ pin-images: ## the digests of docker-compose.yml's images into docker-compose.di
 # Without OSV= the services of OSV and of npm are asked, and what cannot be asked fails.
 check-security: ## lists of all locked packages (CycloneDX) into build/, and which are known to be weak (OSV="PyPI.zip npm.zip": offline, from OSV's archives)
 	@mkdir -p build && $(UV) export --frozen --all-extras --format cyclonedx1.5 -q > build/sbom-python.json && (cd web && npm sbom --package-lock-only --sbom-format cyclonedx) > build/sbom-page.json
-	@$(if $(OSV),$(PY) services/packages/audit.py $(OSV),$(UV) audit --frozen -q && cd web && npm audit --package-lock-only)
+	@$(if $(OSV),$(PY) packaging/audit.py $(OSV),$(UV) audit --frozen -q && cd web && npm audit --package-lock-only)
 
 .PHONY: images
 images: docs ## a container image of each service and of the agent, with the documentation, by docker compose
@@ -292,9 +292,9 @@ bench-web: browser ## how fast the page is with 3,264 routers, as JSON
 
 # Measured machines beside the synthetic one, where their files are.
 DATA ?= ../shared/data
-screenshots: browser python ## every page in both themes to docs/screenshots (URL=... of a platform that runs; ONLY=alerts-dark: some of them)
-	@cd web && FLITWATCH_URL=$(URL) node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")
-	@if [ -z "$(URL)" ] && [ -d "$(DATA)" ]; then cd tests && ../$(PY) -m e2e.site "$(abspath $(DATA))" node ../web/tests/e2e/screenshots.mjs "$(or $(ONLY),measured)"; fi
+screenshots: browser python ## every page to docs/screenshots (URL=... of a platform that runs; ONLY=alerts: some; THEMES="light dark": dark ones to .cache/screenshots)
+	@cd web && FLITWATCH_URL=$(URL) THEMES="$(THEMES)" node tests/e2e/screenshots.mjs $(if $(ONLY),"$(ONLY)")
+	@if [ -z "$(URL)" ] && [ -d "$(DATA)" ]; then cd tests && THEMES="$(THEMES)" ../$(PY) -m e2e.site "$(abspath $(DATA))" node ../web/tests/e2e/screenshots.mjs "$(or $(ONLY),measured)"; fi
 	@$(PY) tests/e2e/pictures.py docs/screenshots
 
 .PHONY: mutants

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import httpx
+import numpy as np
+import psycopg
 from support.waiting import eventually
 
 from api.conftest import Served
+from api.world import T0
 from flitwatch_db import connect
 from flitwatch_db.core import events
+from flitwatch_db.counters import store as counters
+from flitwatch_domain.counters import ROUTER_COLUMNS
 
 
 def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
@@ -61,3 +67,25 @@ def goes_on(lines: Iterator[str], comments: int = 12) -> bool:
         return sum(1 for _ in zip(range(2 * comments), lines, strict=False)) == 2 * comments
     except httpx.RemoteProtocolError:
         return False
+
+
+# Counters that arrive while the API serves.
+
+
+START = T0 // 60 * 60
+
+
+def count(conn: psycopg.Connection, fabric_id: int, second: int, flits: float) -> None:
+    """Counters of router 1 in one second."""
+    values = np.full((1, len(ROUTER_COLUMNS)), np.nan)
+    values[0, 0] = flits
+    one = (np.array([fabric_id], np.int32), np.array([1], np.int32), np.array([START + second]))
+    counters.write_batch(
+        conn, counters.Batch(routers=counters.Rows(*one, np.ones(1, np.int32), np.array([48.0]), values))
+    )
+
+
+def tell(conn: psycopg.Connection, fabric_id: int, **more: str) -> int:
+    """The event that follows a batch."""
+    through = datetime.fromtimestamp(START + 60, UTC).isoformat()
+    return events.emit_event(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": 1, **more})

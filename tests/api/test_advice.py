@@ -21,7 +21,7 @@ from integration import congested_site
 from support.databases import server_folder
 from support.waiting import eventually
 
-from api.advice_basis import ASKED, NOW, basis, sent
+from api.bodies import ASKED, NOW, basis, sent
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.http import _advise_job, _advise_jobs
 from flitwatch_api.advice.reader import Reader

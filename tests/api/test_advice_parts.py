@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.advice_basis import ASKED, NOW, basis, sent
+from api.bodies import ASKED, NOW, basis, sent
 from api.conftest import serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

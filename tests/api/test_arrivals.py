@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from support.arrivals import bring_in
+from support.counted import bring_in
 
 from api.conftest import Served, serving
 from flitwatch.main import cli

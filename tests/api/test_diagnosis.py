@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from support.databases import Server, add_real_job
@@ -46,6 +47,17 @@ def test_counters_of_ports_alone_name_the_planted_root_its_tree_and_its_job(meas
     assert root["victims"] and {one["distance"] for one in root["victims"]} >= {1}
     behind = {root["link"]} | {one["link"] for one in root["victims"]}
     assert all(one["behind"] in behind for one in root["victims"])
+    path = got["worst_path"]
+    assert path[-1]["link"] == root["link"] and len(path) == 1 + max(one["distance"] for one in root["victims"])
+    assert all(link["dst"] == following["src"] for link, following in pairwise(path))
+    rulings = {one["cause"]: one for one in got["rulings"]}
+    assert set(rulings) == {"full-link", "full-endpoint", "slow-endpoint"}
+    assert (
+        rulings[root["cause"]]["ruling"] == "in"
+        and f"{root['src_name']} → {root['dst_name']}" in rulings[root["cause"]]["text"]
+    )
+    others = "out" if got["links_explained"] == got["links_stalled"] else "cannot tell"
+    assert {one["ruling"] for cause, one in rulings.items() if cause != root["cause"]} == {others}
     of_job = measured.served.get(f"/jobs/{JOBS[name]}/diagnosis", at=END)
     assert [one["link"] for one in of_job["roots"]] == [root["link"]]
     if name == "tree":  # the node at its end is the job's
@@ -74,7 +86,9 @@ def test_in_a_quiet_machine_nothing_is_claimed(measured: Measured, name: str) ->
     for path in (f"/fabrics/{name}/roots", f"/jobs/{JOBS[name]}/diagnosis"):
         got = measured.served.get(path, at=END)
         assert (got["verdict"], got["roots"], got["reasons"]) == ("none", [], [])
-        assert got["links_counted"] > 0
+        assert got["links_counted"] > 0 and got["worst_path"] == []
+        left = got["links_stalled"] > got["links_explained"]
+        assert {one["ruling"] for one in got["rulings"]} == {"cannot tell" if left else "out"}
 
 
 def test_packet_samples_of_a_job_name_its_root(measured: Measured) -> None:
@@ -93,6 +107,8 @@ def test_samples_that_never_waited_claim_nothing_and_lacking_ones_say_so(measure
     assert (calm["method"], calm["verdict"], calm["roots"]) == ("samples", "none", [])
     other = measured.served.get("/jobs/42/diagnosis", at=END, tag="8")
     assert (other["verdict"], other["roots"]) == ("cannot tell", []) and "tag or phase" in other["reasons"][0]
+    assert {one["ruling"] for one in calm["rulings"]} == {"out"}
+    assert {one["ruling"] for one in other["rulings"]} == {"cannot tell"} and other["worst_path"] == []
 
 
 def test_bad_questions_are_refused(measured: Measured) -> None:

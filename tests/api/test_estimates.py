@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -237,6 +239,37 @@ def test_a_running_job_has_a_band_and_its_earlier_forecasts(estimated) -> None:
     assert not finished["running"] and finished["band"] is None and "too early" in finished["lacks"]
 
 
+def test_the_slowest_running_jobs_come_with_their_newest_steps_and_the_slowdown_of_these(estimated) -> None:
+    api, there = estimated
+    with connect(there["url"], role="writer") as conn:
+        before = conn.execute(
+            "SELECT step, rank_time_ns, time_s FROM run_step WHERE run_id = %s", [there["runs"][-1]]
+        ).fetchall()
+        slow = [RunStep(2, np.full(128, 24 * 10**9))]
+        runs.upsert_steps(conn, there["runs"][-1], slow)
+    try:
+        got = api.get("/runs/slowest", fabric="toy")
+        (item,) = got["items"]
+        assert (got["running"], item["job_id"], item["earlier_runs"]) == (1, "77", RUNS - 1)
+        assert item["recent"] == {"step": [0, 1, 2], "time_s": [10.0, 11.0, 24.0], "usual_s": [10.0, 11.0, 12.0]}
+        assert item["slowdown"] == pytest.approx(45 / 33)
+        assert item["run_time"]["ends"] is None and "needs 19" in item["run_time"]["lacks"]
+        assert item["user"].startswith("user-") and item["name"].startswith("app-") and item["exe"] == "amg"
+        here, everywhere = (api.get("/forecasts", **asked)["items"] for asked in ({"fabric": "toy"}, {}))
+        assert [one["run_id"] for one in here] == [one["run_id"] for one in everywhere] == [there["runs"][-1]]
+        api.refused("/runs/slowest", 404, fabric="none")
+    finally:
+        with connect(there["url"], role="writer") as conn:
+            runs.upsert_steps(conn, there["runs"][-1], [RunStep(step, np.array(times)) for step, times, _ in before])
+
+
+def test_another_machine_has_no_running_job_of_this_one(estimated) -> None:
+    api, _ = estimated
+    (other,) = [one["name"] for one in api.get("/fabrics")["items"] if one["name"] != "toy"][:1]
+    assert api.get("/runs/slowest", fabric=other) == {"recent_s": 1800, "running": 0, "items": []}
+    assert api.get("/forecasts", fabric=other)["items"] == []
+
+
 @pytest.mark.parametrize(("ago_s", "runs_now"), [(20.0, True), (110.0, True), (200.0, False), (1200.0, False)])
 def test_a_run_whose_job_is_unknown_runs_only_while_steps_come(embedded_db: str, ago_s: float, runs_now: bool) -> None:
     """Steps of about 10 s, the last `ago_s` ago: twelve of them without a word are an end, whoever runs it."""
@@ -287,6 +320,8 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
         assert told["expected_s"] == pytest.approx(8100, abs=1)
         assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
+        ends = [datetime.fromisoformat(told[name]).timestamp() for name in ("ends", "ends_low", "ends_high")]
+        assert ends == pytest.approx([now - 4101 + seconds for seconds in (8100, 4500, 11_700)], abs=2)
         assert "39 completed jobs of the same user, name and size" in told["rests_on"] and told["lacks"] is None
         unknown = served.get("/jobs/78/outlook")["run_time"]
         assert unknown["expected_s"] is None and "needs 19 similar completed jobs" in unknown["lacks"]
@@ -297,6 +332,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         main(["forecast", "--job", "77", "--url", served.url])
         printed = capfd.readouterr().out
         assert "8100 s in all (4500 to 11.7 k s, 90 %)" in printed and "rests on 39 completed jobs" in printed
+        assert re.search(r"ends about \S+ \S+ UTC, between \S+ \S+ and \S+ \S+ UTC \(90 %\)", printed)
         main(["forecast", "--job", "78", "--url", served.url])
         assert "cannot tell: needs 19" in capfd.readouterr().out
 

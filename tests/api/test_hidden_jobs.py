@@ -185,7 +185,7 @@ def _properties(schema: dict[str, Any], seen: frozenset[str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", sorted(set(STARTABLE) - TASKS_WITHOUT_JOBS))
 def test_no_task_that_reads_jobs_starts(clients: dict[str, httpx.Client], name: str) -> None:
-    from api.task_requests import GOOD
+    from api.bodies import GOOD
 
     for caller in ("anonymous", "una", "otto"):
         answer = clients[caller].post("/api/v1/tasks", json={"name": name, "args": GOOD[name]})

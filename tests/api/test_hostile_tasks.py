@@ -1,4 +1,4 @@
-"""Every role, every task, hostile values for every argument that the tasks' models have: refused, or within the role's limits."""
+"""Stored tasks as a list shows them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import httpx
 import pytest
 from support.databases import Server
 
-from api.bodies import DOCUMENT
+from api.bodies import DOCUMENT, GOOD, ROLES
 from api.conftest import bearer, serving
-from api.task_requests import GOOD, ROLES
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
 from flitwatch_db.people import accounts as people
@@ -20,12 +19,48 @@ from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.task_models import STARTABLE, read_arguments
 from flitwatch_domain.task_models.costs import LIMITS, check_cost, needs_of
 
+TRIED = {"rule": {"name": "r", "signal": "blamed_user", "above": 0}, "from_s": 0, "to_s": 1}
+
+
+def test_a_row_that_cannot_be_shown_is_listed_as_such_beside_the_others(_embedded_template: Server) -> None:
+    url = _embedded_template.create()
+    with serving(Settings(db=url, web=None)) as api:
+        good, bad = (
+            api.http.post("/api/v1/tasks", json={"name": name, "args": args}).json()["task_id"]
+            for name, args in (("demo.count", {}), ("alerting.test", TRIED))
+        )
+        with connect(url, role="writer") as conn:
+            conn.execute(
+                """UPDATE task SET state = 'succeeded', result = '{"alerts": ["alice"]}' WHERE task_id = %s""", [bad]
+            )
+        listed = {one["task_id"]: one for one in api.get("/tasks")["items"]}
+        assert listed[good]["args"] is not None and listed[good]["error"] is None
+        assert "cannot be shown" in listed[bad]["error"]["message"] and listed[bad]["state"] == "succeeded"
+        alone = api.get(f"/tasks/{bad}")
+        assert alone == listed[bad] and "alice" not in str(alone)
+    _embedded_template.drop(url)
+
+
+def test_a_task_keeps_the_id_of_its_request(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        asked = {"name": "demo.count", "args": {}}
+        started = api.http.post("/api/v1/tasks", json=asked, headers={"X-Request-Id": "from-the-page"})
+        assert started.headers["x-request-id"] == "from-the-page"
+    with connect(embedded_db, role="reader") as conn:
+        assert conn.execute("SELECT request_id FROM task").fetchall() == [("from-the-page",)]
+
+
+# Every role, every task, hostile values for every argument that the tasks' models have: refused, or within the role's limits.
+
+
 SCHEMAS = DOCUMENT["components"]["schemas"]
+
 #: What no argument takes, whatever its type; and what some take and may not stay without a limit.
 ANY: tuple[Any, ...] = (
     None, True, "", "\0", "x" * 5_000, " file:/etc/passwd", "\u2003lft:/dev/ptmx", "../..", "' OR 1=1 --", "<script>", "alice", "torus:999999,999999",
     -1, 0, 2.5, 10**30, -(10**30), 1e308, [], {}, [[]], ["x"] * 2_000, {"a": "\0"}, {"__proto__": 1},
 )  # fmt: skip
+
 Place = tuple[str | int, ...]
 
 

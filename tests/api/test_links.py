@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from support.measured_machine import add_measured_machine
 
 from api.conftest import Served, serving
 from api.world import T0, World
+from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
@@ -20,6 +22,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
@@ -27,7 +30,9 @@ from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 
 #: Job: routers, and bytes a second that each of its endpoints sends and receives.
 PLANTED = {"1": ((0, 9, 17), 3e9), "2": ((1, 10), 1e9)}
+
 START = T0 // 60 * 60 + 600
+
 LENGTH_S = 60
 
 
@@ -184,3 +189,65 @@ def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
     still = api.get("/fabrics/still/links/hot")
     assert still["items"] and all("no time" in item["cannot_tell"] for item in still["items"])
     assert api.get("/fabrics/small/links/paths", job="101", at=T0 + 90)["cannot_tell"]
+
+
+# Links from a job to a site's other monitors.
+
+
+COCKPIT = "https://cc.example.edu/monitoring/jobs/?jobId={job_id}&cluster={cluster}"
+
+XDMOD = "https://xdmod.example.edu/#job_viewer?action=show&realm=SUPREMM&resource_id=1&local_job_id={job_id}"
+
+
+def test_a_job_has_the_links_of_its_cluster(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        jobs.upsert_jobs(conn, [Job("perlis", "10+1", "COMPLETED"), Job("edison", "7", "COMPLETED")])
+    links = f"perlis|ClusterCockpit|{COCKPIT}, *|XDMoD|{XDMOD}"
+    with serving(Settings(db=embedded_db, web=None, api_job_links=links)) as api:
+        assert api.get("/jobs/10+1")["links"] == [
+            {"name": "ClusterCockpit", "url": "https://cc.example.edu/monitoring/jobs/?jobId=10%2B1&cluster=perlis"},
+            {"name": "XDMoD", "url": XDMOD.replace("{job_id}", "10%2B1")},
+        ]
+        assert [link["name"] for link in api.get("/jobs/7")["links"]] == ["XDMoD"]
+    with serving(Settings(db=embedded_db, web=None)) as api:
+        assert api.get("/jobs/7")["links"] == []
+
+
+@pytest.mark.parametrize(
+    "job_id", ["1&cluster=x", "1#x", "../../admin", "..", ".", "1/2", "a b", "{cluster}", '"><b>', "é", "1[2].s"]
+)
+def test_whatever_an_id_holds_is_one_part_of_the_address(job_id: str) -> None:
+    asked = urlsplit(JobLink.read(f"*|CC|{COCKPIT}").of(job_id, "c"))
+    assert parse_qs(asked.query) == {"jobId": [job_id], "cluster": ["c"]} and not asked.fragment
+    path = JobLink.read("*|CC|https://cc.example.edu/job/{job_id}").of(job_id, "c")
+    assert path is not None and path.startswith("https://cc.example.edu/job/") and path.count("/") == 4
+    assert not path.endswith(("/.", "/..")) and not set(path) & set(' "<>#?&{}')
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("https://cc.example.edu/job/{job_id}", "CLUSTER|NAME|URL"),
+        ("c||https://cc.example.edu/job/{job_id}", "CLUSTER|NAME|URL"),
+        ("c|CC|https://cc.example.edu/job", "{job_id}"),
+        ("c|CC|https://cc.example.edu/{job_id}/{user}", "{job_id}"),
+        ("c|CC|https://cc.example.edu/{job_id.__class__}", "{job_id}"),
+        ("c|CC|https://cc.example.edu/{job_id:>99999999}", "{job_id}"),
+        ("c|CC|https://cc.example.edu/{job_id!r}", "{job_id}"),
+        ("c|CC|https://cc.example.edu/{}", "braces"),
+        ("c|CC|https://cc.example.edu/{job_id", "braces"),
+        ("c|CC|https://{job_id}/", "host"),
+        ("c|CC|https://{cluster}.example.edu/{job_id}", "host"),
+        ("c|CC|https://you@cc.example.edu/{job_id}", "host"),
+        ("c|CC|javascript:alert({job_id})", "https"),
+        ("c|CC|//cc.example.edu/{job_id}", "https"),
+        ("c|CC|https://cc.example.edu/a b/{job_id}", "%20"),
+        ('c|CC|https://cc.example.edu/"{job_id}', "%20"),
+        ("c|CC\u202e|https://cc.example.edu/{job_id}", "shown"),
+        (f"c|{'C' * 41}|https://cc.example.edu/{{job_id}}", "letters"),
+    ],
+)
+def test_a_template_that_cannot_work_is_named_at_the_start(text: str, words: str) -> None:
+    with pytest.raises(BadRequest, match="FLITWATCH_API_JOB_LINKS") as told:
+        Settings.read(db="postgresql://x", api_job_links=text)
+    assert words in str(told.value)

@@ -16,8 +16,8 @@ import httpx
 import numpy as np
 import pytest
 from ml.conftest import Context
-from support.estimators import worker
 from support.run_tables import EXPOSURE_COLUMNS, RUN_COLUMNS, USERS, tables
+from support.tasks import worker
 from support.waiting import eventually
 
 from api.conftest import bearer, serving

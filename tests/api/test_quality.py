@@ -39,6 +39,34 @@ def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
     assert datetime.fromisoformat(got["now"]).tzinfo is not None
 
 
+def test_coverage_counts_records_by_kind_of_data_and_step(api: Served, world: World) -> None:
+    now = datetime.now(UTC)
+    minutes = [
+        ingest.Minute(now, "flitwatch.samples.v1", records=3, dead=1),
+        ingest.Minute(now - timedelta(minutes=30), "flitwatch.samples.v1", records=5),
+        ingest.Minute(now - timedelta(minutes=90), "flitwatch.samples.v1", records=7),
+        ingest.Minute(now, "ldms.never_seen", records=2),
+    ]
+    with connect(world.url) as conn:
+        ingest.add_minutes(conn, minutes)
+    try:
+        got = api.get("/ingest/coverage")
+        assert (got["step_s"], len(got["ts"])) == (60, 60)
+        sources = {one["source"]: one for one in got["sources"]}
+        samples = sources["Packet samples"]
+        assert samples["topics"] == ["flitwatch.samples.v1"] and len(samples["records"]) == 60
+        assert (sum(samples["records"]), sum(samples["dead"]), samples["records"].count(0)) == (8, 1, 58)
+        assert "ldms.never_seen" in sources["Other counters"]["topics"]
+        longer = api.get("/ingest/coverage", span="1d", steps=100)
+        assert (longer["step_s"], len(longer["ts"])) == (900, 96)
+        assert sum({one["source"]: one for one in longer["sources"]}["Packet samples"]["records"]) == 15
+        api.refused("/ingest/coverage", 400, span="60d")
+    finally:
+        with connect(world.url) as conn:
+            conn.execute("DELETE FROM ingest_minute WHERE topic IN ('flitwatch.samples.v1', 'ldms.never_seen')")
+            conn.commit()
+
+
 def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(api: Served, world: World) -> None:
     """5,007 devices fell silent a minute and a half ago, seven of them with a second schema; others came back long ago."""
     now = datetime.now(UTC)

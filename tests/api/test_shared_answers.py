@@ -16,8 +16,7 @@ import pytest
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
-from api.live_counters import START, count, tell
-from api.streams import following, take, wait_until_listening
+from api.streams import START, count, following, take, tell, wait_until_listening
 from api.world import T0, World
 from flitwatch_api import shared_answers
 from flitwatch_api.answers import CachedAnswer, cache_json

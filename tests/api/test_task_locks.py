@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 from support.databases import Server
 
+from api.bodies import GOOD, ROLES
 from api.conftest import Served, bearer, serving
-from api.task_requests import GOOD, ROLES
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from urllib.parse import urlsplit
 
+import httpx
 import pytest
+from support.databases import server_processes, stopped
+from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_until_closed
 from support.waiting import eventually
 
-from api.conftest import Served, serving
+from api.conftest import Served, bearer, serving
+from flitwatch_api import serve
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect
+from flitwatch_db import connect, tasks
+from flitwatch_db.core import connection, deadlines
 from flitwatch_db.ingest import store as ingest
+from flitwatch_db.people import accounts as people
+from flitwatch_domain import http_protocol
+from flitwatch_domain.data_disk import LEAST_FREE
+from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.log import Log
 
 HOUR_S = 3600.0
+
 TOPIC = "ldms.planted"
 
 
@@ -96,3 +110,271 @@ async def test_kafka_says_the_same(kafka_log: Log, topic: str) -> None:
     assert await oldest_h({"0": 1}) == (4, 5.0)
     assert await oldest_h({"0": 2, "1": 0}) == (4, 1.0)
     assert await oldest_h({"0": 2, "1": 2}) == (4, None)
+
+
+# A disk with too little room left: the API says so and refuses what would take more, and serves what is stored.
+
+
+#: MiB that no disk has.
+TOO_MUCH = "1e15"
+
+
+@pytest.fixture
+def site_full_disk(embedded_db: str) -> Iterator[Served]:
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="viewer")) as made:
+        yield made
+
+
+def test_new_data_are_refused_with_the_reason_until_there_is_room(
+    site_full_disk: Served, embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(embedded_db, autocommit=True) as conn:
+        people.add_account(conn, "portal", "service")
+        login = bearer(people.add_token(conn, "portal", "test", ["runs", "tasks", "read"])[1])
+
+    def ask(path: str, **body: object) -> httpx.Response:
+        return httpx.post(f"{site_full_disk.url}/api/v1{path}", headers=login, timeout=60, **body)  # type: ignore[arg-type]
+
+    task = {"name": "demo.count", "args": {"to": 1, "delay_s": 0.0}}
+    run = {"key": "0123456789abcdef", "application": "milc", "start": "2026-11-23T10:00:00Z"}
+    assert httpx.get(f"{site_full_disk.url}/readyz").json() == {"status": "ready", "read_only": None}
+    monkeypatch.setenv(LEAST_FREE, TOO_MUCH)
+    for refused in (ask("/tasks", json=task), ask("/tasks/files", content=b"1,2"), ask("/runs", json=run)):
+        assert refused.status_code == 503, refused.text
+        assert refused.json()["type"] == "urn:flitwatch:problem:disk-full"
+        assert "MiB left" in refused.json()["detail"]
+    ready = httpx.get(f"{site_full_disk.url}/readyz")
+    status = httpx.get(f"{site_full_disk.url}/api/v1/ingest/status")
+    assert ready.status_code == status.status_code == 200
+    assert "MiB left" in ready.json()["read_only"] and "MiB left" in status.json()["read_only"]
+    with connect(embedded_db, role="writer") as conn:
+        # What makes room.
+        assert tasks.start_task(conn, "db.maintain") > 0
+    monkeypatch.setenv(LEAST_FREE, "0")
+    assert ask("/tasks", json=task).status_code == 202
+    assert httpx.get(f"{site_full_disk.url}/readyz").json()["read_only"] is None
+
+
+# A database that is stopped while the API runs: probes and requests are answered all the same.
+
+
+@pytest.fixture
+def site_frozen_database(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(deadlines, "CHECK_S", 0.5)
+    monkeypatch.setattr(connection, "GRACE_S", 0.5)
+    with serving(Settings(db=embedded_db, web=None, api_statement_timeout_ms=500, api_connect_timeout_s=0.5)) as made:
+        yield made
+
+
+def get(site_frozen_database: Served, path: str) -> httpx.Response:
+    # How soon is not what is asked here; before, there was no answer at all.
+    return httpx.get(site_frozen_database.url + path, timeout=60)
+
+
+def test_a_frozen_server_is_told_and_answered_for(site_frozen_database: Served, embedded_server: Embedded) -> None:
+    assert get(site_frozen_database, "/readyz").status_code == 200
+    with stopped(*server_processes(embedded_server)):
+        unready = get(site_frozen_database, "/readyz")
+        assert (unready.status_code, unready.headers["content-type"]) == (503, "application/problem+json")
+        assert unready.json()["detail"] == "the database does not answer"
+        assert get(site_frozen_database, "/healthz").status_code == 200
+        assert get(site_frozen_database, "/metrics").status_code == 200
+        assert get(site_frozen_database, "/api/v1/fabrics").status_code == 503
+        login = httpx.post(
+            f"{site_frozen_database.url}/api/v1/session", json={"name": "ann", "password": "wrong"}, timeout=60
+        )
+        assert login.status_code == 503
+    eventually(lambda: get(site_frozen_database, "/readyz").status_code == 200, what="the API to be ready again")
+    assert get(site_frozen_database, "/api/v1/fabrics").status_code == 200
+
+
+def test_a_probe_waits_two_seconds_for_a_server_that_is_slow(
+    embedded_db: str, embedded_server: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "CHECK_S", 3600.0)
+    with serving(Settings(db=embedded_db, web=None)) as site_frozen_database:
+        assert get(site_frozen_database, "/readyz").status_code == 200
+        with stopped(*server_processes(embedded_server)):
+            assert get(site_frozen_database, "/readyz").json()["detail"] == "the database has not answered for 2 s"
+        eventually(lambda: get(site_frozen_database, "/readyz").status_code == 200, what="the API to be ready again")
+
+
+# Connections that send half a request, over real sockets: they are closed, and nobody else notices.
+
+
+HALVES = {
+    "nothing": b"",
+    "half a word": b"GE",
+    "half a head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    "half a body": b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    "a second request's half": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea",
+}
+
+EACH = 40
+
+#: How soon is not what is asked here.
+get_half_sent = partial(httpx.get, timeout=60)
+
+
+@pytest.fixture
+def site_half_sent(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.5)
+    monkeypatch.setattr(http_protocol, "BODY_S", 0.5)
+    with serving(Settings(db=embedded_db, web=None)) as made:
+        yield made
+
+
+@pytest.fixture
+def api_site(embedded_db: str) -> Iterator[Served]:
+    with serving(Settings(db=embedded_db, web=None)) as made:
+        yield made
+
+
+def connected(site_half_sent: Served, stack: ExitStack, source: str = "") -> socket.socket:
+    parts, of = urlsplit(site_half_sent.url), (source, 0) if source else None
+    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60, source_address=of))
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_half_sent_requests_are_not_kept(site_half_sent: Served, half: str) -> None:
+    with ExitStack() as stack:
+        open_ones = [connected(site_half_sent, stack) for _ in range(EACH)]
+        for one in open_ones:
+            one.sendall(HALVES[half])
+        for one in open_ones:
+            # Until the server closes; the answer to a first request may come before.
+            try:
+                while one.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+    assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("kind", BEGINNINGS)
+def test_an_endless_head_is_cut_off(api_site: Served, kind: str) -> None:
+    parts = urlsplit(api_site.url)
+    before = peak_bytes()
+    assert sent_until_closed(parts.hostname or "", parts.port or 0, *BEGINNINGS[kind]) <= SOCKETS_BYTES
+    # The server runs in this process.
+    assert peak_bytes() - before <= 16 << 20
+    assert get_half_sent(f"{api_site.url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("sizes", [[80_000], [100] * 100, [8_000] * 10], ids=["one", "many", "together"])
+def test_a_large_head_is_answered_431(api_site: Served, sizes: list[int]) -> None:
+    headers = {f"X-{number}": "a" * size for number, size in enumerate(sizes)}
+    assert get_half_sent(f"{api_site.url}/healthz", headers=headers).status_code == 431
+    assert get_half_sent(f"{api_site.url}/healthz", headers={"X-1": "a" * 50_000}).status_code == 200
+
+
+@pytest.mark.parametrize("request_", [b"GET /healthz HTTP/1.1\nHost: localhost\n\n", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"], ids=["none", "upgrade"])  # fmt: skip
+def test_requests_that_are_refused_write_no_lines_into_the_log(
+    api_site: Served, request_: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(3):
+            one = connected(api_site, stack)
+            one.sendall(request_)
+            assert one.recv(12)
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("uvicorn")] == []
+
+
+def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(site_half_sent: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(site_half_sent, stack)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert one.recv(65536)
+        one.sendall(b"\r\n")
+        assert one.recv(1) == b""
+
+
+def test_dripping_bytes_keep_nothing_open(site_half_sent: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(site_half_sent, stack)
+        one.settimeout(0.05)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        closed = False
+        for number in range(1200):
+            try:
+                one.sendall(b"X-%d: 1\r\n" % number)
+                closed = one.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+            if closed:
+                break
+        assert closed
+
+
+def test_an_event_stream_and_an_idle_connection_outlive_the_limits(site_half_sent: Served) -> None:
+    with (
+        httpx.Client(base_url=site_half_sent.url, timeout=60) as client,
+        httpx.stream("GET", f"{site_half_sent.url}/api/v1/events", timeout=60) as stream,
+        ExitStack() as stack,
+    ):
+        lines = stream.iter_lines()
+        next(lines)
+        assert client.get("/healthz").status_code == 200
+        # Whoever came later was closed for sending nothing: the limit has passed for these two, too.
+        assert connected(site_half_sent, stack).recv(1) == b""
+        assert client.get("/healthz").status_code == 200
+
+
+def test_more_connections_than_the_limit_are_answered_at_once(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "CONNECTIONS", 19)
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=1)) as site_half_sent, ExitStack() as stack:
+        for _ in range(30):
+            connected(site_half_sent, stack)
+        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 503
+
+
+@pytest.mark.parametrize("proxies", [(), ("127.0.0.3/32",)], ids=["a host", "a proxy"])
+def test_one_address_has_a_share_of_the_connections(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(serve, "CONNECTIONS", 12)
+    settings = Settings(db=embedded_db, web=None, api_streams_max=1, api_trusted_proxies=proxies)
+    with serving(settings) as site_half_sent, ExitStack() as stack:
+        # Two thirds of 18.
+        share = [connected(site_half_sent, stack, "127.0.0.3") for _ in range(12)]
+        more = connected(site_half_sent, stack, "127.0.0.3")
+        if proxies:
+            more.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert more.recv(12) == (b"HTTP/1.1 200" if proxies else b"HTTP/1.1 503")
+        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+        for one in [*share, more]:
+            one.close()
+        again = connected(site_half_sent, stack, "127.0.0.3")
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert again.recv(12) == b"HTTP/1.1 200"
+
+
+def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six a page; they counted as one, so a few hundred live pages were answered 503."""
+    monkeypatch.setattr(serve, "CONNECTIONS", 16)
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=4)) as site_half_sent, ExitStack() as stack:
+        for _ in range(4 * 6):
+            client = stack.enter_context(httpx.Client(base_url=site_half_sent.url))
+            assert client.get("/healthz").status_code == 200
+        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+
+
+def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as site_half_sent:
+        for path in ("/readyz", "/metrics", "/readyz"):
+            assert get_half_sent(site_half_sent.url + path).status_code == 200
+        refused = [get_half_sent(site_half_sent.url + path) for path in ("/readyz", "/metrics")]
+        assert [answer.status_code for answer in refused] == [429, 429]
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        assert get_half_sent(f"{site_half_sent.url}/healthz").status_code == 200
+
+
+def test_names_beyond_this_machine_are_told_to_insist_on_tls(embedded_db: str) -> None:
+    with serving(Settings(db=embedded_db, web=None)) as site_half_sent:
+        published = get_half_sent(f"{site_half_sent.url}/healthz", headers={"Host": "flitwatch.example.org"})
+        assert published.headers["strict-transport-security"] == "max-age=31536000"
+        assert "strict-transport-security" not in get_half_sent(f"{site_half_sent.url}/healthz").headers

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from support.large_span import DAY_S, END_S, fill
+from support.counted import DAY_S, END_S, fill
 
 from flitwatch_db import async_pool, connect
 from flitwatch_db.counters import reads

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
+import orjson
+import pytest
 from prometheus_client.exposition import generate_latest
 from support.waiting import eventually
 
@@ -12,6 +15,7 @@ from flitwatch.own_figures import OwnFigures, place_families
 from flitwatch_api.health.metrics import MetricReading
 from flitwatch_db import connect
 from flitwatch_db.tasks import start_task
+from flitwatch_research.scorecard.report import to_markdown
 
 
 def shown(families: list) -> dict[str, float]:
@@ -71,3 +75,107 @@ def test_the_disk_and_the_newest_backup_of_an_embedded_database(tmp_path: Path) 
     (base / "backup.json").write_text(text)
     assert 7200 <= shown(place_families(url))["flitwatch_backup_age_seconds"] < 7300
     assert shown(place_families("postgresql://w@elsewhere/flitwatch")) == {}
+
+
+# Figures that docs/results.md quotes are those of the pages that commands made, and the scorecard's page is its own data's.
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A document and its words, a page that a command made and its words: figures of one name are equal. Two dots stand for any words.
+QUOTED = [
+    (
+        "docs/results.md",
+        "Jobs as on Theta: {mean} % ({low} % to {high} %). The interval contains zero",
+        "docs/advice-value.md",
+        "; theta {mean}% ({low}% to {high}%), cannot tell",
+    ),
+    (
+        "docs/results.md",
+        "The plain scenario: {mean} % ({low} % to {high} %).",
+        "docs/advice-value.md",
+        "; plain {mean}% ({low}% to {high}%), pays",
+    ),
+    (
+        "docs/results.md",
+        "The hardest scenario: {mean} % ({low} % to {high} %).",
+        "docs/advice-value.md",
+        "; everything {mean}% ({low}% to {high}%), pays",
+    ),
+    (
+        "docs/results.md",
+        "A share of {mean} (95 % CI {low} to {high}) of the users named were false positives.",
+        "docs/scorecard.md",
+        "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every scenario.",
+    ),
+    (
+        "docs/results.md",
+        "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
+        "docs/scorecard.md",
+        "the highest average precision in {won} of {worlds} scenarios, {gain} ({gain_low} to {gain_high}) on the paper's method. "
+        ".. It names no user in everything.",
+    ),
+    (
+        "docs/results.md",
+        "uses {runs} runs of MILC on Perlmutter and {users} users .. Blame names {named} of these users. .. shuffling the run "
+        "times {shuffles} times, {share} % of",
+        "docs/real-runs.md",
+        "not simulated: {runs} runs .., alongside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
+    ),
+    (
+        "docs/results.md",
+        "The scorecard checks {asked} acceptance criteria: {held} pass, {failed} fail, and {unjudged} cannot be judged.",
+        "docs/scorecard.md",
+        "{held} of {asked} criteria pass, {failed} do not (**no**), {unjudged} cannot be judged",
+    ),
+    (
+        "docs/results.md",
+        "{found} ({low} to {high}) of the planted counters are ranked among the first",
+        "docs/scorecard.md",
+        "**Deviation**: {found} ({low} to {high}) of the planted counters are ranked among the first",
+    ),
+    (
+        "docs/results.md",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every forecaster beyond its interval in {better} of {worlds} scenarios",
+        "docs/scorecard.md",
+        "every candidate, beyond its interval, in {better} of {worlds} scenarios. 90 % intervals cover {mean} ({low} to {high}).",
+    ),
+]
+
+
+def figures(text: str, words: str) -> dict[str, float]:
+    """The figures of the one place that has these words."""
+    parts = re.split(r"(\{\w+\}|\.\.|\s+)", words)
+    of = {"..": ".*?", " ": r"\s+"}
+    pattern = "".join(
+        of.get(part) or (f"(?P<{part[1:-1]}>[+-]?[0-9.]*[0-9])" if part.startswith("{") else re.escape(part))
+        for part in parts
+    )
+    found = list(re.finditer(pattern, text, re.DOTALL))
+    assert len(found) == 1, f"{len(found)} places say: {words}"
+    return {name: float(value) for name, value in found[0].groupdict().items()}
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: f"{quoted[0]}-{quoted[2]}")
+def test_a_quoted_figure_is_the_pages(quoted: tuple[str, str, str, str]) -> None:
+    document, said, page, words = quoted
+    there, made = figures((ROOT / document).read_text(), said), figures((ROOT / page).read_text(), words)
+    assert there == {name: made[name] for name in there}, f"{document} quotes {page}"
+
+
+def test_a_changed_figure_and_a_sentence_that_is_gone_are_noticed() -> None:
+    words = "False share {mean} ({low} to {high}), .. In {won} of"
+    assert figures("False\nshare 0.01 (0.00 to\n0.02), at most 0.1. In 3 of 4.", words) == {
+        "mean": 0.01,
+        "low": 0.0,
+        "high": 0.02,
+        "won": 3,
+    }
+    for text in ("False share about 0.01", "False share 0.1 (0 to 1), x In 3 of. False share 0.1 (0 to 1), x In 4 of"):
+        with pytest.raises(AssertionError, match="places say"):
+            figures(text, words)
+
+
+def test_the_scorecards_page_is_what_the_report_writes_of_its_figures() -> None:
+    card = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
+    assert (ROOT / "docs/scorecard.md").read_text() == to_markdown(card)

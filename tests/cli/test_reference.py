@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 from click.testing import CliRunner
+from prometheus_client.exposition import generate_latest
 
-from flitwatch import main, reference
-from flitwatch.main import GROUPS, cli
+from flitwatch import main, manuals, metrics_reference, reference
+from flitwatch.examples import EXAMPLES
+from flitwatch.main import GROUPS, cli, list_installed_commands
+from flitwatch.manuals import render_pages
+from flitwatch.reference import render_reference, walk_commands
+from flitwatch_api.health.metrics import MetricReading
 
 ROOT = Path(__file__).resolve().parents[2]
+
 COMMANDS = dict(reference.walk_commands())
 
 
@@ -126,3 +137,166 @@ def test_a_service_says_in_json_when_it_is_ready(words: str, wanted: set[str], e
         finally:
             process.terminate()
             process.wait(30)
+
+
+# The manual pages: one for each command, from the commands themselves, and man renders them without a complaint.
+
+
+PAGES = manuals.render_pages()
+
+
+def rendered(page: Path) -> tuple[str, str]:
+    """The page as a reader sees it, and what man complains about."""
+    if shutil.which("man") is None:
+        pytest.skip("needs man-db")
+    environment = {**os.environ, "MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "MANROFFOPT": "-ww"}
+    done = subprocess.run(
+        ["man", "--warnings=w", "-E", "UTF-8", "--no-hyphenation", "--no-justification", "-l", page],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    return done.stdout, done.stderr
+
+
+def test_there_is_a_page_for_the_program_and_for_each_command() -> None:
+    assert set(PAGES) == {"flitwatch.1", *(f"flitwatch-{name}.1" for name in list_installed_commands())}
+
+
+def test_man_renders_every_page_with_every_option_and_no_warning(tmp_path: Path) -> None:
+    manuals.main(tmp_path)
+    below: dict[str, list[click.Command]] = {}
+    for words, command in reference.walk_commands():
+        below.setdefault(words.partition(" ")[0], []).append(command)
+    for name, commands in below.items():
+        shown, warned = rendered(tmp_path / f"flitwatch-{name}.1")
+        assert warned == "", name
+        assert "NAME" in shown and "EXIT STATUS" in shown
+        flags = {option.opts[0] for one in commands for option in one.params if isinstance(option, click.Option)}
+        # A hyphen that roff made a dash of could not be copied into a shell.
+        assert {flag for flag in flags if flag not in shown} == set(), name
+        for one in commands:
+            first = " ".join((one.help or "").split("\n\n")[0].split())
+            assert first in " ".join(shown.split()), name
+    shown, warned = rendered(tmp_path / "flitwatch.1")
+    assert warned == "" and all(f"flitwatch-{name}(1)" in shown for name in list_installed_commands())
+
+
+def test_man_does_complain_where_a_page_is_wrong(tmp_path: Path) -> None:
+    """What the test above would see: a request and an escape that roff does not know."""
+    page = tmp_path / "spoiled.1"
+    page.write_text(PAGES["flitwatch-top.1"] + ".NOSUCHREQUEST\n")
+    assert "NOSUCHREQUEST" in rendered(page)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [(".SH like a request", ".SH like a request"), ("'quoted", "'quoted"), (r"a\b -x", r"a\b -x")]
+)
+def test_text_is_shown_as_it_is(tmp_path: Path, text: str, shown: str) -> None:
+    page = tmp_path / "text.1"
+    page.write_text(f'.TH "T" 1 "" "" ""\n.SH NAME\n{manuals._escape_text(text)}\n')
+    assert shown in re.sub(r"[‘’]", "'", rendered(page)[0])
+
+
+# docs/metrics.md is what the services show, and their names and types keep to Prometheus' convention.
+
+
+def test_the_committed_reference_is_that_of_the_registries() -> None:
+    assert (ROOT / "docs" / "metrics.md").read_text() == metrics_reference.render_metrics(), "run `make reference`"
+
+
+@pytest.mark.parametrize("service", metrics_reference.collect_families())
+def test_names_and_types_keep_to_the_convention(service: str) -> None:
+    program = shutil.which("promtool")
+    if program is None:
+        pytest.skip("needs promtool (apt-get install prometheus)")
+    found = [f for f in metrics_reference.collect_families()[service] if f.name.startswith("flitwatch_")]
+    page = generate_latest(MetricReading(found))
+    checked = subprocess.run([program, "check", "metrics"], input=page, capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr.decode()) == (0, "")
+
+
+# Every command has an example that its own parser takes: names of options, their values' kinds, and choices.
+
+
+COMMANDS_EXAMPLES = dict(walk_commands())
+
+
+def test_every_command_has_an_example() -> None:
+    assert set(EXAMPLES) == set(COMMANDS_EXAMPLES)
+
+
+@pytest.mark.parametrize("words", sorted(EXAMPLES))
+def test_an_example_is_what_the_command_takes(words: str) -> None:
+    program, *given = shlex.split(EXAMPLES[words])
+    assert program == "flitwatch" and given[: len(words.split())] == words.split()
+    command = COMMANDS_EXAMPLES[words]
+    context = click.Context(command, info_name=words)
+    values, left, order = command.make_parser(context).parse_args(given[len(words.split()) :])
+    assert left == []
+    # Files of an example are not here: what names one is taken as it is.
+    for parameter in order:
+        if not isinstance(parameter.type, (click.Path, click.File)):
+            parameter.type_cast_value(context, values[parameter.name])
+    lacking = [one.name for one in command.params if one.required and values.get(one.name) in (None, (), [])]
+    assert not lacking
+
+
+def test_the_reference_shows_them() -> None:
+    text = render_reference()
+    assert all(f"\n{example}\n" in text for example in EXAMPLES.values())
+
+
+def test_manual_pages_show_them() -> None:
+    made = render_pages()
+    assert all(".SH EXAMPLES\n" in page for name, page in made.items() if name != "flitwatch.1")
+    assert ".nf\nflitwatch status \\-\\-json\n.fi\n" in made["flitwatch-status.1"]
+
+
+def test_the_example_of_a_rule_names_one_that_a_site_begins_with() -> None:
+    from flitwatch_alerting import config
+
+    rules = yaml.safe_load(Path(config.__file__).with_name("default.yaml").read_text())["rules"]
+    assert shlex.split(EXAMPLES["alerts test"])[3] in [rule["name"] for rule in rules]
+
+
+# What the runbook quotes is what the program says, and each entry has its three parts.
+
+
+TEXT = (ROOT / "docs" / "runbook.md").read_text()
+
+SOURCES = ("services", "db", "ingest", "web/src")
+
+
+def pieces(source: str) -> list[str]:
+    """Fixed parts of a Python file's strings; %s, %d and {...} part them."""
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return [part for text in strings for part in re.split(r"%[sdr]|%\.\d+f", text)]
+
+
+def test_quoted_lines_are_those_of_the_program() -> None:
+    paths = [
+        path for place in SOURCES for path in (ROOT / place).rglob("*") if path.suffix in (".py", ".lua", ".ts", ".tsx")
+    ]
+    said = "\n".join(
+        "\n".join(pieces(path.read_text())) if path.suffix == ".py" else " ".join(path.read_text().split())
+        for path in paths
+        if "node_modules" not in path.parts
+    )
+    quoted = [line for block in re.findall(r"^```text\n(.*?)^```", TEXT, re.M | re.S) for line in block.splitlines()]
+    assert len(quoted) > 20
+    fixed = [part.strip(" ();,.") for line in quoted for part in line.split("...")]
+    assert [part for part in fixed if len(part) > 2 and part not in said] == []
+
+
+def test_each_entry_has_symptom_cause_and_action() -> None:
+    entries = re.split(r"^### ", TEXT, flags=re.M)[1:]
+    assert len(entries) > 15
+    for entry in entries:
+        assert [part for part in ("Symptom", "Cause", "Action") if entry.count(f"**{part}.**") != 1] == [], entry[:60]
+        title = entry.splitlines()[0]
+        assert f"(#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')})" in TEXT, title

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import orjson
+import psycopg
 import pytest
+import yaml
 from click.testing import CliRunner
-from ingest.log_records import read_all
+from ingest.writing import read_all
+from support.databases import server_folder
 from support.waiting import eventually
 
 from flitwatch import simulated_past
 from flitwatch.commands import twin
+from flitwatch.commands.up import _format_exposure, list_servers
+from flitwatch.exposure import LOOPBACK, exposure_of
+from flitwatch.main import main
 from flitwatch_db import connect
 from flitwatch_db.core.events import emit_event
 from flitwatch_db.counters import rollups
@@ -21,7 +32,9 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.generators import build_xgft
+from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.topics import RUNS
 from flitwatch_twin.cluster import Cluster
@@ -140,3 +153,131 @@ def test_a_writer_that_makes_the_days_first_partitions_meets_the_tree_in_no_dead
         emit_event(writer, "counters", {"fabric_id": fabric_id, "through": "2026-11-25T00:00:00+00:00", "routers": 1})
         writer.commit()
         assert made.result(60) > 0
+
+
+# The embedded server of the demo machine takes less memory and disk than a site's.
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("twin", "small"), [("demo", True), ("none", False)])
+def test_the_demos_server_is_small(twin: str, small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = server_folder("demo-")
+    monkeypatch.setenv("FLITWATCH_HOME", str(home))
+    (server,) = list_servers("embedded", twin)
+    try:
+        with psycopg.connect(server.ensure()) as conn:
+            rows = conn.execute(
+                "SELECT name, setting::bigint * CASE unit WHEN '8kB' THEN 8 ELSE 1024 END FROM pg_settings"
+                " WHERE name IN ('shared_buffers', 'max_wal_size')"
+            ).fetchall()
+        limits_kb = {"shared_buffers": 128 << 10, "max_wal_size": 192 << 10}
+        assert all((kb <= limits_kb[name]) is small for name, kb in rows), rows
+    finally:
+        server.stop()
+        Embedded(home / "pg").destroy()
+
+
+# `flitwatch twin worlds` and `campaign`.
+
+
+def test_worlds_are_listed_from_easy_to_hard(capfd: pytest.CaptureFixture[str]) -> None:
+    main(["twin", "worlds", "--json"])
+    worlds = json.loads(capfd.readouterr().out)
+    grades = [world["grade"] for world in worlds.values()]
+    assert grades == sorted(grades) and next(iter(worlds)) == "plain" and {"drift", "pairs", "law"} < worlds.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["amg-128", "--world", "mars"], "there is no world 'mars'"),
+        (["hpl-1"], "there is no scenario 'hpl-1'"),
+    ],
+)
+def test_an_unknown_world_or_application_gets_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["twin", "campaign", *arguments, "--out", str(tmp_path / "out")])
+    told = capfd.readouterr().err
+    assert words in told and "Choose one of" in told and "Traceback" not in told
+    assert not (tmp_path / "out").exists()
+
+
+# To whom a start opens the API: beyond this machine only with hosts named, and without a login for reading only, unless somebody says otherwise.
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_on_this_machine_callers_read_and_hosts_are_this_machines(host: str) -> None:
+    made = exposure_of(host, (), None, False, usual="viewer")
+    assert (made.hosts, made.anonymous) == (LOOPBACK, "viewer")
+    assert exposure_of(host, (), "operator", False, usual="viewer").anonymous == "operator"
+    assert exposure_of(host, ("a,b", "c"), None, False, usual="user").hosts == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "login1"])
+@pytest.mark.parametrize(
+    ("hosts", "anonymous", "why"),
+    [
+        ((), None, "rebinding"),
+        (("*",), None, "rebinding"),
+        (("a", "*"), "viewer", "rebinding"),
+        (("a",), "user", "would be user"),
+        (("a",), "operator", "would be operator"),
+    ],
+)
+def test_beyond_this_machine_what_is_open_is_refused_unless_it_is_meant(
+    host: str, hosts: tuple[str, ...], anonymous: str | None, why: str
+) -> None:
+    with pytest.raises(BadRequest, match=why) as refused:
+        exposure_of(host, hosts, anonymous, False, usual="user")  # type: ignore[arg-type]
+    assert "--insecure-network" in refused.value.advice
+    made = exposure_of(host, hosts, anonymous, True, usual="user")  # type: ignore[arg-type]
+    assert made.anonymous == (anonymous or "none") and made.hosts == (() if "*" in hosts else hosts)
+
+
+@pytest.mark.parametrize("anonymous", [None, "none", "viewer"])
+def test_beyond_this_machine_named_hosts_and_readers_are_served(anonymous: str | None) -> None:
+    made = exposure_of("0.0.0.0", ("flit.example",), anonymous, False, usual="user")  # type: ignore[arg-type]
+    assert (made.hosts, made.anonymous) == (("flit.example",), anonymous or "none")
+
+
+@pytest.mark.parametrize("command", ["api", "up"])
+def test_the_commands_refuse_before_anything_starts(command: str, tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "flitwatch.main", command, "--host", "0.0.0.0", "--port", "18799"]
+    done = subprocess.run(
+        [*argv, *(["--ephemeral"] if command == "api" else [])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"FLITWATCH_HOME": str(tmp_path)},
+    )
+    assert done.returncode == 1 and "DNS rebinding" in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_up_checked_its_api_takes() -> None:
+    words = _format_exposure(exposure_of("127.0.0.1", (), None, False, usual="user"))
+    assert words == [
+        "--allow-host",
+        "127.0.0.1",
+        "--allow-host",
+        "::1",
+        "--allow-host",
+        "localhost",
+        "--anonymous",
+        "user",
+        "--insecure-network",
+    ]
+
+
+def test_the_containers_name_their_hosts_and_let_readers_in_only() -> None:
+    command = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["api"]["command"]
+    hosts = [value for option, value in pairwise(command) if option == "--allow-host"]
+    anonymous = next(value for option, value in pairwise(command) if option == "--anonymous")
+    assert "--insecure-network" not in command
+    made = exposure_of(command[command.index("--host") + 1], hosts, anonymous, False, usual="user")
+    assert (made.hosts, made.anonymous) == (("localhost", "127.0.0.1"), "viewer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -13,11 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_domain.errors import Forbidden
+from flitwatch_domain.errors import Forbidden, Unavailable
 from flitwatch_slurm import advice_file
+from flitwatch_slurm.admin_comment import MOST_BYTES, merge_mark, read_mark
 from flitwatch_slurm.advice_file import ANYBODY, Case
+from flitwatch_slurm.cluster import read_pending
 
 PLUGIN = Path(advice_file.__file__).with_name("flitwatch.lua")
+
 SLURM = """
 slurm = {NO_VAL = 4294967294, SUCCESS = 0, said = {}}
 function slurm.log_info(...) table.insert(slurm.said, string.format(...)) end
@@ -277,3 +281,122 @@ def test_another_plugins_admin_comment_stays_and_a_full_one_means_no_advice(plug
     full = plugin.submit(admin_comment="x" * 1000)
     assert full["admin_comment"] == "x" * 1000 and not full.keys() & {"begin_time", "prefer", "exc_nodes"}
     assert "leaves no place" in plugin.said()
+
+
+# Our mark beside other tools' text in an admin comment: nothing of theirs is lost, whatever it holds.
+
+
+JOB = {
+    "job_id": 7, "job_state": ["PENDING"], "user_name": "u", "node_count": {"set": True, "number": 4}, "state_reason": "Resources",
+    "deadline": 0, "name": "n", "partition": "batch", "comment": "", "excluded_nodes": "", "prefer": "",
+}  # fmt: skip
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=200), st.text(max_size=400))
+def test_what_others_wrote_stays_through_every_change(theirs: str, why: str) -> None:
+    first = merge_mark(theirs, "delay", 1_700_000_000, why)
+    assert first is not None and first.startswith(theirs) and read_mark(first) == ("delay", 1_700_000_000)
+    appended = first + "jobperf: cpu=98%"
+    second = merge_mark(appended, "released", 1_700_000_100, why)
+    assert second is not None and read_mark(second) == ("released", 1_700_000_100)
+    assert second.startswith(theirs) and second.endswith("jobperf: cpu=98%")
+    assert second.count("[flitwatch ") == theirs.count("[flitwatch ") + 1
+    assert merge_mark(second, "released", 1_700_000_100, why) == second
+
+
+def test_a_long_comment_loses_the_reason_first_and_then_the_advice() -> None:
+    assert (
+        merge_mark("x" * 980, "delay", 1_700_000_000, "why " * 50) == "x" * 980 + " [flitwatch delay since=1700000000]"
+    )
+    assert merge_mark("x" * MOST_BYTES, "delay", 1_700_000_000, "why") is None
+    assert merge_mark("a\0b", "delay", 1, "why") is None
+
+
+def test_an_older_versions_mark_is_read_and_stays() -> None:
+    old = "flitwatch delay since=1700000000 5.00 stall cycles per flit"
+    assert read_mark(old) == ("delay", 1_700_000_000)
+    new = merge_mark(old, "released", 1_700_000_100, "advice changed")
+    assert new == f"{old} [flitwatch released since=1700000100 advice changed]"
+    assert read_mark(new) == ("released", 1_700_000_100)
+
+
+@pytest.mark.parametrize("theirs", [b'{"xdmod":1}', b"caf\xe9 \xff\xfe", "µ≥".encode()])
+def test_bytes_come_back_as_they_were(theirs: bytes) -> None:
+    """Slurm 22.05 writes what is no UTF-8 as it is; `scontrol` gets the same bytes again."""
+    told = json.dumps({"jobs": [{**JOB, "admin_comment": "HERE"}]}).encode()
+    (job,) = read_pending(told.replace(b"HERE", theirs.replace(b'"', b'\\"')))
+    made = merge_mark(job.admin_comment, "delay", 1_700_000_000, "why")
+    assert (
+        made is not None
+        and made.encode(errors="surrogateescape") == theirs + b" [flitwatch delay since=1700000000 why]"
+    )
+
+
+# Pending jobs as `squeue --json` of several versions of Slurm tells them.
+
+
+OLD: dict[str, Any] = {
+    "job_id": 7,
+    "job_state": "PENDING",
+    "user_name": "u",
+    "node_count": 4,
+    "state_reason": "Resources",
+    "deadline": 0,
+    "name": "n",
+    "partition": "batch",
+    "admin_comment": "flitwatch delay since=1700000000",
+    "comment": "x flitwatch_app=milc,flitwatch=off",
+    "excluded_nodes": "",
+    "prefer": "",
+}
+
+NEW = OLD | {
+    "job_state": ["PENDING", "REQUEUED"],
+    "node_count": {"set": True, "infinite": False, "number": 4},
+    "comment": {"job": "flitwatch_app=amg"},
+    "deadline": {"set": False, "infinite": False, "number": 0},
+    "admin_comment": "",
+}
+
+
+def test_old_and_new_forms_tell_the_same_things() -> None:
+    ended = OLD | {"job_id": 8, "job_state": "COMPLETED"}
+    old, new = read_pending(json.dumps({"jobs": [OLD, ended, NEW]}))
+    assert (old.job_id, old.nodes, old.deadline_s, old.mark, old.since_s) == ("7", 4, None, "delay", 1_700_000_000)
+    assert (old.application, old.off, new.application, new.off, new.mark) == ("milc", True, "amg", False, None)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "error: none",
+        "[]",
+        "{}",
+        '{"jobs": 3}',
+        '{"jobs": [3]}',
+        json.dumps({"jobs": [{"job_state": "PENDING"}]}),
+        json.dumps({"jobs": [OLD | {"node_count": "many"}]}),
+    ],
+)
+def test_what_is_no_list_of_jobs_says_what_it_needs(told: str) -> None:
+    with pytest.raises(Unavailable, match=r"Slurm 21\.08"):
+        read_pending(told)
+
+
+def test_arrays_and_begin_times_are_read_in_both_forms() -> None:
+    old = OLD | {"array_job_id": 50, "eligible_time": 1_700_000_000}
+    unset = {"set": False, "infinite": False, "number": 0}
+    new = NEW | {
+        "array_job_id": unset | {"set": True},
+        "het_job_id": unset,
+        "eligible_time": {"set": True, "number": 5},
+    }
+    part = OLD | {"het_job_id": 12}
+    found = read_pending(json.dumps({"jobs": [old, new, part]}))
+    assert [(job.of_several, job.eligible_s) for job in found] == [(True, 1_700_000_000), (False, 5), (True, 0)]
+
+
+def test_a_mark_that_is_no_time_is_none() -> None:
+    (job,) = read_pending(json.dumps({"jobs": [OLD | {"admin_comment": f"flitwatch delay since={'1' * 5000}"}]}))
+    assert job.mark is None and job.since_s == 0

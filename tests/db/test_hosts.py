@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -11,8 +14,11 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict
+from support.databases import PLACE
 
-from flitwatch_db import connect
+from flitwatch_db import async_pool, build_conninfo, connect
+from flitwatch_db.core import logins
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store
 from flitwatch_db.runs import store as runs
@@ -20,13 +26,18 @@ from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Router
 from flitwatch_domain.hosts import find_host, host_key
 from flitwatch_domain.importers import ibnetdiscover, read_fabric
 from flitwatch_domain.jobs import Job
+from flitwatch_domain.logins import read_passwords
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.sources.pbs import PbsReader
 from flitwatch_ingest.writer.ports import FabricPorts, Owner
+from flitwatch_ops.embedded import Embedded
+from flitwatch_stream.table_connection import open_connection as connect_to_log
 
 UTC = ZoneInfo("UTC")
+
 plain = st.from_regex(r"[a-z]{1,4}[0-9]{1,3}", fullmatch=True)
+
 domains = st.sampled_from(["", ".hpc.example", ".Cluster", ".local"])
 
 
@@ -148,3 +159,81 @@ def test_the_case_of_domains_and_case(shared: Path, embedded_db: str) -> None:
         store.upsert_jobs(conn, [*jobs, *(job for job, _ in found)])  # type: ignore[misc]
         placed = conn.execute("SELECT count(*), count(endpoint) FROM job_node").fetchone()
     assert placed == (5, 5)
+
+
+# A URL of several servers, of which one writes and the others follow it.
+
+
+RECOVERS = "SELECT pg_is_in_recovery()"
+
+SEVERAL = "postgresql://ann@a.example.org:5432,b.example.org:5433/flitwatch?connect_timeout=3"
+
+
+@pytest.fixture(scope="module")
+def standby_first() -> Iterator[str]:
+    """The URL of a server that only follows and of one that writes, in this order."""
+    folder = Path(tempfile.mkdtemp(prefix="flitwatch-hosts-", dir=PLACE))
+    folder.chmod(0o711)
+    writes = Embedded(folder / "writes", durable=False, settings={"wal_level": "replica"})
+    writes.start()
+    writes.stop()
+    subprocess.run(["cp", "-a", str(writes.folder), str(folder / "follows")], check=True)
+    follows = Embedded(folder / "follows", durable=False, settings={"wal_level": "replica"})
+    (follows.data / "standby.signal").touch()
+    with follows, writes:
+        hosts = [str(conninfo_to_dict(server.url)["host"]) for server in (follows, writes)]
+        yield logins.make_url(
+            "flitwatch", "flitwatch", {"host": ",".join(hosts), "passfile": logins.file_of(writes.logins, logins.OWNER)}
+        )
+    follows.destroy()
+    writes.destroy()
+    folder.rmdir()
+
+
+def test_a_connection_is_made_to_the_server_that_writes(standby_first: str) -> None:
+    with connect(standby_first) as conn:
+        assert conn.execute(RECOVERS).fetchone() == (False,)
+
+
+async def test_a_pool_of_the_api_holds_connections_to_the_server_that_writes(standby_first: str) -> None:
+    async with async_pool(standby_first) as some, some.connection() as conn:
+        assert await (await conn.execute(RECOVERS)).fetchone() == (False,)
+
+
+def test_the_log_is_read_where_it_is_written(standby_first: str) -> None:
+    with connect_to_log(standby_first, "test") as conn:
+        assert conn.execute(RECOVERS).fetchone() == (False,)
+
+
+def test_a_url_may_ask_for_any_server() -> None:
+    assert conninfo_to_dict(build_conninfo(SEVERAL))["target_session_attrs"] == "primary"
+    asked = conninfo_to_dict(build_conninfo(SEVERAL + "&target_session_attrs=any"))
+    assert (asked["target_session_attrs"], asked["connect_timeout"]) == ("any", "3")
+
+
+def test_a_services_url_names_all_servers_and_how_they_are_reached(tmp_path: Path) -> None:
+    given = conninfo_to_dict(logins.url_of(SEVERAL + "&target_session_attrs=read-write", tmp_path, "writer"))
+    assert (given["host"], given["port"]) == ("a.example.org,b.example.org", "5432,5433")
+    assert (given["connect_timeout"], given["target_session_attrs"]) == ("3", "read-write")
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("*:*:flitwatch", True),
+        ("a.example.org:5432:flitwatch", True),
+        ("b.example.org:5433:flitwatch", True),
+        ("b.example.org:5432:flitwatch", False),
+        ("c.example.org:5432:flitwatch", False),
+    ],
+)
+def test_a_password_of_one_of_the_servers_is_found(tmp_path: Path, line: str, known: bool) -> None:
+    file = tmp_path / "pgpass"
+    file.write_text(f"{line}:flitwatch_writer:secret\n")
+    file.chmod(0o600)
+    given = conninfo_to_dict(SEVERAL)
+    assert read_passwords(file, given) == ({"flitwatch_writer": "secret"} if known else {})
+    one_port = given | {"port": "5433"}
+    assert read_passwords(file, one_port) == (
+        {"flitwatch_writer": "secret"} if line.startswith(("*", "b.example.org:5433")) else {}
+    )

@@ -84,12 +84,18 @@ def test_a_burst_after_a_long_pause_opens_it_again_and_then_a_pause_as_long_does
     planted(embedded_db, (60, CULPRIT_S, -3600, 420), count=36, ends_s=(SLOW_END_S, 2040, None, None), pauses_s=((600, 1200), (1440, 2040)))  # fmt: skip
     run_of(embedded_db, "1", [(CULPRIT_S - 5, 10_000)], SLOW_END_S)
     with connect(embedded_db, role="writer", autocommit=True) as conn:
-        states = []
+        states, titles = [], {}
         for second in (780, 900, 1300, 2000, 2160):
             at(conn, second)
             states.append(only(conn)["state"])
+            (head,) = shown.list_heads(conn, shown.IncidentFilter(), 10, at_s=BEGIN_S + second)
+            titles[second] = head["title"]
+            assert states[-1] != "open" or find_incident(conn, 1, BEGIN_S + second)["title"] == head["title"]
         found = only(conn)
     assert states == ["open", "over", "open", "open", "over"]
+    began = "Job 2 slowed job 1 since 14:06:00 UTC"
+    assert titles[1300] == "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"
+    assert titles[2000] == f"{began} in bursts, about every 14 minutes; the last burst ended at 14:24:00 UTC"
     assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - 1440) <= 60
 
 

@@ -136,17 +136,10 @@ def test_a_database_of_an_earlier_version_is_upgraded_and_keeps_what_it_holds(fo
     migrate_database(server.start())
     with connect(server.url, role="gate") as conn:
         audit.by_command(conn, "kept")
-    # As it was: one login for all, a member of each role, let in without a password; no keeper.
+    # As it was: one login for all, a member of each role, let in without a password.
     with psycopg.connect(server.url_of("flitwatch", "postgres"), autocommit=True) as conn:
         for login in logins.LOGINS:
             conn.execute(f"ALTER ROLE {login} NOLOGIN PASSWORD NULL".encode())
-        conn.execute("DROP OWNED BY flitwatch_keeper")
-        conn.execute("DROP ROLE flitwatch_keeper")
-        conn.execute("SET search_path = flitwatch")
-        for migration in list_migrations():
-            if "keeper" in migration.name:
-                conn.execute("DELETE FROM migration WHERE name = %s", [migration.name])
-        conn.execute("DROP FUNCTION drop_old_chunks, set_policies, timescale_schema")
         conn.execute("ALTER ROLE postgres PASSWORD NULL")
         conn.execute("ALTER ROLE flitwatch PASSWORD NULL")
     hba = server.data / "pg_hba.conf"

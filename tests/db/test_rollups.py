@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
+import psycopg
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_db import async_pool, connect
-from flitwatch_db.core.maintenance import maintain_database
-from flitwatch_db.counters import reads
+from flitwatch_db.core import events, log_keep
+from flitwatch_db.core.logins import url_for
+from flitwatch_db.core.maintenance import load_database_status, maintain_database, set_keep
+from flitwatch_db.counters import reads, rollups, store
 from flitwatch_db.counters.rollups import TABLES, roll_up_hours
 from flitwatch_db.counters.store import Batch, Rows, write_batch
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.counters import ROUTER_COLUMNS
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import build_dragonfly
+from flitwatch_ops import sizing, sizing_page
+from flitwatch_stream.log import Log, TopicPartition
 
 NAMES = ("tile_seconds", "rt_flits", "blue_stall_cycles")
+
 AT = {name: ROUTER_COLUMNS.index(name) for name in NAMES[1:]}
+
 #: Clocks of Europe and America change, a leap day, and the last second of a year.
 ODD_TIMES = [
     int(datetime(*parts, tzinfo=UTC).timestamp())
     for parts in ((2026, 3, 29, 0, 59, 59), (2026, 10, 25, 1, 0), (2026, 3, 8, 7, 0), (2024, 2, 29, 23, 59, 58), (2025, 12, 31, 23, 59, 59))
 ]  # fmt: skip
+
 SIZE = 8
 
 
@@ -107,9 +118,11 @@ def assert_as_summed(url: str, fabric_id: int) -> None:
 
 
 CELL = st.one_of(st.just(float("nan")), st.integers(-(2**40), 2**52).map(float))
+
 ENTRY = st.tuples(
     st.integers(0, SIZE - 1), st.tuples(st.sampled_from(ODD_TIMES), st.integers(-90_000, 90_000)).map(sum)
 )
+
 WRITE = st.lists(st.tuples(ENTRY, CELL, CELL), min_size=1, max_size=8)
 
 
@@ -197,3 +210,277 @@ def test_of_two_rolls_at_once_one_does_the_work(embedded_db: str) -> None:
             assert not second.done()
         first.commit()
         assert second.result() == 0
+
+
+# Retention: what is old goes, counted from when it was written.
+
+
+ARCHIVE_S = 1_500_000_000  # July 2017
+
+
+def write_maintenance(url: str, *times: int) -> None:
+    n = len(times)
+    one = np.ones(n, np.int32)
+    with connect(url, role="writer") as conn:
+        write_batch(
+            conn, Batch(routers=Rows(one, one, np.array(times), one, np.ones(n), np.ones((n, len(ROUTER_COLUMNS)))))
+        )
+
+
+def hours(url: str) -> list[int]:
+    with connect(url, role="reader") as conn:
+        return [row[0] for row in conn.execute("SELECT extract(epoch FROM ts)::bigint FROM router_1s ORDER BY ts")]
+
+
+def age(request: pytest.FixtureRequest, url: str, days: int) -> None:
+    """Make the chunk of the archive look as if it had been written so long ago."""
+    if "timescale" in request.node.name:
+        server = request.getfixturevalue("timescale_server").server
+        with psycopg.connect(server.url_of(url.partition("?")[0].rpartition("/")[2], "postgres")) as conn:
+            conn.execute(
+                "UPDATE _timescaledb_catalog.chunk SET creation_time = now() - make_interval(days => %s) WHERE id IN"
+                " (SELECT min(c.id) FROM _timescaledb_catalog.chunk c JOIN _timescaledb_catalog.hypertable h ON h.id = c.hypertable_id"
+                " WHERE h.table_name = 'router_1s')",
+                [days],
+            )
+        return
+    with connect(url, role="owner") as conn:
+        conn.execute(
+            "UPDATE time_chunk SET created_at = now() - make_interval(days => %s) WHERE table_name = 'router_1s' AND from_ts < '2018-01-01'",
+            [days],
+        )
+
+
+def test_an_imported_archive_is_kept_as_long_as_fresh_data(any_db: str, request: pytest.FixtureRequest) -> None:
+    write_maintenance(any_db, ARCHIVE_S)
+    write_maintenance(any_db, ARCHIVE_S + 3 * 365 * 86400)
+    report = maintain_database(any_db)
+    assert report["skipped"] == []
+    assert report["dropped"]["router_1s"] == 0
+    assert len(hours(any_db)) == 2
+    age(request, any_db, days=3)
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 1
+    assert hours(any_db) == [ARCHIVE_S + 3 * 365 * 86400]
+    write_maintenance(any_db, ARCHIVE_S)
+    assert len(hours(any_db)) == 2, "a dropped chunk can be written again"
+
+
+def test_keeping_is_a_setting(any_db: str, request: pytest.FixtureRequest) -> None:
+    write_maintenance(any_db, ARCHIVE_S)
+    age(request, any_db, days=3)
+    with connect(any_db, role="owner") as conn:
+        set_keep(conn, "router_1s", None)
+        with pytest.raises(BadRequest, match="router_1m"):
+            set_keep(conn, "job", 3)
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 0
+    with connect(any_db, role="owner") as conn:
+        set_keep(conn, "router_1s", 2.5)
+    assert maintain_database(any_db)["dropped"]["router_1s"] == 1
+
+
+def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, request: pytest.FixtureRequest) -> None:
+    write_maintenance(embedded_db, ARCHIVE_S)
+    age(request, embedded_db, days=3)
+    with connect(embedded_db, role="owner") as conn:
+        (chunk,) = conn.execute("SELECT chunk_name FROM time_chunk WHERE table_name = 'router_1s'").fetchone() or ("",)
+        conn.execute(f"CREATE VIEW of_somebody AS SELECT * FROM flitwatch_chunk.{chunk}".encode())
+        conn.execute("INSERT INTO event (at, kind, payload) VALUES (now() - interval '8 days', 'told', '{}')")
+        conn.execute(
+            "INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')"
+        )
+    report = maintain_database(url_for(embedded_db, "worker"))
+    assert list(report["failed"]) == ["router_1s"] and "other objects depend on it" in report["failed"]["router_1s"]
+    assert (report["dropped"]["event"], report["dropped"]["task"]) == (1, 1)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("DROP VIEW of_somebody")
+    assert maintain_database(embedded_db)["dropped"]["router_1s"] == 1
+
+
+@pytest.mark.system("faults")
+def test_a_reader_holds_maintenance_up_only_for_its_table(embedded_db: str, request: pytest.FixtureRequest) -> None:
+    write_maintenance(embedded_db, ARCHIVE_S)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("UPDATE time_chunk SET created_at = now() - interval '500 days'")
+        conn.commit()
+        with connect(embedded_db, role="reader") as reader:
+            reader.execute("SELECT count(*) FROM router_1s").fetchone()
+            report = maintain_database(embedded_db)
+    assert report["skipped"] == ["router_1s"]
+    assert report["dropped"]["router_1m"] == 1
+    assert maintain_database(embedded_db)["dropped"]["router_1s"] == 1
+
+
+def test_old_rows_go(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner") as conn:
+        events.emit_event(conn, "old", {})
+        conn.execute("UPDATE event SET at = now() - interval '8 days'")
+        events.emit_event(conn, "new", {})
+    assert maintain_database(embedded_db)["dropped"]["event"] == 1
+    with connect(embedded_db, role="reader") as conn:
+        assert [e.kind for e in events.list_events_since(conn, 0)] == ["new"]
+
+
+def test_the_log_is_trimmed_and_readers_go_on(embedded_db: str, table_log: Log) -> None:
+    with table_log.producer() as producer:
+        for number in range(10):
+            producer.append("t", b"%d" % number, partition=0)
+            producer.flush()
+        with connect(embedded_db, role="owner") as conn:
+            log_keep.set_kept(conn, size_bytes=1)
+            # As if these had been written half an hour ago.
+            conn.execute(
+                "ALTER TABLE log.batch DETACH PARTITION log.batch_%s".replace("%s", str(_segment(conn))).encode()
+            )
+            old = _segment(conn) - 3
+            conn.execute(f"ALTER TABLE log.batch_{old + 3} RENAME TO batch_{old}".encode())
+            conn.execute(f"UPDATE log.batch_{old} SET segment = {old}".encode())
+            conn.execute(f"ALTER TABLE log.batch ATTACH PARTITION log.batch_{old} FOR VALUES IN ({old})".encode())
+        with table_log.consumer("early", ["t"], on_assign=lambda _: {TopicPartition("t", 0): 4}) as consumer:
+            found = [record for _ in range(3) for record in consumer.poll(100, 2)]
+            assert [int(record.value) for record in found] == [4, 5, 6, 7, 8, 9]
+        assert maintain_database(embedded_db)["dropped"]["log"] == 0, "the newest segment stays"
+        producer.append("t", b"10", partition=0)
+        producer.flush()
+        assert maintain_database(embedded_db)["dropped"]["log"] == 1
+        with table_log.consumer("late", ["t"], on_assign=lambda _: {TopicPartition("t", 0): 4}) as consumer:
+            (record,) = consumer.poll(100, 5)
+            assert (record.value, record.offset) == (b"10", 10)
+            assert consumer.begin_offsets() == {TopicPartition("t", n): 10 if n == 0 else 0 for n in range(4)}
+
+
+def _segment(conn: psycopg.Connection) -> int:
+    row = conn.execute("SELECT max(segment) FROM log.partition").fetchone()
+    assert row is not None
+    return row[0]
+
+
+def test_status_counts_chunks(any_db: str) -> None:
+    write_maintenance(any_db, ARCHIVE_S, ARCHIVE_S + 7200)
+    with connect(any_db, role="reader") as conn:
+        found = load_database_status(conn)
+    assert found["tables"]["router_1s"]["chunks"] == 2
+    assert found["tables"]["router_1h"]["keep_days"] is None
+    assert found["tables"]["router_1s"]["newest"].timestamp() == ARCHIVE_S + 7200
+    assert found["bytes"] > 0
+
+
+# What `flitwatch doctor --size` computes, against tables that were written.
+
+
+BEGIN_S = 1_790_000_000 // 86_400 * 86_400
+
+DEVICES, MINUTES = 300, 100
+
+
+def device_rows(columns: int) -> store.Rows:
+    ts_s = np.repeat(BEGIN_S + 60 * np.arange(MINUTES, dtype=np.int64), DEVICES)
+    device = np.tile(np.arange(DEVICES, dtype=np.int32), MINUTES)
+    n = len(device)
+    values = np.random.default_rng(1).integers(0, 10**8, (n, columns)).astype(np.float64)
+    return store.Rows(np.ones(n, np.int32), device, ts_s, np.ones(n, np.int32), np.ones(n), values)
+
+
+def port_rows(ports: int, day: int) -> store.PortRows:
+    ts_s = np.repeat(BEGIN_S + day * 86_400 + 10 * np.arange(20, dtype=np.int64), DEVICES)
+    device = np.tile(np.arange(DEVICES, dtype=np.int32), 20)
+    values = np.random.default_rng(1).integers(0, 10**8, (3, len(device), ports)).astype(np.float64)
+    return store.PortRows(np.ones(len(device), np.int32), device, ts_s, np.ones(len(device)), *values)
+
+
+@pytest.mark.system("numeric")
+def test_bytes_a_row_are_those_of_the_tables(embedded_db: str) -> None:
+    widths = (16, 48, 64, 128)
+    with connect(embedded_db, role="owner") as conn:
+        store.write_batch(
+            conn,
+            store.Batch(
+                routers=device_rows(len(ROUTER_COLUMNS)), endpoints=device_rows(len(ENDPOINT_COLUMNS)), ports=None
+            ),
+        )
+        for day, ports in enumerate(widths):
+            store.write_batch(conn, store.Batch(ports=port_rows(ports, day)))
+    computed = sizing.size_tables(sizing.Site(DEVICES, DEVICES, DEVICES, 1.0))
+    with connect(embedded_db, role="owner") as conn:
+        found = conn.execute(
+            "SELECT inhparent::regclass::text, sum(pg_total_relation_size(inhrelid)) FROM pg_inherits"
+            " WHERE inhparent::regclass::text ~ '^(router|endpoint)_1[sm]$' GROUP BY 1"
+        ).fetchall()
+        parts = conn.execute(
+            "SELECT pg_total_relation_size(inhrelid) FROM pg_inherits WHERE inhparent = 'port_10s'::regclass ORDER BY inhrelid::regclass::text"
+        ).fetchall()
+    assert len(found) == 4
+    for name, size in found:
+        assert computed[name].bytes_a_row == pytest.approx(float(size) / (DEVICES * MINUTES), rel=0.15), name
+    *short, (long,) = parts
+    # Arrays that long are compressed, by how much depends on what is counted: the arithmetic gives what they take at most.
+    assert sizing.port_row_bytes(widths[-1]) > long / (DEVICES * 20)
+    for ports, (size,) in zip(widths, short, strict=False):
+        assert sizing.port_row_bytes(ports) == pytest.approx(size / (DEVICES * 20), rel=0.15), ports
+
+
+def test_tables_are_kept_as_the_arithmetic_says(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner") as conn:
+        rows = conn.execute("SELECT name, keep, compress_after FROM time_table").fetchall()
+    kept = {name: (keep, after) for name, keep, after in rows}
+    for name in sizing.size_tables(sizing.Site(1, 1, 1, 1.0)):
+        expected = (sizing.KEPT | sizing.KEPT_OF_FABRIC)[name.rpartition("_")[2]]
+        assert kept[name] == (
+            None if expected.days is None else timedelta(days=expected.days),
+            timedelta(days=expected.compressed_after_days),
+        ), name
+
+
+def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
+    """One day of a machine whose routers are all counted, rolled up."""
+    routers = 384
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute(
+            "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('m', 'dragonfly', 'cray_xc', 'receiver')"
+        )
+        conn.execute(
+            "INSERT INTO router (fabric_id, router, name, attributes) SELECT 1, r, r::text, '{}' FROM generate_series(0, %s) r",
+            [routers - 1],
+        )
+        rows = device_rows(len(ROUTER_COLUMNS))
+        device = np.tile(np.arange(routers, dtype=np.int32), 100)
+        ts_s = np.repeat(BEGIN_S + 300 * np.arange(100, dtype=np.int64), routers)
+        n, one = len(device), np.ones(len(device), np.int32)
+        values = np.resize(rows.values, (n, len(ROUTER_COLUMNS)))
+        store.write_batch(conn, store.Batch(routers=store.Rows(one, device, ts_s, one, np.ones(n), values)))
+    with connect(embedded_db, role="keeper", autocommit=True) as conn:
+        rollups.roll_up_hours(conn, settled_s=0)
+    with connect(embedded_db, role="owner") as conn:
+        (size,) = conn.execute(
+            "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'fabric_5m'::regclass"
+        ).fetchone() or (0,)
+    # Arrays may be compressed, by how much depends on what is counted: the arithmetic gives what they take at most.
+    assert 0.4 * sizing.fabric_row_bytes(routers) < float(size) / 100 < 1.15 * sizing.fabric_row_bytes(routers)
+
+
+def test_slower_samples_make_fewer_seconds_and_as_many_minutes() -> None:
+    fast, slow = (sizing.size_tables(sizing.Site(100, 4800, 400, hz)) for hz in (1.0, 0.1))
+    assert slow["router_1s"].rows_a_day == pytest.approx(fast["router_1s"].rows_a_day / 10)
+    assert slow["router_1m"] == fast["router_1m"] and slow["port_10s"] == fast["port_10s"]
+    assert sizing.size_tables(sizing.Site(100, 4800, 400, 10.0))["router_1s"] == fast["router_1s"]
+    assert all(table.kept_bytes_compressed <= table.kept_bytes for table in fast.values())
+
+
+def test_a_site_beyond_one_writer_is_said() -> None:
+    assert not sizing.size_site(sizing.site_of("routers=2500,ports=160000,nics=44000,hz=1"))["one_writer"]["fits"]
+    assert sizing.size_site(sizing.site_of("routers=3264,ports=156672,nics=13056,hz=1"))["one_writer"]["fits"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "routers=1", "routers=1,ports=1,nics=1,hz=0", "routers=1.5,ports=1,nics=1,hz=1", "routers=0,ports=1,nics=1,hz=1",
+     "routers=nan,ports=1,nics=1,hz=1", "routers=1,ports=1,nics=1,hz=inf", "routers=1,ports=1,nics=1,hz=1,more=2", "x"],
+)  # fmt: skip
+def test_a_size_that_says_nothing_is_refused_with_what_to_write(text: str) -> None:
+    with pytest.raises(BadInput) as bad:
+        sizing.site_of(text)
+    assert "--size routers=" in (bad.value.advice or "")
+
+
+def test_the_page_is_the_arithmetics() -> None:
+    page = Path(__file__).parents[2] / "docs" / "sizing.md"
+    assert page.read_text() == sizing_page.render_page(), "run: make reference"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from domain.cable_lists import written
+from domain.sound_fabrics import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

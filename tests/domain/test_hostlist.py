@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain import numerals
+from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.hostlist import compress_hosts, expand_hosts
+from flitwatch_domain.importers.yaml_text import parse_yaml, read_yaml
 
 
 @pytest.mark.parametrize(
@@ -125,3 +130,258 @@ def test_a_range_becomes_one_bracket(first: int, count: int) -> None:
 def test_hostile_text_raises_nothing_else(text: str) -> None:
     with contextlib.suppress(BadInput):
         expand_hosts(text, limit=1000)
+
+
+# Numbers in text from outside: ASCII digits alone, everywhere that text is read.
+
+
+ROOMS = (
+    "ingest/flitwatch_ingest",
+    "services/domain",
+    "services/routing",
+    "services/cli",
+    "services/slurm_agent",
+    "services/simulation",
+    "services/api",
+    "ml/flitwatch_ml",
+)
+
+ROOT = Path(__file__).parents[2]
+
+#: What int() or float() takes, and no device writes.
+ODD = ("1_000", "١٢٣", "１２", "1２3", " 5", "5\n", "5 ", "٣.٥", "1_0.5", "1e1_0", "²", "5\x1f")
+
+NO_NUMBERS = (
+    "",
+    "-",
+    "+",
+    ".",
+    "e5",
+    "1.2.3",
+    "nan",
+    "inf",
+    "-Infinity",
+    "0x",
+    "1e999",
+    "12three",
+    "--1",
+    "0b1",
+    "0o7",
+)
+
+
+@pytest.mark.parametrize("text", [*ODD, *NO_NUMBERS])
+def test_damage_is_no_number(text: str) -> None:
+    assert numerals.parse_whole(text) is None
+    assert numerals.whole_or_hexadecimal(text) is None
+    assert numerals.parse_real(text) is None
+
+
+@given(st.integers(-(2**70), 2**70))
+def test_whole_numbers_are_read_within_their_bounds(number: int) -> None:
+    assert numerals.parse_whole(str(number)) == (number if 0 <= number < 2**64 else None)
+    assert numerals.parse_whole(str(number), least=-5, most=5) == (number if -5 <= number <= 5 else None)
+    if number >= 0:
+        assert numerals.whole_or_hexadecimal(hex(number)) == (number if number < 2**64 else None)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_finite_number_is_read_as_it_was_written(number: float) -> None:
+    assert numerals.parse_real(repr(number)) == number
+    assert numerals.parse_real(f"{number:.17e}") == number
+
+
+def test_a_long_row_of_digits_takes_no_time_and_is_none() -> None:
+    assert numerals.parse_whole("9" * 10**6) is None and numerals.parse_real("9" * 10**6) is None
+    assert (
+        numerals.parse_whole("18446744073709551615") == 2**64 - 1
+        and numerals.parse_whole("18446744073709551616") is None
+    )
+
+
+def test_no_pattern_takes_digits_of_other_scripts() -> None:
+    found = []
+    for room in ROOMS:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and r"\d" in node.value:
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert found == [], r"in text \d is a digit of any script: write [0-9]"
+
+
+# Names and docstrings stay readable: shares of single-word functions, docstrings that begin with a question word, and variables that are participles.
+
+
+ROOT_NAMES = Path(__file__).resolve().parents[2]
+
+PARTICIPLES = {
+    "one",
+    "found",
+    "made",
+    "asked",
+    "told",
+    "known",
+    "said",
+    "kept",
+    "taken",
+    "given",
+    "seen",
+    "sent",
+    "wanted",
+}
+
+QUESTION = re.compile(r"(What|Who|Whom|Whose|Whether)\b")
+
+#: Decorators of functions that no other function calls by their name: an HTTP method, a command, a property.
+UNCALLED = re.compile(r"\.(get|post|put|delete|patch|command|group)\b|property|setter|overload")
+
+
+def list_sources() -> list[Path]:
+    """Files of the product: neither research nor what a generator writes."""
+    packages = [*ROOT_NAMES.glob("*/flitwatch_*/"), *ROOT_NAMES.glob("services/*/flitwatch*/")]
+    files = [file for package in packages for file in package.rglob("*.py")]
+    return [file for file in files if "flitwatch_research" not in file.parts and file.parent.name != "flitwatch_client"]
+
+
+def count_names(text: str) -> Counter[str]:
+    """Functions, single-word ones, docstrings, questions among them, bindings, and participles among those."""
+    counts: Counter[str] = Counter()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            if not node.name.startswith("__") and not UNCALLED.search(decorators):
+                counts["functions"] += 1
+                counts["single words"] += "_" not in node.name.strip("_")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+            docstring = ast.get_docstring(node, clean=False)
+            counts["docstrings"] += docstring is not None
+            counts["questions"] += bool(docstring and QUESTION.match(docstring))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts["bindings"] += 1
+            counts["participles"] += node.id in PARTICIPLES
+    return counts
+
+
+@pytest.fixture(scope="module")
+def counts() -> Counter[str]:
+    return sum((count_names(file.read_text()) for file in list_sources()), Counter())
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "limit"),
+    [("single words", "functions", 0.35), ("questions", "docstrings", 0.02), ("participles", "bindings", 0.01)],
+)
+def test_shares_stay_below_their_limits(counts: Counter[str], part: str, whole: str, limit: float) -> None:
+    assert counts[whole] > 4000
+    assert counts[part] / counts[whole] < limit, f"{counts[part]} of {counts[whole]} {whole} are {part}"
+
+
+def test_each_habit_is_counted() -> None:
+    text = '"""What this is."""\n\n\ndef plan():\n    found = 1\n\n\ndef plan_notices():\n    """Plan."""\n    notices = 2\n'
+    assert count_names(text) == {
+        "functions": 2,
+        "single words": 1,
+        "docstrings": 2,
+        "questions": 1,
+        "bindings": 2,
+        "participles": 1,
+    }
+
+
+# YAML files that people write.
+
+
+def test_plain_data_comes_out() -> None:
+    assert parse_yaml("a: [1, 2.5, x, null]\nb: {c: true}\n", "t") == {"a": [1, 2.5, "x", None], "b": {"c": True}}
+    assert parse_yaml("", "t") is None
+    assert parse_yaml("{=: 1, <<: {z: 2}}", "t") == {"=": 1, "z": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: b: c", r"^t:1: is not YAML: mapping values are not allowed here"),
+        ("a: 1\nb: [", r"^t:3?2?: is not YAML"),
+        ("a: \x00", r"^t: is not YAML: .*special characters"),
+        ("a: !!python/object:os.system x", r"^t:1: is not YAML"),
+        ("[" * 20_000, "nested too deeply"),
+        # PyYAML raises ValueError, KeyError and AttributeError here.
+        ("a: 2026-02-30", "not of its type .*day is out of range"),
+        ("a: " + "1" * 5_000, "not of its type"),
+        ("a: !!int one", "not of its type"),
+        ('a: "\\Uffffffff"', "not of its type"),
+        ("a: 1" + ":59" * 200 + ".0", "not of its type"),
+        ("a: !!float one", "not of its type"),
+        ("a: !!bool perhaps", "not of its type"),
+        ("a: !!timestamp now", "not of its type"),
+        ("a: 0x_", "not of its type"),
+        ("rules: [1]\nreceivers: []\nrules: [2]\n", r"^t:3: is not YAML: the key 'rules' is in line 1 already"),
+        ("rules:\n- name: x\n  above: 1\n  above: 1000\n", r"^t:4: .*'above' is in line 3"),
+        ("{1: a, 0x1: b}", r"^t:1: .*'0x1' is in line 1"),
+        ("a: &a {x: 1}\nb: {<<: *a, y: 1,\n y: 2}\n", r"^t:3: .*'y' is in line 2"),
+        ("b:\n  <<: {x: 1,\n    x: 2}\n", r"^t:3: .*'x'"),
+    ],
+)
+def test_what_is_no_plain_data_is_refused_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        parse_yaml(text, "t")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_own_key_over_a_merged_one_is_no_repetition() -> None:
+    text = """
+top: {inner: {<<: &mid {<<: &base {x: 1, y: 1}, y: 2}, x: 3}}
+mid: *mid
+twice: {<<: [*mid, *base], <<: {z: 4}, x: 5}
+again: [*mid, {<<: *mid, y: 6}]
+"""
+    assert parse_yaml(text, "t") == {
+        "top": {"inner": {"x": 3, "y": 2}},
+        "mid": {"x": 1, "y": 2},
+        "twice": {"x": 5, "y": 2, "z": 4},
+        "again": [{"x": 1, "y": 2}, {"x": 1, "y": 6}],
+    }
+    assert parse_yaml("[{a: 1}, {a: 2}, {1: x, '1': y}]", "t") == [{"a": 1}, {"a": 2}, {1: "x", "1": "y"}]
+
+
+def test_files_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "some.yaml"
+    with pytest.raises(NotFound, match=r"some\.yaml does not exist"):
+        read_yaml(file)
+    file.write_bytes(b"\xef\xbb\xbfa: 1\r\n")
+    assert read_yaml(file) == {"a": 1}
+    file.write_bytes(b"\x80\x81a: 1")
+    with pytest.raises(BadInput, match=r"some\.yaml: is not text"):
+        read_yaml(file)
+
+
+def _doubled(start: str, line: str, levels: int = 40) -> str:
+    """Each level names the one before twice."""
+    return "\n".join([start, *(line.format(n=n, before=n - 1) for n in range(1, levels))]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        _doubled("a0: &a0 [x, x]", "a{n}: &a{n} [*a{before}, *a{before}]"),
+        _doubled("a0: &a0 {k: x}", "a{n}: &a{n} {{p: *a{before}, q: *a{before}}}"),
+        _doubled("a0: &a0 {k: x}", "a{n}: &a{n} {{<<: [*a{before}, *a{before}]}}"),
+    ],
+    ids=["lists", "mappings", "merges"],
+)
+def test_aliases_of_aliases_are_refused_before_they_are_followed(bomb: str) -> None:
+    with pytest.raises(BadInput, match="aliases expand to more than"):
+        parse_yaml(bomb, "bomb.yaml")
+
+
+def test_what_holds_itself_is_refused() -> None:
+    with pytest.raises(BadInput, match="refers to its own parent"):
+        parse_yaml("a: &a [1, *a]\n", "ring.yaml")
+
+
+def test_ordinary_aliases_are_followed() -> None:
+    assert parse_yaml("a: &a {k: 1}\nb: {<<: *a, l: 2}\nc: [*a, *a]\n", "x") == {
+        "a": {"k": 1},
+        "b": {"k": 1, "l": 2},
+        "c": [{"k": 1}, {"k": 1}],
+    }

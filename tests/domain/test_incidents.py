@@ -13,9 +13,11 @@ from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.incidents import (
     LostTime,
     Minute,
+    Pause,
     causes_of,
     find_busy_interval,
     find_longest_calm,
+    find_pause,
     make_detail,
     make_title,
     node_hours,
@@ -78,6 +80,29 @@ def test_a_cause_that_bursts_holds_it_for_three_periods_and_no_longer() -> None:
     assert find_busy_interval(minutes(held), 0.1, BEGAN_S, UNTIL_S, 1260)[1] == 55 * 60
 
 
+@pytest.mark.parametrize(
+    ("bursts", "last", "pause"),
+    [
+        ([(10, 20)], 21, None),
+        ([(10, 20)], 22, Pause(1200, None)),
+        ([(10, 20), (30, 32)], 33, None),
+        ([(10, 20), (30, 32)], 40, Pause(32 * 60, 20 * 60)),
+        ([(10, 20), (30, 32), (34, 36)], 40, Pause(36 * 60, 12 * 60)),
+        ([(10, 18)], 25, Pause(UNTIL_S, None)),
+        ([], 25, None),
+    ],
+)
+def test_a_pause_is_told_from_three_calm_minutes_on(
+    bursts: list[tuple[int, int]], last: int, pause: Pause | None
+) -> None:
+    held = spans(10, last + 1, 0.1)
+    for first, end in bursts:
+        held |= spans(first, end)
+    assert find_pause(minutes(held), 0.1, BEGAN_S, UNTIL_S) == pause
+    # Others' traffic on the same links is no burst of the cause.
+    assert find_pause(minutes(held | spans(36, last + 1, 2.0, 0.1)), 0.1, BEGAN_S, UNTIL_S) == pause
+
+
 def test_a_quarter_of_the_worst_keeps_it_and_less_does_not() -> None:
     held = spans(10, 20, 4.1)
     assert find_busy_interval(minutes(held | spans(20, 25, 1.2)), 0.1, BEGAN_S, UNTIL_S)[1] == 1500
@@ -128,6 +153,12 @@ def test_what_is_said_names_jobs_by_number() -> None:
         make_title(["7"], ["1"], 0, at, None, False)
         == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
     )
+    for pause, said in (
+        (Pause(at + 60, 840.0), "in bursts, about every 14 minutes; the last burst ended at 14:14:20 UTC"),
+        (Pause(at + 60, None), "; the last burst ended at 14:14:20 UTC"),
+    ):
+        title = make_title(["7"], ["1"], 0, at, None, False, pause)
+        assert title.startswith("Job 7 slowed job 1 since 14:13:20 UTC") and title.endswith(said)
     assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
     assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
     assert make_title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"

@@ -6,10 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
-from domain.cable_lists import written
+from domain.sound_fabrics import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch_domain import cray
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 from flitwatch_domain.fabric import FabricKind, LinkClass, Technology
 from flitwatch_domain.generators import build_dragonfly
@@ -17,7 +18,6 @@ from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.interconnect import parse_fabric
 
 WIRING = Path("data") / "cray-wiring"
-
 
 TINY = written(build_dragonfly(2, 2, 3, blue_routers=2))
 
@@ -61,7 +61,9 @@ def replaced(old: str, new: str) -> list[str]:
 
 
 GREEN = next(line for line in TINY if "green" in line)
+
 BACK = next(line for line in TINY if line.startswith(GREEN.split(" -> ")[1]))
+
 BLUE = next(line for line in TINY if "blue" in line)
 
 
@@ -138,3 +140,54 @@ def test_damaged_files_raise_bad_input_only(data: bytes, cut: int) -> None:
         parse_fabric(text.decode("utf-8", errors="replace"), "machine.txt", "m")
     except BadInput as bad:
         assert bad.where.startswith("machine.txt")
+
+
+# Cray names and numbers.
+
+
+@given(
+    group=st.integers(0, 60),
+    row=st.integers(0, 5),
+    col=st.integers(0, 15),
+    node=st.integers(0, 3),
+    half=st.integers(1, 8),
+)
+def test_places_names_and_nids_agree(group: int, row: int, col: int, node: int, half: int) -> None:
+    name = cray.router_cname(group, row, col, 2 * half)
+    assert cray.parse_cname(name).place(2 * half) == (group, row, col)
+    assert cray.nid_of(f"{name[:-2]}n{node}", 2 * half) == 4 * cray.router_id(group, row, col) + node
+
+
+@pytest.mark.parametrize(
+    "text", ["c0-0", "c3-1c2", "c0-0c1s15", "c0-0c0s0a0", "c0-0c0s0n3", "c10-2c1s7a0l57", "c0-0c0s0a0n2"]
+)
+def test_names_come_back_as_written(text: str) -> None:
+    assert str(cray.parse_cname(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "c0", "c0-0c3s0a0", "c0-0c0s16a0", "c0-0c0s0n4", "c0-0c0s0a0l48", "c0-0c0s0a0l60", "nid00001", "c0-0c0s0a0l0"],
+)
+def test_names_outside_a_cabinet_are_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        cray.parse_cname(text)
+
+
+def test_tiles() -> None:
+    assert [cray.tile_name(tile) for tile in cray.BLUE_TILES] == [
+        "01",
+        "02",
+        "03",
+        "04",
+        "05",
+        "06",
+        "12",
+        "13",
+        "14",
+        "15",
+    ]
+    assert len(cray.LOCAL_TILES) == 30
+    assert [cray.nic_of_tile(tile) for tile in range(40, 48)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    with pytest.raises(BadInput):
+        cray.nic_of_tile(39)

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
+from itertools import pairwise
 
 import networkx
 import numpy as np
 import pytest
+from domain.scenes import T0
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation.flow import LEAST_PART, MOST_NAMED, Flow, name_jobs, slows_itself
+from flitwatch_domain.explanation.slowdown import COUNTER_Z, INTERVAL_DROP, Series
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Routers, Technology
 from flitwatch_domain.fabric.arrays import both_directions
 from flitwatch_domain.generators import build_xgft
+from flitwatch_domain.link_shares import JobTraffic
+from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
 from flitwatch_domain.sampling import Reach
+from flitwatch_domain.tree_routes import TreeRoutes
 
 
 def random_fabric(seed: int, routers: int, cables: int) -> Fabric:
@@ -79,3 +91,298 @@ def test_more_links_than_names_are_refused():
     )
     with pytest.raises(BadInput, match="65535"):
         Reach(fabric)
+
+
+# The statistics of an onset against the same written plainly: every stretch, every beginning and every boundary is tried.
+
+
+def test_the_largest_sum_is_that_of_all_stretches() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        values = rng.normal(0, 1, 30)
+        sums = {(i, j): values[i : j + 1].sum() for i in range(30) for j in range(i, 30)}
+        assert slowdown._largest_sum(values) == max(sums, key=lambda ends: sums[ends])
+    assert slowdown._largest_sum(np.full(5, -1.0)) == (0, -1)
+    # Of stretches of one sum the first and shortest: what adds nothing is not slow.
+    assert slowdown._largest_sum(np.array([0.0, 2.0, 0.0, -5.0, 2.0])) == (1, 1)
+
+
+def test_the_onset_is_every_beginning_that_is_likely_enough_and_hangs_together() -> None:
+    rng = np.random.default_rng(12)
+    widths = []
+    for _ in range(200):
+        first, sigma = int(rng.integers(2, 12)), float(rng.uniform(0.03, 0.3))
+        ratio = rng.normal(0, sigma, 20)
+        ratio[first:18] += 0.4
+        mean = ratio[first:18].mean()
+
+        def likelihood(begin: int, ratio: np.ndarray = ratio, mean: float = mean, sigma: float = sigma) -> float:
+            return float(sum(-((one - mean) ** 2) + one**2 for one in ratio[begin:18]) / (2 * sigma**2))
+
+        fits = [likelihood(begin) >= likelihood(first) - INTERVAL_DROP for begin in range(18)]
+        low = next((begin + 1 for begin in range(first, -1, -1) if not fits[begin]), 0)
+        high = next((begin - 1 for begin in range(first, 18) if not fits[begin]), 17)
+        assert slowdown.onset_steps(ratio, first, 17, sigma) == (low, high)
+        widths.append(high - low)
+    assert 0 in widths and max(widths) >= 2
+
+
+def plain_rise(at: np.ndarray, value: np.ndarray, low_s: float, high_s: float, width_s: float) -> float | None:
+    """Every boundary within the interval, by the sum of squares that it leaves."""
+    span = max((high_s - low_s) / 2, 4 * width_s)
+    taken = [
+        (moment, math.log(one))
+        for moment, one in zip(at.tolist(), value.tolist(), strict=True)
+        if low_s - span <= moment < high_s + span and math.isfinite(one) and one > 0
+    ]
+    moments, logs = [one[0] for one in taken], np.array([one[1] for one in taken])
+    if len(logs) < 6:
+        return None
+    best = None
+    for cut in range(1, len(logs)):
+        before, after = logs[:cut], logs[cut:]
+        left = ((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum()
+        inside = low_s - width_s <= moments[cut] <= high_s + width_s
+        if inside and after.mean() > before.mean() and (best is None or left < best[0] - 1e-12):
+            best = (left, cut)
+    if best is None:
+        return None
+    before, after = logs[: best[1]], logs[best[1] :]
+    rest = np.concatenate((before - before.mean(), after - after.mean()))
+    noise = max(float(np.median(np.abs(np.diff(logs)))) / 0.6745 / math.sqrt(2), float(rest.std()), 0.02)
+    gap = after.mean() - before.mean()
+    z = gap / (noise * math.sqrt(1 / len(before) + 1 / len(after)))
+    return float(moments[best[1]]) if z >= COUNTER_Z and gap >= math.log(1.2) else None
+
+
+@pytest.mark.parametrize("width_s", [1.0, 10.0])
+def test_the_rise_is_the_boundary_that_leaves_the_least(width_s: float) -> None:
+    rng = np.random.default_rng(13)
+    found = []
+    for _ in range(300):
+        at = T0 + width_s * np.arange(60)
+        shift = rng.uniform(0.0, 1.2)
+        place = int(rng.integers(10, 50))
+        value = np.exp(rng.normal(0, rng.uniform(0.01, 0.3), 60) + np.where(np.arange(60) >= place, shift, 0))
+        value[rng.random(60) < 0.1] = rng.choice([np.nan, 0.0])
+        low = T0 + width_s * (place - rng.uniform(0, 12))
+        high = low + width_s * rng.uniform(1, 24)
+        wanted = plain_rise(at, value, low, high, width_s)
+        assert slowdown.find_rise_s(Series(at, value, width_s), low, high) == wanted
+        found.append(wanted is not None)
+    assert 50 < sum(found) < 250
+
+
+# How long flits wait for each link of a tree, from what the ports that lead there counted: against waits that were planted pair by pair.
+
+
+Floats = NDArray[np.float64]
+
+#: Four leaves of six nodes, three spines.
+FABRIC = build_xgft(2, (6, 4), (1, 3), bandwidth_bps=80e9)
+
+LINKS, SWITCHES, ENDS = FABRIC.links, len(FABRIC.routers), len(FABRIC.endpoints)
+
+HOME = FABRIC.endpoints.router.astype(np.int64)
+
+AT = {pair: link for link, pair in enumerate(zip(LINKS.src.tolist(), LINKS.dst.tolist(), strict=True))}
+
+SPINES = np.flatnonzero(FABRIC.routers.level == 1).tolist()
+
+#: One job has half of every leaf but the last, another the other halves of the first two, and a third the last leaf and half of the third.
+JOBS = [np.flatnonzero((np.arange(ENDS) % 6 < 3) & (HOME < 3)), np.flatnonzero((np.arange(ENDS) % 6 >= 3) & (HOME < 2)),
+        np.flatnonzero((HOME == 3) | (HOME == 2) & (np.arange(ENDS) % 6 >= 3))]  # fmt: skip
+
+RATES = (0.2e9, 0.2e9, 1.5e9)
+
+#: Down to the third leaf flits wait.
+FULL = [AT[spine, 2] for spine in SPINES]
+
+
+def planted(waits: Floats) -> tuple[Floats, Floats, Floats]:
+    """Bytes of each link, and of each job there, and the waiting that each port counts, where flits wait so long for each link."""
+    loads, waited = np.zeros((len(LINKS), len(JOBS))), np.zeros(len(LINKS))
+    for number, (ends, rate) in enumerate(zip(JOBS, RATES, strict=True)):
+        for one in ends.tolist():
+            for other in ends[ends != one].tolist():
+                moved = rate / (len(ends) - 1)
+                a, b = int(HOME[one]), int(HOME[other])
+                begin, end = SWITCHES + one, SWITCHES + other
+                ways = [[begin, a, end]] if a == b else [[begin, a, spine, b, end] for spine in SPINES]
+                for way in ways:
+                    hops = [AT[pair] for pair in pairwise(way)]
+                    loads[hops, number] += moved / len(ways)
+                    for first, then in pairwise(hops):
+                        waited[first] += moved / len(ways) * waits[then]
+    return loads.sum(axis=1), loads, waited
+
+
+def found(carried: Floats, waited: Floats, sums: bool) -> Floats:
+    """Waits of the links that the first job takes, by ports, or by the sums of each switch's ports."""
+    routes = TreeRoutes(FABRIC)
+    of_node = np.bincount(LINKS.src, carried)[SWITCHES:]
+    traffic = [JobTraffic(HOME[ends], of_node[ends], of_node[ends], ends) for ends in JOBS]
+    loads = routes.loads(traffic, np.arange(len(LINKS)), 0.0)
+    count = np.where(sums & (LINKS.src < SWITCHES), LINKS.src, SWITCHES + np.arange(len(LINKS))).astype(np.int64)
+    cards = (LINKS.src >= SWITCHES) | (LINKS.dst >= SWITCHES)
+    ports = PortCounts(np.where(sums & ~cards, np.nan, carried), count, np.bincount(count, waited))
+    mine = np.flatnonzero((loads[:, 0] > 0) & (LINKS.src < SWITCHES))
+    waits = link_waits(WaitingTurns.to(mine, Turns(FABRIC), ports), loads, ports, loads.sum(axis=1) / 10e9)
+    return np.where(np.isin(np.arange(len(LINKS)), mine), waits, np.nan)
+
+
+@pytest.mark.parametrize("sums", [False, True], ids=["ports", "sums of switches"])
+def test_a_full_link_is_told_from_its_siblings_by_the_ports_that_lead_to_it(sums: bool) -> None:
+    waits = np.full(len(LINKS), 0.05)
+    waits[FULL] = 4.0
+    carried, loads, waited = planted(waits)
+    told = found(carried, waited, sums)
+    rest = np.setdiff1d(np.flatnonzero(np.isfinite(told)), FULL)
+    assert (np.abs(told[FULL] / 4.0 - 1) < 0.25).all() and told[rest].max() < 0.4, (told[FULL], told[rest].max())
+    # What is expected of each link is what the pairs put there.
+    np.testing.assert_allclose(loads.sum(axis=1), carried)
+
+
+def test_links_that_no_count_leads_to_are_not_told() -> None:
+    carried, _, waited = planted(np.full(len(LINKS), 1.0))
+    waited[LINKS.dst == SPINES[0]] = np.nan
+    told = found(carried, waited, False)
+    down = LINKS.src == SPINES[0]
+    assert np.isnan(told[down]).all() and np.isfinite(told[(LINKS.src == SPINES[1]) & (LINKS.dst < 3)]).all()
+
+
+# Who may be named for what a job waits for: nobody without waiting, nobody who came later as the first, nobody who does not stand out.
+
+
+OWN = 0
+
+
+def flow(
+    part: dict[int, float],
+    *,
+    waiting: float = 1.0,
+    quiet: float = 0.02,
+    moments: list[tuple[float, dict[int, float]]] | None = None,
+) -> Flow:
+    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [(waiting, part)])
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "after", "told"),
+    [
+        ({1: 0.8, 2: 0.05}, [1, 2], [], [1]),
+        ({1: 0.52, 2: 0.2}, [1, 2], [], [1]),
+        ({1: 0.45, 2: 0.4, 3: 0.05}, [1, 2, 3], [], [1, 2]),
+        ({1: 0.25, 2: 0.2, 3: 0.2, 4: 0.05}, [1, 2, 3, 4], [], [1, 2, 3]),
+        ({1: 0.45, 2: 0.1}, [1, 2], [], []),
+        ({1: 0.2, 2: 0.2, 3: 0.2, 4: 0.2}, [1, 2, 3, 4], [], []),
+        ({1: 0.9}, [], [1], []),
+        ({1: 0.3, 2: 0.55}, [1], [2], [1, 2]),
+        ({OWN: 0.5, 1: 0.45}, [1], [], []),
+        ({}, [], [], []),
+    ],
+)
+def test_who_stands_out_is_named(part: dict[int, float], before: list[int], after: list[int], told: list[int]) -> None:
+    assert name_jobs(flow(part), OWN, before, after) == told
+
+
+def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
+    """Two culprits, one after the other: over all minutes the second hides the first."""
+    early, late = {1: 0.8, 2: 0.0}, {1: 0.02, 2: 0.9}
+    assert name_jobs(flow({1: 0.3, 2: 0.6}, moments=[(0.8, early), (1.5, late)]), OWN, [1], [2]) == [1, 2]
+    # A minute in which the job hardly waits says nothing, and neither does a job that is of next to no account over all.
+    assert name_jobs(flow({1: 0.3, 2: 0.6}, moments=[(0.3, early), (1.5, late)]), OWN, [2], [1]) == [2]
+    assert name_jobs(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
+
+
+@pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
+def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
+    told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
+    assert not told.carried and name_jobs(told, OWN, [1], []) == [] and not slows_itself(told)
+
+
+def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
+    assert slows_itself(flow({OWN: 0.5, 1: 0.3})) and not slows_itself(flow({OWN: 0.49, 1: 0.3}))
+
+
+@given(
+    st.dictionaries(st.integers(0, 12), st.floats(0, 1), max_size=12),
+    st.sets(st.integers(1, 12)),
+)
+def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, float], later: set[int]) -> None:
+    whole = sum(part.values())
+    part = {job: share / max(whole, 1.0) for job, share in part.items()}
+    before, after = [job for job in part if job != OWN and job not in later], [job for job in part if job in later]
+    told = name_jobs(flow(part), OWN, before, after)
+    assert len(told) <= MOST_NAMED and len(set(told)) == len(told) and OWN not in told
+    if told:
+        assert told[0] in before and min(part[job] for job in told) >= LEAST_PART
+        assert sum(part.values()) - sum(part[job] for job in told) - part.get(OWN, 0.0) <= 0.85
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        # One that has half and leads; or several that have nearly all.
+        ({1: 0.55, 2: 0.25}, [1]),
+        ({1: 0.55, 2: 0.44}, [1, 2]),
+        ({1: 0.55, 2: 0.3}, [1, 2]),
+        ({1: 0.5, 2: 0.26}, []),
+        ({1: 0.46, 2: 0.44, 3: 0.02}, [1, 2]),
+        ({1: 0.4, 2: 0.3, 3: 0.02}, []),
+        # Waiting grows faster than load: a job with 42 % of the waiting has two thirds of the load.
+        ({1: 0.58, OWN: 0.42}, []),
+        ({1: 0.65, OWN: 0.3}, [1]),
+    ],
+)
+def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
+    assert name_jobs(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told
+
+
+@given(
+    st.lists(st.floats(0.9, 1.1), min_size=1, max_size=3),
+    st.floats(0.85, 1.0),
+    st.lists(st.floats(0, 0.05), max_size=3),
+    st.booleans(),
+)
+def test_all_that_cause_it_are_named_and_nobody_else(
+    weights: list[float], whole: float, others: list[float], several: bool
+) -> None:
+    """One, two or three with about equal shares, beside jobs of little account."""
+    planted = {1 + at: whole * weight / sum(weights) for at, weight in enumerate(weights)}
+    rest = {10 + at: (1 - whole) * share / max(sum(others), 1e-9) for at, share in enumerate(others)}
+    little = {job: min(share, 0.05) for job, share in rest.items()}
+    part = planted | little
+    told = name_jobs(replace(flow(part), several=several), OWN, list(part), [])
+    assert told == sorted(planted, key=lambda job: -planted[job])
+    # Waiting that nobody feels accuses nobody.
+    assert name_jobs(replace(flow(part, waiting=0.019), several=several), OWN, list(part), []) == []
+
+
+@given(st.floats(0.5, 0.75), st.floats(0, 0.25), st.booleans())
+def test_a_fellow_victim_is_not_named_beside_the_one_that_leads(first: float, fellow: float, several: bool) -> None:
+    part = {1: first, 2: min(fellow, first / 2)}
+    assert name_jobs(replace(flow(part), several=several), OWN, [1, 2], []) == [1]
+
+
+@given(st.lists(st.floats(0, 0.19), max_size=5), st.booleans())
+def test_where_nobody_is_planted_nobody_is_named(shares: list[float], several: bool) -> None:
+    part = dict(enumerate(shares, 1))
+    assert name_jobs(replace(flow(part), several=several), OWN, list(part), []) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "between", "told"),
+    [
+        ({1: 0.9}, {}, [1]),
+        ({1: 0.55, 2: 0.44}, {2: 0.6, 3: 0.2}, [2]),
+        ({1: 0.55, 2: 0.44}, {1: 0.5, 2: 0.4}, [1, 2]),
+        ({1: 0.55, 2: 0.44}, {}, []),
+        ({1: 0.55, 2: 0.44}, {3: 0.9}, []),
+    ],
+)
+def test_of_several_on_the_way_to_the_file_system_those_are_named_that_are_in_the_way_of_other_traffic_too(
+    part: dict[int, float], between: dict[int, float], told: list[int]
+) -> None:
+    found = replace(flow(part), several=False, to_file_system=True, between=between)
+    assert name_jobs(found, OWN, [1, 2, 3], []) == told

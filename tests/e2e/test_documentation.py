@@ -1,4 +1,4 @@
-"""docs/pages.md shows every page, in both themes, by pictures that are there."""
+"""docs/pages.md shows every page by pictures that are there."""
 
 from __future__ import annotations
 
@@ -36,15 +36,6 @@ def test_every_explanation_and_its_picture_is_used() -> None:
 
 def test_every_picture_is_there_and_every_file_is_shown() -> None:
     assert set(PICTURES) == {file.name for file in (ROOT / "docs" / "screenshots").iterdir()}
-
-
-def test_every_picture_stands_in_both_themes() -> None:
-    themes = {
-        theme: {name.removesuffix(f"-{theme}.png") for name in PICTURES if name.endswith(f"-{theme}.png")}
-        for theme in ("light", "dark")
-    }
-    assert len(PICTURES) == len(themes["light"]) + len(themes["dark"])
-    assert themes["light"] == themes["dark"]
 
 
 def test_every_page_of_the_router_has_a_picture() -> None:

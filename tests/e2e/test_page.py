@@ -122,7 +122,7 @@ def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browse
 @pytest.mark.timeout(700)
 def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
     """Two files on the blame page, a worker that judges them, and the estimate that opens: runs of a Slingshot machine."""
-    from support.estimators import worker
+    from support.tasks import worker
 
     names = {f"FLITWATCH_{part.upper()}": os.fspath(shared / MEASURED.format(part)) for part in ("runs", "exposure")}
     with served(embedded_db) as url, worker(embedded_db):
@@ -133,8 +133,7 @@ def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict
 def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     """A contact point added on the page gets a test mail, and the mail of an alert that fires afterwards, from a real server."""
     from alerting.receivers import SLOW, config
-    from support.alerts import foretell, running
-    from support.smtp_sink import smtp_sink
+    from support.alerts import foretell, running, smtp_sink
 
     with smtp_sink() as (sink, server):
         chosen = config(rules=(SLOW,), mail={"server": server, "sender": "flitwatch@site.example"})
@@ -184,7 +183,7 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
 @pytest.mark.system("browser")
 def test_what_arrives_shows_at_its_source(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
     """An empty site: every source says "nothing yet", and a real remote write and import show at theirs with the right count."""
-    from support.arrivals import bring_in
+    from support.counted import bring_in
 
     with served(embedded_db) as url:
         script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "sources.mjs")]

@@ -15,8 +15,7 @@ import httpx
 import pytest
 from support.browser import run
 from support.databases import PLACE
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from flitwatch_ops.supervisor import read_running_state
 from flitwatch_twin.spec import SCENARIOS

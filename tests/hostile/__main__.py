@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.databases import PLACE
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from flitwatch.commands.up import METRICS
 from flitwatch_db import connect

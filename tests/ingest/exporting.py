@@ -11,8 +11,7 @@ from pathlib import Path
 
 import cramjam
 import httpx
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from flitwatch_ingest.exporters import messages
 from flitwatch_ingest.exporters.remote_write import V1, V2

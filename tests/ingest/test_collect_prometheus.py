@@ -30,9 +30,8 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_until_closed
-from support.ports import free_port
 from support.prometheus import Exporter, Prometheus
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from flitwatch.commands.collect_prometheus import CONNECTIONS
 from flitwatch_db import connect

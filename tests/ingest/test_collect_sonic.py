@@ -13,8 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from api.conftest import serving
-from ingest.port_counters import lanes, named, observed
-from ingest.sonic_counters import CABLED, by_port, counted, queued
+from ingest.port_counters import CABLED, by_port, counted, lanes, named, observed, queued
 from ingest.writing import START_S, kept
 from support.ethernet import BYTES_A_US, PORTS, SWITCHES, application, cables, counters, dump
 from support.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer

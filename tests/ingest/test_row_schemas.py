@@ -7,12 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.endless_answer import SOCKETS_BYTES, serving_endlessly
 
 from flitwatch_core import codec
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, Unavailable
 from flitwatch_domain.fabric import Technology
+from flitwatch_ingest.registry import HttpRegistry
 from flitwatch_ingest.schemas.charts import LANE_ARRAYS, PORT_ARRAYS, Claims, chart_arrays, require_columns
 from flitwatch_ingest.schemas.rows import (
     MOST_COLUMNS,
@@ -26,7 +28,9 @@ from flitwatch_ingest.schemas.rows import (
 )
 
 TIMESTAMP = Column("timestamp", Kind.REAL)
+
 STALLS, BLUE_STALLS = "AR_RTR_0_1_INQ_PRF_ROWBUS_STALL_CNT", "AR_RTR_4_7_INQ_PRF_ROWBUS_STALL_CNT"
+
 REQUESTS = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS"
 
 
@@ -454,3 +458,12 @@ def test_a_core_of_other_columns_is_refused(part: str) -> None:
         setattr(core, part, getattr(codec, part) + by)
         with pytest.raises(ImportError, match="Rebuild flitwatch-core"):
             require_columns(core)
+
+
+# A schema registry that answers without an end.
+
+
+def test_an_endless_schema_is_refused() -> None:
+    with serving_endlessly() as server, pytest.raises(Unavailable, match="more than 8 MiB"):
+        HttpRegistry(server.url).text(1)
+    assert server.sent_bytes <= 2 * SOCKETS_BYTES

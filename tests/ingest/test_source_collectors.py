@@ -18,11 +18,10 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
-from ingest.log_records import read_all
 from ingest.ncl_runs import write_run
+from ingest.writing import read_all
 from prometheus_client.parser import text_string_to_metric_families
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from ingest.log_records import read_all
+from ingest.writing import read_all
 from support.waiting import eventually
 
 from flitwatch_domain.errors import MissingDependency, Unavailable

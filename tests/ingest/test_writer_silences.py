@@ -1,26 +1,104 @@
-"""Which devices a writer calls silent: those that stopped, and none whose records were not read yet."""
+"""A writer that stands still in the middle of a transaction: its rows are free again after a while, and it writes the batch again when it goes on."""
 
 from __future__ import annotations
 
+import json
+import random
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import psycopg
 import pytest
-from ingest.writing import Quarters, append
+from ingest.writing import Quarters, append, quality, stored, uneven_seconds
 from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.store import Reader
 from flitwatch_domain.generators import build_dragonfly
-from flitwatch_ingest.writer import WriterSettings, clock, merging
+from flitwatch_ingest.writer import WriterSettings, clock, database, merging
+from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.drain import drain_log
 from flitwatch_ingest.writer.loop import Writer
+from flitwatch_ingest.writer.pending_rows import OUR_FAULT, header_text
 from flitwatch_stream.backends import open_log
+from flitwatch_stream.log import Record
+from ingest import odd
 
-pytestmark = pytest.mark.integration
+#: Guards against a hang; a loaded machine takes as long as it takes.
+LIMIT_S = 120.0
+
+
+@pytest.mark.integration
+def test_a_writer_that_stands_still_in_its_transaction_holds_others_up_for_a_while_only(
+    embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "STILL_S", 2.0)
+    fabric = build_dragonfly(1, 2, 4, name="still")
+    with connect(embedded_db) as conn:
+        fabrics.save_fabric(conn, fabric)
+    feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
+    settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
+    writes, stands, goes_on = Batch.write, threading.Event(), threading.Event()
+    free: list[int] = []
+
+    def stand_still(batch: Batch, conn: psycopg.Connection, reader: Reader) -> None:
+        writes(batch, conn, reader)
+        if not stands.is_set():
+            with connect(embedded_db) as other:
+                free.append(len(other.execute("SELECT FROM router_1h FOR UPDATE SKIP LOCKED").fetchall()))
+            stands.set()
+            goes_on.wait(LIMIT_S)
+
+    with open_log(embedded_db) as log:
+        log.create_topic(feed.topic, 2)
+        stop = threading.Event()
+        writer = Writer(embedded_db, log, settings, stop)
+
+        def carry(seconds: int) -> None:
+            append(log, feed.topic, feed.ticks(seconds), (0, 1))
+            wanted = writer.measures.records + seconds * 8 * 4
+
+            def carried() -> bool:
+                writer.step()
+                writer.commit()
+                return writer.measures.records >= wanted
+
+            eventually(carried, LIMIT_S, 0.0, f"{wanted} records")
+
+        try:
+            carry(6)
+            monkeypatch.setattr(Batch, "write", stand_still)
+            append(log, feed.topic, feed.ticks(3), (0, 1))
+
+            def stands_still() -> bool:
+                writer.step()
+                return stands.is_set()
+
+            eventually(stands_still, LIMIT_S, 0.0, "the writer to stand still")
+            with connect(embedded_db) as other:
+                other.execute(f"SET lock_timeout = '{LIMIT_S / 2}s'".encode())
+                assert len(other.execute("SELECT FROM router_1h FOR UPDATE").fetchall()) == 8
+            assert free == [0]
+            goes_on.set()
+            carry(3)
+            assert writer.measures.retries == 1
+        finally:
+            stop.set()
+            goes_on.set()
+            writer.finish()
+    drain_log(embedded_db, embedded_db, settings=settings, limit_s=LIMIT_S)
+    assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
+    assert quality(embedded_db) == ([], [])
+
+
+# Which devices a writer calls silent: those that stopped, and none whose records were not read yet.
+
 
 PARTITIONS = 4
+
 #: Guards against a hang; a loaded machine takes as long as it takes.
 SETTLE_S = 300.0
 
@@ -95,6 +173,7 @@ def _look(writer: Writer) -> None:
     writer._finish_commit()
 
 
+@pytest.mark.integration
 def test_no_device_is_silent_of_a_topic_that_waits_for_the_registry(
     embedded_db: str, routers: dict[int, Quarters], own_clock: _Clock, noted: list[ingest.Gap], topic: str
 ) -> None:
@@ -121,6 +200,7 @@ def test_no_device_is_silent_of_a_topic_that_waits_for_the_registry(
         writer.close()
 
 
+@pytest.mark.integration
 def test_devices_that_stop_while_nobody_reads_are_silent_for_the_next_writer(
     embedded_db: str, routers: dict[int, Quarters], own_clock: _Clock, noted: list[ingest.Gap]
 ) -> None:
@@ -141,3 +221,60 @@ def test_devices_that_stop_while_nobody_reads_are_silent_for_the_next_writer(
     found = {(gap.device, int(gap.from_ts.timestamp()), int(gap.to_ts.timestamp())) for gap in noted}
     # What is no pause yet is not counted.
     assert found == {(device, last_s, last_s + 28) for device in devices}
+
+
+# Odd records through the real writer: it is still running; every record is stored or a dead letter.
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("seed", range(4))
+def test_odd_records_are_stored_or_dead_letters_and_stop_nothing(embedded_db: str, topic: str, seed: int) -> None:
+    rng = random.Random(seed)
+    sent = odd.records(rng, topic)
+    with connect(embedded_db) as conn:
+        fabrics.save_fabric(conn, build_dragonfly(1, 2, 4, name="odd"))
+    odd.publish(embedded_db, sent, rng)
+    drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=120)
+    with connect(embedded_db, autocommit=True) as conn:
+        read = dict(conn.execute("SELECT topic, position FROM stream_position").fetchall())
+        assert read == {name: len(found) for name, found in sent.items()}
+        letters = conn.execute("SELECT topic, reason FROM dead_letter").fetchall()
+        assert [reason for _, reason in letters if OUR_FAULT in reason or not reason or len(reason) > 500] == []
+        assert conn.execute("SELECT count(*) FROM job WHERE job_id = '999999'").fetchone() == (1,)
+
+
+@pytest.mark.integration
+def test_a_header_without_a_value_names_nobody() -> None:
+    record = Record("t", 0, 0, 0, None, b"", [("source", None), ("source", b"a\0b"), ("sequence", b"\xff")])  # type: ignore[list-item]
+    assert (header_text(record, "source"), header_text(record, "sequence"), header_text(record, "where")) == (
+        "a\ufffdb",
+        "\ufffd",
+        "",
+    )
+
+
+# Records of very many days at once: a long history that is read in one go, or a clock that jumps.
+
+
+DAYS = 1_300
+
+
+@pytest.mark.integration
+@pytest.mark.system("numeric")
+def test_one_transaction_may_hold_more_days_than_a_server_has_locks_by_default(embedded_db: str, topic: str) -> None:
+    name = f"ldms.aries_{topic}"
+    with connect(embedded_db) as conn:
+        fabrics.save_fabric(conn, build_dragonfly(1, 2, 4, name="long"))
+    row = {"component_id": 0, "aries_rtr_id": "c0-0c0s0a0"}
+    counter = "AR_RTR_0_0_INQ_PRF_INCOMING_FLIT_VC0"
+    records = [
+        json.dumps({"timestamp": 8 * 86_400 * day + second} | row | {counter: 100 * day + second}).encode()
+        for day in range(1, DAYS + 1)
+        for second in (0, 1)
+    ]
+    with open_log(embedded_db) as log:
+        log.create_topic(name, 1)
+        append(log, name, records)
+    drain_log(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms\\..*{topic}$"), limit_s=300)
+    with connect(embedded_db, autocommit=True) as conn:
+        assert conn.execute("SELECT count(*), sum(rt_flits) FROM router_1s").fetchone() == (DAYS, DAYS)

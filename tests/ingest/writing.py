@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from flitwatch_db import connect
 from flitwatch_domain.fabric import Fabric
+from flitwatch_stream.log import Log, Record
 
 START_S = 1_795_000_000
+
 QUANTITIES = ("INCOMING_FLIT_VC0", "INCOMING_FLIT_VC4", "ROWBUS_STALL_CNT")
+
 NODES = 4
 
 
@@ -141,3 +145,17 @@ def quality(url: str) -> tuple[list, list]:
         gaps = conn.execute("SELECT device, reason, from_ts, to_ts, counts FROM gap").fetchall()
         letters = conn.execute("SELECT topic, offset_, reason FROM dead_letter").fetchall()
     return gaps, letters
+
+
+# Records of a log, in the order of their topics.
+
+
+def read_all(log: Log, group: str = "reader") -> list[Record]:
+    """Everything in the log."""
+    names = [name for name in log.topics() if name.startswith(("ldms.", "flitwatch."))]
+    ends = {name: sum(log.end_offsets(name)) for name in names}
+    out: list[Record] = []
+    with log.consumer(f"{group}-{time.time_ns()}", topics=names) as consumer:
+        while len(out) < sum(ends.values()):
+            out.extend(consumer.poll(timeout_s=1.0))
+    return out

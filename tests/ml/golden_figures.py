@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+
+from flitwatch_ml.blame.selection import Problem
 
 
 def figures(estimator: Any, names: str) -> dict[str, Any]:
@@ -32,3 +35,13 @@ def differences(found: Any, kept: Any, where: str = "") -> list[str]:
     if isinstance(kept, float) and isinstance(found, float | int):
         return [] if np.isclose(found, kept, rtol=1e-5, atol=1e-9) else [f"{where}: {found} for {kept}"]
     return [] if found == kept else [f"{where}: {found} for {kept}"]
+
+
+# Problems of blame with random exposures, for tests of its parts.
+
+
+def problem(runs: int = 30, users: int = 4, seed: int = 1, clusters: tuple[np.ndarray, ...] = ()) -> Problem:
+    rng = np.random.default_rng(seed)
+    axes = np.full((runs, 1), 1 / math.sqrt(runs))
+    raw, outcome = rng.normal(size=(runs, users)), rng.normal(size=runs)
+    return Problem(raw - raw.mean(0), outcome - outcome.mean(), axes, ((raw - raw.mean(0)) ** 2).sum(0), clusters)

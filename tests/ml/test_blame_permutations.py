@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted_correlations
 from flitwatch_ml.blame.permutation import permutation_p_values
-from ml.blame_problems import problem
+from ml.golden_figures import problem
 
 
 def test_permuted_correlations_by_hand() -> None:

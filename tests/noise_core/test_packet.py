@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flitwatch_core import packet
-from flitwatch_domain.generators import build_dragonfly, build_xgft
-from flitwatch_simulation.packet.machine import build_machine
+from flitwatch_domain.generators import build_dragonfly, build_hyperx, build_xgft
+from flitwatch_domain.local_text import LocalText
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_simulation.packet.machine import Machine, build_machine
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import in_rounds, to_ops
 
@@ -28,6 +32,7 @@ ROUTINGS = [
     "nmin-hash",
     "in-order",
 ]
+
 EAGER, OLDEST, ROUND_ROBIN = packet.EngineKind
 
 
@@ -428,3 +433,223 @@ def test_ranks_choose_by_what_their_nic_counts_while_the_run_goes_on(small_drago
     assert set(run(10.0, 10.0, packet.CHOOSES_ALL_TO_ALL).raw["chosen_modes"][:40].tolist()) == {increasing}
     with pytest.raises(ValueError, match="NIC protocol"):
         machine.core.run(packet.Workload(ops=to_ops([(made, np.array([0, far]))], [np.full(40, 254, np.uint8)])))
+
+
+# Congestion control at the NICs and packet spraying, against closed forms.
+
+
+#: Leaves of four nodes, each with a cable to each of four spines: what a leaf takes in is four times what a node does.
+LEAVES, NODES = 9, 4
+
+TREE = build_xgft(2, [NODES, LEAVES], [1, 4])
+
+PACKET = 2048
+
+
+def sends(rows: list[tuple[int, int, int]], mode: packet.TreeMode = packet.TreeMode.RANDOM) -> packet.Workload:
+    """All at once: one send and one receive a row (source, destination, bytes)."""
+    count = len(rows)
+    kinds = np.repeat([packet.OpKind.SEND, packet.OpKind.RECEIVE], count).astype(np.uint8)
+    ranks = np.array([row[0] for row in rows] + [row[1] for row in rows], np.uint32)
+    match = np.concatenate([np.arange(count, 2 * count), np.full(count, packet.NO_LINK)]).astype(np.uint32)
+    amount = np.array([row[2] for row in rows] * 2, np.uint64)
+    ends = LEAVES * NODES
+    ops = packet.Ops(
+        kinds, ranks, match, amount, np.zeros(2 * count + 1, np.uint32), np.zeros(0, np.uint32),
+        np.arange(ends, dtype=np.uint32), np.zeros(ends, np.uint8),
+    )  # fmt: skip
+    return packet.Workload(ops=ops, default_mode=mode)
+
+
+def times_s(
+    rows: list[tuple[int, int, int]], congestion: object = None, routing: str = "spray"
+) -> tuple[np.ndarray, packet.Result]:
+    machine = build_machine(TREE, routing, packet_bytes=PACKET)
+    result = machine.core.run(sends(rows, packet.TreeMode(machine.mode)), packet_bytes=PACKET, congestion=congestion)  # type: ignore[arg-type]
+    assert result.conserved, result.violations
+    assert result.delivered_bytes == sum(row[2] for row in rows)
+    return np.asarray(result.raw["send_ps"])[: len(rows)] / 1e12, result
+
+
+def line_s(size: int) -> float:
+    return size / build_machine(TREE, "ftree", packet_bytes=PACKET).terminal_bytes_per_s
+
+
+def incast(senders: int, size: int) -> list[tuple[int, int, int]]:
+    """One node of each of so many leaves sends to node 0."""
+    return [(NODES * leaf, 0, size) for leaf in range(1, senders + 1)]
+
+
+SIZE = 2_000_000
+
+VICTIM = (NODES + 1, NODES * 5 + 2, SIZE)
+
+BACK_PRESSURE = packet.PairBackPressure(threshold_bytes=16384, window_bytes=65536)
+
+
+def test_a_pair_alone_has_the_line() -> None:
+    for congestion in (None, BACK_PRESSURE, packet.Dcqcn()):
+        found, _ = times_s([VICTIM], congestion)
+        assert found[0] == pytest.approx(line_s(SIZE), rel=0.01)
+
+
+def test_back_pressure_by_pair_holds_back_who_congests_and_nobody_else() -> None:
+    """Eight send to one: they need eight times the line's time. A pair beside them that shares links with one of them needs one; without control its packets
+    stand among theirs, in buffers that give way at the endpoint's pace."""
+    rows = [*incast(8, SIZE), VICTIM]
+    without, _ = times_s(rows)
+    held, result = times_s(rows, BACK_PRESSURE)
+    for found in (without, held):
+        assert found[:8].max() == pytest.approx(8 * line_s(SIZE), rel=0.02)
+    assert without[8] > 3 * line_s(SIZE)
+    assert held[8] == pytest.approx(line_s(SIZE), rel=0.1)
+    assert result.latency_ns["p99"] > 0
+
+
+def test_held_back_pairs_share_evenly() -> None:
+    held, _ = times_s(incast(8, SIZE), BACK_PRESSURE)
+    assert held.min() == pytest.approx(8 * line_s(SIZE), rel=0.1)
+
+
+def test_dcqcn_keeps_the_queue_short_and_the_bottleneck_busy() -> None:
+    """Two send to one. Without control the queue is all that buffers hold; with it marks begin at kmin, and the bottleneck stays nearly full."""
+    size, marks = 20_000_000, packet.Dcqcn(kmin_bytes=5_000, kmax_bytes=100_000, pmax=0.1)
+    without, free = times_s(incast(2, size))
+    found, result = times_s(incast(2, size), marks)
+    assert without.max() == pytest.approx(2 * line_s(size), rel=0.01)
+    assert 2 * line_s(size) <= found.max() < 1.5 * 2 * line_s(size)
+    assert result.latency_ns["p50"] < 0.5 * free.latency_ns["p50"]
+
+
+def test_dcqcn_that_never_marks_is_no_control() -> None:
+    never = packet.Dcqcn(kmin_bytes=2**30, kmax_bytes=2**31 - 1)
+    assert times_s(incast(4, SIZE), never)[0].max() == pytest.approx(times_s(incast(4, SIZE))[0].max(), rel=0.01)
+
+
+def test_spraying_spreads_each_packet_evenly_over_the_ways_up() -> None:
+    """One pair over four spines: packets of a link are binomial with p = 1/4, and by one static way all of them go one way."""
+    rows = [(NODES, 0, 4000 * PACKET)]
+    up = np.flatnonzero((TREE.links.src == TREE.endpoints.router[NODES]) & (TREE.links.dst < len(TREE.routers)))
+    _, sprayed = times_s(rows)
+    counts = np.asarray(sprayed.link_bytes)[up] / PACKET
+    assert counts.sum() == 4000 and np.abs(counts - 1000).max() < 5 * np.sqrt(4000 * 0.25 * 0.75)
+    _, static = times_s(rows, routing="ftree")
+    assert sorted(np.asarray(static.link_bytes)[up] / PACKET) == [0, 0, 0, 4000]
+
+
+@pytest.mark.parametrize(
+    "how", [{"nic_protocol": True}, {"sampling": True}, {"engine": packet.EngineKind.ORACLE_OLDEST_FIRST}]
+)
+def test_what_control_does_not_go_with_is_refused(how: dict) -> None:
+    machine = build_machine(TREE, "ftree", packet_bytes=PACKET)
+    with pytest.raises(ValueError, match="congestion control"):
+        machine.core.run(sends([VICTIM]), packet_bytes=PACKET, congestion=BACK_PRESSURE, **how)
+
+
+@pytest.mark.parametrize("wrong", [packet.Dcqcn(kmin_bytes=9, kmax_bytes=9), packet.Dcqcn(g=0), packet.Dcqcn(cnp_us=0), packet.PairBackPressure(window_bytes=0)])  # fmt: skip
+def test_parameters_that_cannot_be(wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"kmin_bytes|above 0|starts at"):
+        build_machine(TREE, "ftree", packet_bytes=PACKET).core.run(
+            sends([VICTIM]), packet_bytes=PACKET, congestion=wrong
+        )  # type: ignore[arg-type]
+
+
+# One run divided over threads: equal to the last bit for any number of them, and close to the run in one piece.
+
+
+def crowded(machine: Machine, size: int, seed: int) -> packet.Workload:
+    """Every node sends to a random one and to its opposite, from 1 byte to twice `size`."""
+    rng, nodes = np.random.default_rng(seed), machine.endpoints
+    src = np.repeat(np.arange(nodes), 2)
+    dst = np.stack([rng.permutation(nodes), (np.arange(nodes) + nodes // 2) % nodes], axis=1).ravel()
+    keep = src != dst
+    size_of = rng.integers(1, 2 * size, keep.sum())
+    return packet.Workload(flows=(src[keep], dst[keep], size_of), default_mode=machine.mode)
+
+
+def equal(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, np.ndarray):
+        return bool(np.array_equal(one, other))
+    return bool(one == other)
+
+
+def same_for_any_number(machine: Machine, workload: packet.Workload, **options: Any) -> packet.Result:
+    """Run with 1, 2 and 3 threads; all that a run leaves behind is compared, but what it took."""
+    results = [machine.core.run(workload, threads=n, **options) for n in (1, 2, 3)]
+    left = [{key: value for key, value in result.raw.items() if key != "other_cpu_s"} for result in results]
+    assert results[0].conserved, results[0].violations
+    for other in left[1:]:
+        assert [key for key in other if not equal(left[0][key], other[key])] == []
+    return results[0]
+
+
+@pytest.mark.parametrize("routing", ["adaptive2", "minimal"])
+def test_theta(routing: str) -> None:
+    machine = build_machine(fabric_of("theta"), routing)
+    workload = crowded(machine, 20_000, 3)
+    divided = same_for_any_number(machine, workload, seed=5)
+    whole = machine.core.run(workload, seed=5)
+    assert divided.latency_ns["mean"] == pytest.approx(whole.latency_ns["mean"], rel=0.02)
+    assert divided.time_s == pytest.approx(whole.time_s, rel=0.1)
+    assert divided.packets == whole.packets
+
+
+@pytest.mark.parametrize("routing", ["hw-adaptive", "ftree"])
+def test_quartz1(routing: str) -> None:
+    machine = build_machine(fabric_of("quartz1"), routing, packet_bytes=4096)
+    made = patterns.make_pattern("bisection-shuffle", machine.endpoints, 30_000, 7)
+    workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
+    divided = same_for_any_number(machine, workload, packet_bytes=4096)
+    whole = machine.core.run(workload, packet_bytes=4096)
+    assert divided.time_s == pytest.approx(whole.time_s, rel=0.1)
+
+
+def test_a_grid_by_dimension_order() -> None:
+    machine = build_machine(build_hyperx([4, 3, 3], 2), "dor")
+    same_for_any_number(machine, crowded(machine, 30_000, 1))
+
+
+@pytest.mark.parametrize("routing", ["dor", "valiant"])
+def test_a_torus(routing: str) -> None:
+    machine = build_machine(fabric_of("torus:6,4,5"), routing)
+    workload = crowded(machine, 40_000, 4)
+    divided = same_for_any_number(machine, workload)
+    assert divided.time_s == pytest.approx(machine.core.run(workload).time_s, rel=0.1)
+
+
+def test_a_fabric_file(shared) -> None:
+    machine = build_machine(
+        fabric_of(LocalText(f"file:{shared / 'data/infiniband/selene.storage.txt'}")), "hw-adaptive"
+    )
+    same_for_any_number(machine, crowded(machine, 100_000, 2))
+
+
+def test_requests_and_responses_with_background() -> None:
+    machine = build_machine(fabric_of("dragonfly:4,2,4,4"), "adaptive1", packet_bytes=64, nic_protocol=True)
+    nodes = np.arange(machine.endpoints)
+    made = patterns.make_pattern("stencil3d", 64, 3000, 7)
+    workload = packet.Workload(
+        ops=to_ops([(made, nodes[:64])]),
+        generators=[packet.Generator(int(e), nodes, 640, 0, 2000.0, job=1) for e in nodes[64:]],
+        default_mode=machine.mode,
+        detours=packet.Detours(20e3, 500.0),
+    )
+    result = same_for_any_number(machine, workload, packet_bytes=64, nic_protocol=True)
+    assert result.jobs[1]["packets"] > 0
+
+
+def test_what_cannot_be_divided_is_refused() -> None:
+    machine = build_machine(fabric_of("dragonfly:3,2,4,4"), "minimal")
+    workload = crowded(machine, 1000, 1)
+    for options, why in (
+        ({"sampling": True}, "sampling cannot be divided"),
+        ({"congestion": packet.Dcqcn()}, "congestion control cannot be divided"),
+        ({"engine": packet.EngineKind.ORACLE_ROUND_ROBIN}, "the oracle cannot be divided"),
+        ({"classes": [packet.TrafficClass()], "class_of_job": [0]}, "traffic classes cannot be divided"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            machine.core.run(workload, threads=2, **options)
+    with pytest.raises(ValueError, match="threads is 0"):
+        machine.core.run(workload, threads=0)

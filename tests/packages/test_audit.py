@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-_spec = importlib.util.spec_from_file_location("audit", ROOT / "services" / "packages" / "audit.py")
+_spec = importlib.util.spec_from_file_location("audit", ROOT / "packaging" / "audit.py")
 assert _spec is not None and _spec.loader is not None
 audit: Any = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(audit)

@@ -23,8 +23,7 @@ from pathlib import Path
 
 import pytest
 from e2e.site import EDISON, import_of_edison
-from support.ports import free_port
-from support.waiting import eventually
+from support.waiting import eventually, free_port
 
 from packages.conftest import ROOT, look_at_edison
 
@@ -48,7 +47,7 @@ def packages(wheels: dict[str, Path]) -> dict[str, Path]:
         pytest.skip("needs dpkg-deb")
     folder = next(iter(wheels.values())).parent
     done = subprocess.run(
-        [sys.executable, ROOT / "services/packages/build.py", folder, "", "deb,rpm"], capture_output=True, text=True
+        [sys.executable, ROOT / "packaging/build.py", folder, "", "deb,rpm"], capture_output=True, text=True
     )
     if "was not built for" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -315,7 +314,7 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The packages as they are built, by their kind, but with a program that only waits in the place of the Python environment: to unpack that takes
     a minute."""
     folder = tmp_path_factory.mktemp("scripts")
-    spec = importlib.util.spec_from_file_location("packages_build", ROOT / "services/packages/build.py")
+    spec = importlib.util.spec_from_file_location("packages_build", ROOT / "packaging/build.py")
     assert spec is not None and spec.loader is not None
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)

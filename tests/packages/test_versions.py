@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
 
 import flitwatch_client
 from flitwatch_domain.build import VERSION
+from packages.conftest import ROOT as ROOT_BYTECODE
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECTS = (".", "services/agent", "services/client", "services/noise_core", "services/research")
+
+PROJECTS = (".", "packaging/agent", "services/client", "services/noise_core", "services/research")
+
 TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
@@ -74,3 +82,69 @@ def test_a_release_has_a_bill_of_materials_and_checksums(tmp_path: Path) -> None
     assert bill["bomFormat"] == "CycloneDX" and {"psycopg", "scipy", "torch"} <= versions.keys()
     done = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.splitlines() == ["flitwatch.cdx.json: OK", "some.whl: OK"]
+
+
+# The noise core's wheel for aarch64, built on this machine for another.
+
+
+#: ELF's number of the processor (e_machine, at byte 18) for AArch64.
+EM_AARCH64 = 183
+
+
+@pytest.mark.system("packages")
+@pytest.mark.timeout(3600)
+def test_the_wheel_for_aarch64_holds_its_processors_code_and_says_so(uv: str, tmp_path: Path) -> None:
+    if shutil.which("aarch64-linux-gnu-g++") is None:
+        pytest.skip("needs a compiler for aarch64: sudo apt-get install g++-aarch64-linux-gnu")
+    subprocess.run(["make", "-s", "wheel-aarch64", f"DIST={tmp_path}"], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.stem.startswith("flitwatch_core-") and "manylinux" in wheel.stem and wheel.stem.endswith("_aarch64")
+    with zipfile.ZipFile(wheel) as held:
+        modules = [name for name in held.namelist() if name.endswith(".so")]
+        stubs = {Path(name).name for name in held.namelist() if name.endswith(".pyi")}
+        assert len(modules) >= 8 and all("-aarch64-linux-gnu" in name for name in modules)
+        for name in modules:
+            head = held.read(name)[:20]
+            assert head[:5] == b"\x7fELF\x02" and int.from_bytes(head[18:20], "little") == EM_AARCH64
+            assert Path(name).name.split(".")[0] + ".pyi" in stubs
+    # The checkout's own environment is still this machine's: uv did not remember the other processor.
+    kept = subprocess.run(
+        [uv, "sync", "--frozen", "--all-extras", "--dry-run"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert kept.returncode == 0, kept.stderr
+
+
+# Bytecode in the packages: of our code all, of libraries what this Python can compile.
+
+
+#: A class with type parameters is an error before Python 3.12, this is one in every version.
+NOT_PYTHON = "def f(:\n"
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("packages_build", ROOT_BYTECODE / "packaging/build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compiled(build: ModuleType, folder: Path, **files: str) -> set[str]:
+    place = folder / build.PLACE
+    for name, text in files.items():
+        file = place / "lib" / "python3.11" / "site-packages" / name / "__init__.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    build.compile_all(place, sys.executable)
+    return {file.parent.parent.name for file in place.rglob("*.pyc")}
+
+
+def test_a_library_may_bring_files_of_another_python(build: ModuleType, tmp_path: Path) -> None:
+    got = compiled(build, tmp_path, flitwatch_domain="x = 1\n", torch=NOT_PYTHON, numpy="x = 1\n")
+    assert got == {"flitwatch_domain", "numpy"}
+
+
+def test_a_file_of_ours_that_does_not_compile_is_an_error(build: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        compiled(build, tmp_path, flitwatch=NOT_PYTHON, numpy="x = 1\n")

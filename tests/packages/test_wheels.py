@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from e2e.site import import_of_edison
-from support.ports import free_port
+from support.waiting import free_port
 
 from packages.conftest import ROOT, look_at_edison
 

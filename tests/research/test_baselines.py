@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from noise_core import flow_ibsim
 from routing import opensm
-from routing.broken import is_tree, keeping, without
+from routing.lft_dumps import is_tree, keeping, without
 
 from flitwatch_domain.generators import build_quartz1, build_xgft
 from flitwatch_research.baselines.compared import BASELINES, compare_baselines

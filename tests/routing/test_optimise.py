@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from routing.broken import keeping, without
+from routing.lft_dumps import keeping, without
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly

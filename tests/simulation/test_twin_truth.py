@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import flitwatch_twin as twin
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import TwinSpec
 from flitwatch_twin.truth import Truth
@@ -73,3 +78,96 @@ def test_truth_file(tmp_path: Path) -> None:
         for effect in run["effects"].values():
             without = run["time_s"] - effect["effect_s"]
             assert effect["effect_log"] == pytest.approx(math.log(run["time_s"] / without), abs=1e-4)
+
+
+# Between flows and counters or step times nothing knows a user or what was planted.
+
+
+ROOT = Path(twin.__file__).parent
+
+#: Everything from flows on: fabric, counters, what applications feel, steps, and their campaign counterparts.
+BLIND = (
+    "applications.py", "counters.py", "feel.py", "flows.py", "footprint.py", "ldms_sets.py", "machine.py", "paths.py",
+    "progress.py", "runs.py", "samplers.py", "stall.py", "static_model.py", "campaign/step_times.py", "campaign/observe.py", "campaign/window.py",
+)  # fmt: skip
+
+KNOWING = re.compile(r"user|owner|aggress|innocen|planted|role|culprit|account|truth", re.IGNORECASE)
+
+
+def identifiers(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+    return found
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_no_identifier_tells_who(name: str) -> None:
+    # NodeRole says what a node does (compute, I/O), not what a user is.
+    allowed = {"NodeRole", "ROLES", "role"} if name == "machine.py" else set()
+    assert not {word for word in identifiers(ROOT / name) if KNOWING.search(word)} - allowed
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_no_import_tells_who(name: str) -> None:
+    knowing = {"planted", "truth", "cluster", "campaign.history", "campaign.effects", "campaign.simulate", "accounting"}
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flitwatch_twin."):
+            module = (node.module or "").removeprefix("flitwatch_twin.")
+            assert module not in knowing
+            if module == "users":
+                assert {alias.name for alias in node.names} == {"Exchange"}
+
+
+def test_no_consumer_reads_the_truth() -> None:
+    top = ROOT.parents[3]
+    readers = [
+        path
+        for folder in ("db", "ingest", "ml", "services/api", "services/alerting", "services/stream")
+        for path in (top / folder).rglob("*.py")
+        if re.search(r"truth\.json|generate_truth|CampaignTruth", path.read_text(encoding="utf-8"))
+    ]
+    assert readers == []
+
+
+# The same seed gives the same bytes, whatever the wall clock says.
+
+
+def digest(records: list) -> str:
+    return hashlib.sha256(repr(records).encode()).hexdigest()
+
+
+def test_same_seed_same_records(twin_records: Callable) -> None:
+    first, totals = twin_records()
+    again, _ = twin_records(turn=1)
+    other, _ = twin_records(seed=6)
+    assert digest(first) == digest(again)
+    assert digest(first) != digest(other)
+    assert totals["steps"] > 0 and totals["records"] >= totals["seconds"] * 4 * 192
+
+
+def test_start_moves_timestamps_only(twin_records: Callable) -> None:
+    first, _ = twin_records()
+    later, _ = twin_records(epoch_s=1_800_086_400)
+    for (topic, _, a, _), (topic_too, _, b, _) in zip(first, later, strict=True):
+        assert topic == topic_too
+        if topic.startswith("ldms.aries_rtr_mmr"):
+            assert a.split(b",", 1)[1] == b.split(b",", 1)[1]
+
+
+def test_every_record_is_marked_simulated(twin_records: Callable) -> None:
+    records, _ = twin_records()
+    assert {headers for *_, headers in records} == {(("simulated", b"1"),)}
+    assert {topic.rsplit("_", 1)[0] for topic, *_ in records} == {
+        "ldms.aries_rtr_mmr",
+        "ldms.aries_nic_mmr",
+        "flitwatch.jobs.v1",
+        "flitwatch.runs.v1",
+    }

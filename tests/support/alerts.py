@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from typing import Any
 
 import numpy as np
+from aiosmtpd.controller import Controller
+from support.waiting import free_port
 
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.engine import Engine
@@ -57,3 +61,39 @@ def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: fl
             [run_id, ago_s, expected_s, low_s, high_s, run_id],
         )
     return run_id
+
+
+# A real SMTP server that keeps what it takes.
+
+
+#: Mail to this domain is refused.
+REFUSED = "refused.example"
+
+
+class Sink:
+    """Mails in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.mails: list[EmailMessage] = []
+
+    async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
+        if address.endswith(f"@{REFUSED}"):
+            return "550 no such user"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        self.mails.append(message_from_bytes(envelope.content, policy=policy.default))
+        return "250 OK"
+
+
+@contextmanager
+def smtp_sink() -> Iterator[tuple[Sink, str]]:
+    """The mails, and `host:port` of the server."""
+    sink = Sink()
+    controller = Controller(sink, hostname="127.0.0.1", port=free_port())
+    controller.start()
+    try:
+        yield sink, f"127.0.0.1:{controller.port}"
+    finally:
+        controller.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -46,3 +48,19 @@ def eventually(
             said = "" if detail is None else f"\n{detail()}"
             raise AssertionError(f"waited {waited_s:.1f} s for {what}: {end}, {last}{said}")
         time.sleep(every_s)
+
+
+# Ports for servers that tests start.
+
+
+def free_port(count: int = 1) -> int:
+    """The first of `count` neighbouring free ports of the loopback."""
+    for _ in range(200):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError, OverflowError):
+            for port in range(first, first + count):
+                stack.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first
+    raise RuntimeError("no free ports")

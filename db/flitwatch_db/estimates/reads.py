@@ -172,18 +172,21 @@ async def find_entry(conn: Connection, estimate_id: int, by: str, place: int) ->
     return rows[0] if rows else None
 
 
-async def list_running_runs(conn: Connection, limit: int) -> list[Row]:
-    """Runs whose jobs run now, with steps so far; newest start first."""
+async def list_running_runs(conn: Connection, limit: int, fabric_id: int | None = None) -> list[Row]:
+    """Runs whose jobs run now, with steps so far, of one machine or of all; newest start first."""
     return await _fetch_rows(
         conn,
         SQL("""
-            SELECT r.run_id, coalesce(r.job_id, j.job_id) AS job_id, j.user_name AS "user", r.exe, coalesce(j.nodes, r.ranks) AS nodes, r.start_ts AS start, r.simulated,
+            SELECT r.run_id, r.job_pk, coalesce(r.job_id, j.job_id) AS job_id, j.user_name AS "user", j.name, r.exe, coalesce(j.nodes, r.ranks) AS nodes, r.ranks,
+                   r.start_ts AS start, r.simulated, j.start_ts AS job_start, extract(epoch FROM now() - j.start_ts)::float8 AS job_elapsed_s,
                    coalesce(t.steps, 0) AS steps, coalesce(extract(epoch FROM now() - r.start_ts), 0)::float8 AS elapsed_s
             FROM run r LEFT JOIN job j USING (job_pk)
             LEFT JOIN LATERAL (SELECT count(*) AS steps, sum(time_s) AS time_s, max(time_s) AS longest_s FROM run_step s WHERE s.run_id = r.run_id) t ON true
-            WHERE r.start_ts IS NOT NULL AND r.start_ts > now() - interval '14 days' AND {} ORDER BY r.start_ts DESC, r.run_id LIMIT %s
+            WHERE r.start_ts IS NOT NULL AND r.start_ts > now() - interval '14 days' AND {}
+              AND (%(fabric)s::int IS NULL OR EXISTS (SELECT FROM job_node n WHERE n.job_pk = r.job_pk AND n.fabric_id = %(fabric)s))
+            ORDER BY r.start_ts DESC, r.run_id LIMIT %(limit)s
         """).format(_RUNS_NOW),
-        [limit],
+        {"fabric": fabric_id, "limit": limit},
     )
 
 

@@ -25,6 +25,7 @@ from flitwatch_domain.incidents import (  # fmt: skip
     IncidentNote,
     LostTime,
     Minute,
+    Pause,
     SlowedJob,
     State,
 )
@@ -63,7 +64,7 @@ def list_heads(
     rows = _fetch_rows(
         conn,
         SQL("""
-            SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
+            SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, i.quiet, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
             WHERE i.merged_into IS NULL AND {} AND (%(before)s::bigint IS NULL OR (i.began_at, i.incident_id) < (SELECT began_at, incident_id FROM incident WHERE incident_id = %(before)s))
             ORDER BY i.began_at DESC, i.incident_id DESC LIMIT %(limit)s
         """).format(_STATE, where),
@@ -72,7 +73,7 @@ def list_heads(
     rows = [_as_of(row, at_s) for row in rows]
     victims = _load_victims(conn, [row["incident_id"] for row in rows], at_s)
     causes = _load_causes(conn, [victim for group in victims.values() for victim in group], at_s)
-    return [_build_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
+    return [_build_head(conn, row, victims.get(row["incident_id"], []), causes, at_s) for row in rows]
 
 
 def find_head(conn: Conn, incident_id: int) -> IncidentHead:
@@ -118,13 +119,23 @@ def summarise_incident(conn: Conn, found: IncidentHead, at_s: float) -> Incident
     }
 
 
-def list_minutes(conn: Conn, incident_id: int) -> list[Minute]:
-    """Minutes of an incident that were looked at."""
+def list_minutes(conn: Conn, incident_id: int, at_s: float = math.inf) -> list[Minute]:
+    """Minutes of an incident that were looked at, of those that were over by `at_s`, epoch seconds."""
     rows = conn.execute(
-        "SELECT extract(epoch FROM at)::float8, waiting, part FROM incident_minute WHERE incident_id = %s ORDER BY at",
-        [incident_id],
+        "SELECT extract(epoch FROM at)::float8, waiting, part FROM incident_minute WHERE incident_id = %s AND extract(epoch FROM at) + %s <= %s ORDER BY at",
+        [incident_id, domain.MINUTE_S, at_s],
     )
     return [Minute(*row) for row in rows]
+
+
+def _find_pause(conn: Conn, row: Row, victims: list[Victim], at_s: float) -> Pause | None:
+    """The pause that the causes of an open incident make, as of a moment, while no job is slow."""
+    if row["state"] != "open" or row["quiet"] is None or not victims or any(one.slow_now for one in victims):
+        return None
+    began_s = min(one.row["since_at"].timestamp() for one in victims)
+    ends = [one.row["until_at"] or one.row["end"] for one in victims]
+    until_s = max((end.timestamp() for end in ends if end is not None), default=began_s)
+    return domain.find_pause(list_minutes(conn, row["incident_id"], at_s), row["quiet"], began_s, until_s)
 
 
 def _build_conditions(asked: IncidentFilter) -> tuple[Composed, Row]:
@@ -163,7 +174,7 @@ def load_detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
     if row["merged_into"] is not None:
         return int(row["merged_into"])
     victims = _load_victims(conn, [incident_id]).get(incident_id, [])
-    head = _build_head(row, victims, _load_causes(conn, victims))
+    head = _build_head(conn, row, victims, _load_causes(conn, victims))
     rows = _fetch_rows(
         conn,
         SQL(
@@ -311,7 +322,9 @@ def _load_causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> d
     return {row["job_pk"]: cast(IncidentCause, _as_of(row, at_s)) for row in begun}
 
 
-def _build_head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
+def _build_head(
+    conn: Conn, row: Row, victims: list[Victim], causes: dict[int, IncidentCause], at_s: float = math.inf
+) -> IncidentHead:
     parts = domain.parts_of([{entry["job_pk"]: entry["part"] for entry in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
     chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
     named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
@@ -323,7 +336,7 @@ def _build_head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause
     ids = [cause["job_id"] for cause in named]
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
-        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone),
+        "title": domain.make_title(ids, [entry.row["job_id"] for entry in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone, _find_pause(conn, row, victims, at_s)),
         "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(entry.row["lost_s"] for entry in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip

@@ -68,6 +68,23 @@ async def list_topics(conn: Connection, now: datetime) -> list[Row]:
     )
 
 
+async def count_by_step(conn: Connection, from_s: float, step_s: int, steps: int) -> list[Row]:
+    """Per topic, with the kind of device that its schema counts: records and dead records in each step of [from_s, from_s + steps x step_s)."""
+    return await _fetch_rows(
+        conn,
+        SQL("""
+            SELECT m.topic, s.kind, floor((extract(epoch FROM m.ts) - %(from)s) / %(step)s)::int AS at,
+                   sum(m.records)::bigint AS records, sum(m.dead)::bigint AS dead
+            FROM ingest_minute m LEFT JOIN LATERAL (
+                SELECT kind FROM ldms_schema l WHERE m.topic = 'ldms.' || l.name ORDER BY l.last_seen DESC LIMIT 1
+            ) s ON true
+            WHERE m.ts >= to_timestamp(%(from)s) AND m.ts < to_timestamp(%(from)s + %(step)s::float8 * %(steps)s)
+            GROUP BY 1, 2, 3 ORDER BY 1, 3
+        """),
+        {"from": from_s, "step": step_s, "steps": steps},
+    )
+
+
 async def list_schemas(conn: Connection) -> list[Row]:
     """The LDMS schemas seen, newest first."""
     return await _fetch_rows(

@@ -78,12 +78,15 @@ def of_job(
         return _make_unknown("all its nodes are on one router")
     span = _Span(low_s, end_s, now_s, usual_s)
     own_flow = _attribute_way(conn, way, job, place, own, span)
-    if way.by_class or not way.serves:
+    if way.by_class or not way.serves or (own_flow.known and own_flow.carried):
         return own_flow
+    # It has traffic to its other nodes for certain. What it waits for the file system is known of the machine alone.
     served = _attribute_way(
         conn, way, job, place, way.way(place["router"], place["endpoint"], to_file_system=True), span
     )
-    return replace(served, to_file_system=True) if served.known and served.lasting > own_flow.lasting else own_flow
+    if not served.known or not served.carried:
+        return own_flow
+    return replace(served, to_file_system=True, between=own_flow.part if own_flow.known and own_flow.rose else {})
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,7 @@ def _load_moments(
     jobs: list[Row],
     now_s: float,
 ) -> list[Moment]:
-    """Load what was counted in some moments."""
+    """Load what was counted in some moments, the quiet one first."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_compute_traffic(row, card, *span) for row in jobs] for span, card in zip(spans, cards, strict=True)]
@@ -271,8 +274,11 @@ def _load_moments(
             way.add_cards(ports, card * (high - low))
         mine = way.places.links[of_job.load[way.places.links] > 0]
         turns = WaitingTurns.to(mine, way.turns, port_counts[0])
-        there = zip(spans, port_counts, traffic, strict=True)
-        counted = [_links_at(way, of_job, turns, ports, high - low, moved) for (low, high), ports, moved in there]
+        counted, calm = [], None
+        for (low, high), ports, moved in zip(spans, port_counts, traffic, strict=True):
+            of_links, waits = _links_at(way, of_job, turns, ports, high - low, moved, calm)
+            calm = calm or waits
+            counted.append(of_links)
     return [
         Moment(high - low, flits, stalls, moved, by_link)
         for (low, high), (flits, stalls, by_link), moved in zip(spans, counted, traffic, strict=True)
@@ -431,6 +437,14 @@ def _switches_at(
     return port_counts
 
 
+@dataclass(frozen=True)
+class _LinkWaits:
+    """Use of every link in a moment, of what it can carry, and how long flits wait for it: (links,) each."""
+
+    use: Floats
+    waits: Floats
+
+
 def _links_at(
     way: CountedRoutes,
     of_job: Way,
@@ -438,25 +452,32 @@ def _links_at(
     ports: PortCounts,
     seconds: float,
     traffic: Sequence[JobTraffic | None],
-) -> _Counts:
-    """Counts of every place in a moment of this many seconds, as `link_waits` finds them."""
+    calm: _LinkWaits | None,
+) -> tuple[_Counts, _LinkWaits]:
+    """Counts of every place in a moment of this many seconds, as `link_waits` finds them.
+
+    A link to a node that carries no more than in the `calm` moment makes nobody wait longer than then: beyond it no other link is full.
+    """
     job_places, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
     loads, whole = np.zeros((way.routes.links, len(job_places))), np.zeros(way.routes.links)
     jobs = [job_traffic for job_traffic in map(traffic.__getitem__, job_places) if job_traffic is not None]
     loads[turns.links] = way.routes.loads(jobs, turns.links, 0.0)
     whole[turns.links] = loads[turns.links].sum(axis=1)
     carried = np.where(np.isfinite(ports.carried), ports.carried, whole / word)
-    heat = of_job.load * link_waits(turns, loads, ports, carried * word / seconds / way.capacity)
+    use = carried * word / seconds / way.capacity
+    most = None
+    if calm is not None:
+        to_node = way.fabric.links.dst >= len(way.fabric.routers)
+        most = np.where(to_node & (use <= calm.use) & np.isfinite(calm.waits), calm.waits, np.inf)
+    waits = link_waits(turns, loads, ports, use, most)
+    heat = of_job.load * waits
     links, count = way.places.links, way.places.count
     there = np.isfinite(heat[links]) & (of_job.load[links] > 0)
     of = way.places.place[there]
     flits, waiting, load = (np.bincount(of, side[links[there]], count) for side in (carried, heat, of_job.load))
     ratio = np.divide(waiting, load, out=np.full(count, np.nan), where=load > 0)
-    return (
-        np.where(load > 0, flits, np.nan),
-        ratio * flits,
-        LinksOfMoment(loads, np.array(job_places, np.int64), np.nan_to_num(heat), whole),
-    )
+    by_link = LinksOfMoment(loads, np.array(job_places, np.int64), np.nan_to_num(heat), whole)
+    return (np.where(load > 0, flits, np.nan), ratio * flits, by_link), _LinkWaits(use, waits)
 
 
 #: Of a network card, what an attribution needs.

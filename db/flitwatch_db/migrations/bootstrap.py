@@ -39,7 +39,7 @@ def prepare_database(conn: psycopg.Connection[Any]) -> None:
     conn.execute("GRANT USAGE ON SCHEMA flitwatch TO flitwatch_reader, flitwatch_writer")
     conn.execute(
         "CREATE TABLE IF NOT EXISTS flitwatch.migration"
-        " (name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+        " (name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(), oldest text)"
     )
     conn.execute("GRANT SELECT ON flitwatch.migration TO flitwatch_reader, flitwatch_writer")
 

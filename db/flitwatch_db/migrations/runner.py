@@ -25,8 +25,10 @@ log = logging.getLogger(__name__)
 
 #: One migrator a database at a time; a second waits and then finds nothing to do.
 LOCK = 7205759403792792
-#: From this one on a file's first line says what becomes of older versions. Older files are known to every version that reads it.
-FIRST_MARKED = "2026_11_28_30_oldest_schema"
+#: The first file: the schema of 0.1.0. A database of an earlier version has the files that it replaces, and their schema is the same.
+BASELINE = "2026_11_29_91_baseline"
+#: The number of files that the baseline replaces, and the SHA-256 of their names and digests (`digest_names`).
+REPLACED = (58, "f024130542afeefa76f2823a5518add80d03772d1341d617e83c9a5fad221187")
 _MARK = re.compile(r"-- (?:expansion|contraction: ends versions older than (?P<oldest>\w+))\n")
 
 
@@ -43,7 +45,7 @@ class Migration:
     digest : str
         SHA-256 of the text; an applied file never changes.
     oldest : str or None
-        The oldest schema, by the name of its newest migration, whose versions go on alongside this one: of an expansion `FIRST_MARKED`, of a
+        The oldest schema, by the name of its newest migration, whose versions go on alongside this one: of an expansion `BASELINE`, of a
         contraction the one that it names. None, of a file without a mark: versions that do not know this migration end.
     """
 
@@ -62,7 +64,7 @@ def read_migrations(folder: Traversable) -> tuple[Migration, ...]:
 
 def _parse_migration(name: str, text: str) -> Migration:
     mark = _MARK.match(text)
-    oldest = None if mark is None else mark["oldest"] or FIRST_MARKED
+    oldest = None if mark is None else mark["oldest"] or BASELINE
     return Migration(name, text, hashlib.sha256(text.encode()).hexdigest(), oldest)
 
 
@@ -91,7 +93,7 @@ def list_pending_migrations(conn: psycopg.Connection[Any]) -> list[str]:
 def list_newer_migrations(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
     """List the migrations of a newer version that this one does not know, in order: the oldest schema that each runs with, by its name."""
     names = {m.name for m in list_migrations()}
-    return {name: oldest for name, (_, oldest) in _load_applied(conn).items() if name not in names}
+    return {name: oldest for name, (_, oldest) in _load_applied(conn).items() if name not in names and name > BASELINE}
 
 
 def list_ending_migrations(newer: Mapping[str, str | None]) -> list[str]:
@@ -119,7 +121,7 @@ def migrate_database(url: str) -> list[str]:
         The database does not answer, or is of an older version and the login is a service's.
     Conflict
         An applied migration differs from this version's file, a newer version migrated the database to a schema on which this one cannot run,
-        or its encoding is not UTF-8.
+        its encoding is not UTF-8, or it has only some of the migrations that the baseline replaces.
     Forbidden
         The user may not create schemas or roles.
     """
@@ -138,6 +140,7 @@ def migrate_database(url: str) -> list[str]:
 def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_encoding(conn)
     _check_texts(_load_applied(conn))
+    _check_replaced(_load_applied(conn))
     beside, waiting = list_newer_migrations(conn), list_pending_migrations(conn)
     _check_newer(beside)
     if beside and waiting:
@@ -165,7 +168,8 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
         if migration.name not in applied:
             log.info("applying migration %s", migration.name)
             with conn.transaction():
-                conn.execute(sql.SQL(migration.text))
+                if migration.name != BASELINE or not applied:
+                    conn.execute(sql.SQL(migration.text))
                 _record_migration(conn, migration)
             done.append(migration.name)
     return done
@@ -181,9 +185,8 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
 
 
 def _record_migration(conn: psycopg.Connection[Any], migration: Migration) -> None:
-    conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
-    if migration.oldest is not None:
-        conn.execute("UPDATE migration SET oldest = %s WHERE name = %s", [migration.oldest, migration.name])
+    row = [migration.name, migration.digest, migration.oldest]
+    conn.execute("INSERT INTO migration (name, digest, oldest) VALUES (%s, %s, %s)", row)
 
 
 def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
@@ -192,6 +195,20 @@ def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
             raise Conflict(
                 f"migration {migration.name} was applied with another text", advice="Restore the released file."
             )
+
+
+def digest_names(digests: Mapping[str, str]) -> str:
+    """Digest the names and digests of files, in order."""
+    return hashlib.sha256("".join(f"{name} {digests[name]}\n" for name in sorted(digests)).encode()).hexdigest()
+
+
+def _check_replaced(applied: Mapping[str, tuple[str, str | None]]) -> None:
+    replaced = {name: digest for name, (digest, _) in applied.items() if name < BASELINE}
+    if replaced and (len(replaced), digest_names(replaced)) != REPLACED:
+        raise Conflict(
+            f"the database has {len(replaced)} of the {REPLACED[0]} migrations from before 0.1.0, or has them with another text",
+            advice="Migrate it with commit 407a956e, the last one before the baseline, and then with this version.",
+        )
 
 
 def _check_newer(beside: Mapping[str, str | None]) -> None:
@@ -210,5 +227,5 @@ async def list_misfit_migrations(conn: Connection) -> tuple[list[str], list[str]
     if row is None or not row[0]:
         return names, []
     applied = {name: oldest for name, _, oldest in await (await conn.execute(APPLIED)).fetchall()}
-    newer = {name: oldest for name, oldest in applied.items() if name not in names}
+    newer = {name: oldest for name, oldest in applied.items() if name not in names and name > BASELINE}
     return [name for name in names if name not in applied], list_ending_migrations(newer)

@@ -117,6 +117,26 @@ async def load_steps(conn: Connection, run_id: int, counters: int) -> Steps:
     return Steps(step_columns["step"][order], step_columns["time_s"][order], step_columns["p50"][order], sums)
 
 
+async def load_recent_steps(
+    conn: Connection, run_ids: list[int], recent_s: float
+) -> dict[int, list[tuple[int, float]]]:
+    """(step, time_s) of the newest steps of each run, in order: those that reach into its last `recent_s` seconds."""
+    rows = await _fetch_rows(
+        conn,
+        SQL("""
+            SELECT run_id, step, time_s FROM (
+                SELECT run_id, step, time_s, sum(time_s) OVER (PARTITION BY run_id ORDER BY step DESC) AS reached_s
+                FROM run_step WHERE run_id = ANY(%s)
+            ) s WHERE reached_s - time_s < %s ORDER BY run_id, step
+        """),
+        [run_ids, recent_s],
+    )
+    recent: dict[int, list[tuple[int, float]]] = {run_id: [] for run_id in run_ids}
+    for row in rows:
+        recent[row["run_id"]].append((row["step"], row["time_s"]))
+    return recent
+
+
 async def _counter_sums(
     conn: Connection, run_id: int, counters: int, step: NDArray[np.int32]
 ) -> NDArray[np.float64] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import click
@@ -101,9 +102,15 @@ def show_run_time(found: JobRunTime) -> None:
         f"{head}: {format_number(estimate['expected_s'])} s in all ({format_number(estimate['low_s'])} to "
         f"{format_number(estimate['high_s'])} s, 90 %)"
     )
+    ends, low, high = (_format_minute(estimate[name]) for name in ("ends", "ends_low", "ends_high"))
+    click.echo(f"ends about {ends} UTC, between {low} and {high} UTC (90 %)")
     click.echo(f"rests on {remove_controls(estimate['rests_on'] or '')}")
     if found["has_steps"]:
         click.echo("it records its steps: `flitwatch forecast --application` has the time of its next ones")
+
+
+def _format_minute(at: str | None) -> str:
+    return CANNOT_TELL if at is None else datetime.fromisoformat(at).astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def load_drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> models.Deviation | EstimateReasons:

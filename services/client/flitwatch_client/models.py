@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-
-
 class Account(TypedDict):
     name: str
     role: str
@@ -15,35 +13,19 @@ class Account(TypedDict):
     created: str
     seen: str | None
     tokens: int
-
-
 class AccountList(TypedDict):
     items: list[Account]
-
-
 class AdviceFinding(TypedDict):
-    part: Literal[
-        'counters', 'blame', 'forecast', 'running', 'drivers', 'pattern', 'routing'
-    ]
+    part: Literal['counters', 'blame', 'forecast', 'running', 'drivers', 'pattern', 'routing']
     known: bool
     text: str
     evidence: str | None
-
-
-Candidate1Item: TypeAlias = str
-
-
-Candidate1: TypeAlias = list[Candidate1Item]
-
-
 class AdviceRequest(TypedDict):
     user: str
     application: str
     nodes: int
-    candidates: NotRequired[list[Candidate1]]
+    candidates: NotRequired[list[list[str]]]
     deadline: NotRequired[str | None]
-
-
 class Alert(TypedDict):
     alert_id: int
     rule: str
@@ -60,21 +42,12 @@ class Alert(TypedDict):
     summary: str
     simulated: bool
     page: str | None
-
-
 class AlertList(TypedDict):
     items: list[Alert]
     next_cursor: str | None
-
-
 class Alternative(TypedDict):
     label: str
     time_s: float | None
-
-
-Size: TypeAlias = int
-
-
 class ApplicationsOnAllocations(TypedDict):
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
@@ -88,19 +61,13 @@ class ApplicationsOnAllocations(TypedDict):
     iterations: NotRequired[int]
     latency_factor: NotRequired[float]
     stall_factor: NotRequired[float]
-    sizes: NotRequired[list[Size]]
-    applications: NotRequired[
-        list[Literal['fft', 'milc', 'halo3d', 'hpcg', 'sweep', 'amg']] | None
-    ]
-
-
+    sizes: NotRequired[list[int]]
+    applications: NotRequired[list[Literal['fft', 'milc', 'halo3d', 'hpcg', 'sweep', 'amg']] | None]
 class AttentionWeights(TypedDict):
     forecaster: str
     mean: list[float]
     low: list[float]
     high: list[float]
-
-
 class AuditEntry(TypedDict):
     audit_id: int
     at: str
@@ -113,52 +80,36 @@ class AuditEntry(TypedDict):
     address: str | None
     request_id: str | None
     details: dict[str, Any]
-
-
 class AuditList(TypedDict):
     items: list[AuditEntry]
     next_cursor: str | None
-
-
 class Band(TypedDict):
     step: list[int]
     expected_s: list[float]
     low_s: list[float]
     high_s: list[float]
-
-
 class BandPoint(TypedDict):
     ratio: float
     low: float
     fitted: float
     high: float
-
-
 class Bisection(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
     topology: NotRequired[str | None]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
-
-
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
 class Bisections(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     topology: NotRequired[str]
     mbytes: NotRequired[float]
     packet_bytes: NotRequired[int]
-
-
 class BlameArguments(TypedDict):
     exe: str
     nodes: int
     definition: NotRequired[Literal['ours', 'paper'] | None]
     least_nodes: NotRequired[int | None]
-
-
 class BlameEntry(TypedDict):
     place: int
     name: str
@@ -184,8 +135,6 @@ class BlameEntry(TypedDict):
     mi_sign: int
     mi_p: float | None
     mi_q: float | None
-
-
 class BlameEvidence(TypedDict):
     estimate_id: int
     exe: str
@@ -207,8 +156,6 @@ class BlameEvidence(TypedDict):
     mi_sign: int
     mi_p: float | None
     mi_q: float | None
-
-
 class BlameRuns(TypedDict):
     run_id: list[int | None]
     run_name: list[str | None]
@@ -216,8 +163,6 @@ class BlameRuns(TypedDict):
     start: list[str]
     time_s: list[float]
     slow: list[bool]
-
-
 class CalibrationInput(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -226,32 +171,22 @@ class CalibrationInput(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     ranks: NotRequired[int]
-    sizes: NotRequired[list[Size]]
-    patterns: NotRequired[
-        list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None
-    ]
-
-
+    sizes: NotRequired[list[int]]
+    patterns: NotRequired[list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None]
 class CalibrationOutput(TypedDict):
     shuffles: int
     q: float
     sets_with_a_name: int
     share: float | None
-
-
 class Carried(TypedDict):
     traffic_bytes: list[float | None]
     congested: list[float | None]
-
-
 class CarryingGroup(TypedDict):
     stall_ratio_before: float | None
     stall_ratio_after: float | None
     rose: bool | None
     group: int
     nodes: int
-
-
 class CarryingLink(TypedDict):
     stall_ratio_before: float | None
     stall_ratio_after: float | None
@@ -264,73 +199,22 @@ class CarryingLink(TypedDict):
     to_router: int
     to_name: str
     to_group: int
-
-
 class ChainSentence(TypedDict):
     part: Literal['slowed', 'steps', 'links', 'jobs', 'since', 'certainty', 'help']
     text: str
-
-
 class Change(TypedDict):
     role: NotRequired[Literal['viewer', 'user', 'operator', 'admin', 'service'] | None]
     disabled: NotRequired[bool | None]
     password: NotRequired[str | None]
-
-
 class Check(TypedDict):
     at_s: float
     window_s: NotRequired[float]
-    pattern: NotRequired[
-        Literal[
-            'allreduce',
-            'alltoall',
-            'amg',
-            'barrier',
-            'bisection',
-            'bisection-shuffle',
-            'broadcast',
-            'bully',
-            'crystal-router',
-            'cyclic-stencil',
-            'fill-boundary',
-            'halo3d',
-            'incast',
-            'permutation',
-            'pingpong',
-            'stencil27-bspma',
-            'stencil27-svaf',
-            'stencil27-svafp',
-            'stencil3d',
-            'sweep3d',
-            'ring-allreduce',
-            'tree-allreduce',
-            'hierarchical-allreduce',
-            'expert-alltoall',
-        ]
-    ]
+    pattern: NotRequired[Literal['allreduce', 'alltoall', 'amg', 'barrier', 'bisection', 'bisection-shuffle', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'fill-boundary', 'halo3d', 'incast', 'permutation', 'pingpong', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'ring-allreduce', 'tree-allreduce', 'hierarchical-allreduce', 'expert-alltoall']]
     bytes: NotRequired[int]
-    routing: NotRequired[
-        Literal[
-            'minimal',
-            'valiant',
-            'adaptive0',
-            'adaptive1',
-            'adaptive2',
-            'adaptive3',
-            'min-hash',
-            'nmin-hash',
-            'in-order',
-            'ftree',
-            'hw-adaptive',
-            'spray',
-            'dor',
-        ]
-    ]
+    routing: NotRequired[Literal['minimal', 'valiant', 'adaptive0', 'adaptive1', 'adaptive2', 'adaptive3', 'min-hash', 'nmin-hash', 'in-order', 'ftree', 'hw-adaptive', 'spray', 'dor']]
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
-
-
 class ClassFigures(TypedDict):
     flits: float | None
     stall_cycles: float | None
@@ -340,8 +224,6 @@ class ClassFigures(TypedDict):
     max: float | None
     per: str
     counted: int
-
-
 class Collective(TypedDict):
     pattern: NotRequired[str]
     ratio: NotRequired[float]
@@ -354,11 +236,7 @@ class Collective(TypedDict):
     perturbation: NotRequired[Literal['permutation', 'random-peer']]
     mapping: NotRequired[Literal['random', 'linear']]
     topology: str
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
-
-
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
 class Collectives(TypedDict):
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
@@ -372,17 +250,8 @@ class Collectives(TypedDict):
     iterations: NotRequired[int]
     latency_factor: NotRequired[float]
     stall_factor: NotRequired[float]
-    sizes: NotRequired[list[Size]]
-    patterns: NotRequired[
-        list[
-            Literal[
-                'allreduce', 'alltoall', 'barrier', 'broadcast', 'halo3d', 'sweep3d'
-            ]
-        ]
-        | None
-    ]
-
-
+    sizes: NotRequired[list[int]]
+    patterns: NotRequired[list[Literal['allreduce', 'alltoall', 'barrier', 'broadcast', 'halo3d', 'sweep3d']] | None]
 class ComparedFigure(TypedDict):
     key: Literal['latency_cycles', 'stalls_per_flit', 'flits_per_s', 'message_s']
     unit: str
@@ -392,14 +261,10 @@ class ComparedFigure(TypedDict):
     low: float | None
     high: float | None
     verdict: Literal['higher', 'lower', 'cannot tell']
-
-
 class ComparedGuideline(TypedDict):
     number: Literal[1, 2, 3]
     holds: bool | None
     text: str
-
-
 class Contact(TypedDict):
     name: str
     addresses: list[str] | None
@@ -408,46 +273,26 @@ class Contact(TypedDict):
     test_asked_at: str | None
     test_tried_at: str | None
     test_error: str | None
-
-
 class ContactList(TypedDict):
     items: list[Contact]
-
-
 class Count(TypedDict):
     to: NotRequired[int]
     delay_s: NotRequired[float]
-
-
 class Counter(TypedDict):
     abbreviation: str
     vendor: str
     column: str
     description: str
     meaning: str
-
-
-class CreatedToken(TypedDict):
-    token_id: int
-    secret: str
-    expires: str
-
-
 class DeSensiApplications(TypedDict):
     study: Literal['desensi-fig10']
     parameters: NotRequired[ApplicationsOnAllocations]
-
-
 class DeSensiCalibration(TypedDict):
     study: Literal['desensi-calibration']
     parameters: NotRequired[CalibrationInput]
-
-
 class DeSensiCollectives(TypedDict):
     study: Literal['desensi-fig8-collectives']
     parameters: NotRequired[Collectives]
-
-
 class DeadLetter(TypedDict):
     id: int
     at: str
@@ -458,19 +303,13 @@ class DeadLetter(TypedDict):
     where: str
     reason: str
     raw_bytes: int
-
-
 class DeadLetterList(TypedDict):
     items: list[DeadLetter]
     next_cursor: str | None
-
-
 class DeadLetters(TypedDict):
     total: int
     last_hour: int
     recent: list[DeadLetter]
-
-
 class DetourSizes(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -481,8 +320,6 @@ class DetourSizes(TypedDict):
     largest_bytes: NotRequired[int]
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
-
-
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -491,15 +328,11 @@ class Drift(TypedDict):
     psi: dict[str, float]
     drifting: bool
     why: str | None
-
-
 class Driver(TypedDict):
     name: str
     correlation: float
     p: float
     q: float
-
-
 class Endpoints(TypedDict):
     endpoint: list[int]
     router: list[int]
@@ -507,29 +340,21 @@ class Endpoints(TypedDict):
     node: list[str]
     nid: list[int | None]
     role: list[str]
-
-
 class EstimateArguments(TypedDict):
     exe: str
     nodes: int
     definition: NotRequired[Literal['ours', 'paper'] | None]
-
-
 class EstimateStatus(TypedDict):
     estimate_id: int | None
     created: str | None
     checked: str | None
     lacks: str | None
     score: dict[str, Any] | None
-
-
 class ExaminedJobs(TypedDict):
     running: int
     slow: int
     not_slow: int
     unknown: int
-
-
 class Explained(TypedDict):
     name: str
     features: list[str]
@@ -539,8 +364,6 @@ class Explained(TypedDict):
     kept: int
     folds: int
     verdict: Literal['carries', 'cannot tell', 'not used']
-
-
 class Fabric(TypedDict):
     id: int
     name: str
@@ -557,8 +380,6 @@ class Fabric(TypedDict):
     first_ts: str | None
     last_ts: str | None
     complete_through: str | None
-
-
 class FabricDetail(TypedDict):
     id: int
     name: str
@@ -579,13 +400,9 @@ class FabricDetail(TypedDict):
     attributes: dict[str, Any]
     warnings: list[str]
     created_at: str
-
-
 class FabricList(TypedDict):
     items: list[Fabric]
     next_cursor: str | None
-
-
 class Feeder(TypedDict):
     job_pk: int
     job_id: str
@@ -593,66 +410,34 @@ class Feeder(TypedDict):
     name: str | None
     nodes: int | None
     share: float | None
-
-
-Ratio: TypeAlias = float
-
-
-Topology: TypeAlias = str
-
-
 class Fig13(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
     ratio: NotRequired[float]
-    topologies: NotRequired[str | list[Topology] | None]
-
-
+    topologies: NotRequired[str | list[str] | None]
 class Fig15(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
-    ratios: NotRequired[list[Ratio] | None]
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
+    ratios: NotRequired[list[float] | None]
     topologies: NotRequired[dict[str, str] | None]
-
-
-K2dItem: TypeAlias = int
-
-
-K3dItem: TypeAlias = int
-
-
 class Fig16(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
     ratio: NotRequired[float]
-    k_2d: NotRequired[list[K2dItem] | None]
-    k_3d: NotRequired[list[K3dItem] | None]
-
-
+    k_2d: NotRequired[list[int] | None]
+    k_3d: NotRequired[list[int] | None]
 class Fig3(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -660,8 +445,6 @@ class Fig3(TypedDict):
     load_gib_per_s: NotRequired[float]
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
-
-
 class Fig7(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -670,14 +453,10 @@ class Fig7(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     size_bytes: NotRequired[int]
-
-
 class Finding(TypedDict):
     text: str
     value: float | None
     unit: str | None
-
-
 class Fit(TypedDict):
     network: str
     collective: str
@@ -689,8 +468,6 @@ class Fit(TypedDict):
     slope_ci95: tuple[float, float]
     intercept: float
     band: list[BandPoint]
-
-
 class FlowWaiting(TypedDict):
     waiting: float | None
     quiet: float | None
@@ -702,8 +479,6 @@ class FlowWaiting(TypedDict):
     routes: Literal['assumed', 'tables'] | None
     to_file_system: bool
     unknown_because: str | None
-
-
 class ForecastInput(TypedDict):
     name: str
     meaning: str
@@ -712,50 +487,26 @@ class ForecastInput(TypedDict):
     low: float
     high: float
     verdict: Literal['carries', 'cannot tell', 'not used']
-
-
 class Formulations(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str | None]
     limit_s: NotRequired[float]
     formulations: NotRequired[list[Literal['basic', 'partitioned', 'combined']] | None]
-
-
 class Frames(TypedDict):
     ts: list[str]
     step_s: int
     routers: list[int]
     flits: list[list[float | None]]
     stall_cycles: list[list[float | None]]
-
-
 class Gain(TypedDict):
     mean: float
     low: float
     high: float
-
-
-Gap = TypedDict(
-    'Gap',
-    {
-        'id': int,
-        'fabric_id': int | None,
-        'device': str,
-        'schema': str,
-        'from': str,
-        'to': str,
-        'reason': str,
-        'open': bool,
-    },
-)
-
-
+Gap = TypedDict('Gap', {'id': int, 'fabric_id': int | None, 'device': str, 'schema': str, 'from': str, 'to': str, 'reason': str, 'open': bool})
 class GroupNodes(TypedDict):
     fabric_id: int
     group: int
     nodes: str
-
-
 class Head(TypedDict):
     estimate_id: int
     kind: Literal['blame', 'deviation', 'forecast']
@@ -771,49 +522,31 @@ class Head(TypedDict):
     score: dict[str, Any]
     simulated: bool
     source: Literal['runs', 'files']
-
-
 class HeadList(TypedDict):
     items: list[Head]
     next_cursor: str | None
-
-
 class Health(TypedDict):
     status: str
-
-
 class Hit(TypedDict):
     kind: str
     id: str
     title: str
     detail: str | None
     href: str
-
-
 class Hits(TypedDict):
     items: list[Hit]
-
-
 class HoeflerBisection(TypedDict):
     study: Literal['hoefler-ebb', 'ebb']
     parameters: NotRequired[Bisection]
-
-
 class HoeflerFig13(TypedDict):
     study: Literal['hoefler-fig13', 'fig13']
     parameters: NotRequired[Fig13]
-
-
 class HoeflerFig15(TypedDict):
     study: Literal['hoefler-fig15', 'fig15']
     parameters: NotRequired[Fig15]
-
-
 class HoeflerFig16(TypedDict):
     study: Literal['hoefler-fig16', 'fig16']
     parameters: NotRequired[Fig16]
-
-
 class IncidentAlert(TypedDict):
     alert_id: int
     rule: str
@@ -821,8 +554,6 @@ class IncidentAlert(TypedDict):
     fired_at: str | None
     resolved_at: str | None
     delivered: int
-
-
 class IncidentCause(TypedDict):
     job_pk: int
     job_id: str
@@ -834,8 +565,6 @@ class IncidentCause(TypedDict):
     start: str | None
     end: str | None
     part: float | None
-
-
 class IncidentHead(TypedDict):
     incident_id: int
     fabric: str
@@ -852,31 +581,21 @@ class IncidentHead(TypedDict):
     node_hours: float
     node_hours_low: float
     node_hours_high: float
-
-
 class IncidentList(TypedDict):
     items: list[IncidentHead]
     next_cursor: str | None
-
-
 class IncidentMinute(TypedDict):
     at: str
     waiting: float
     part: float | None
-
-
 class IncidentNote(TypedDict):
     note_id: int
     at: str
     author: str
     text: str
-
-
 class Interval(TypedDict):
     from_s: float
     to_s: float
-
-
 class Job(TypedDict):
     job_pk: int
     cluster: str
@@ -896,13 +615,9 @@ class Job(TypedDict):
     simulated: bool
     routers: int | None
     runs: int
-
-
 class JobList(TypedDict):
     items: list[Job]
     next_cursor: str | None
-
-
 class JobOnFabric(TypedDict):
     job_pk: int
     job_id: str
@@ -911,42 +626,18 @@ class JobOnFabric(TypedDict):
     nodes: int | None
     start: str | None
     routers: list[int]
-
-
 class JobOnRouter(TypedDict):
     job_pk: int
     job_id: str
     user: str | None
     name: str | None
     nodes: int | None
-
-
 class JobPart(TypedDict):
     key: str
     label: str
     unit: str
     values: list[float | None]
-
-
-JobPaths = TypedDict(
-    'JobPaths',
-    {
-        'at': str | None,
-        'window_s': int | None,
-        'job_pk': int | None,
-        'job_id': str,
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'class': list[str],
-        'bytes_per_s': list[float],
-        'links_used': int,
-        'cannot_tell': str | None,
-        'simulated': bool,
-    },
-)
-
-
+JobPaths = TypedDict('JobPaths', {'at': str | None, 'window_s': int | None, 'job_pk': int | None, 'job_id': str, 'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'bytes_per_s': list[float], 'links_used': int, 'cannot_tell': str | None, 'simulated': bool})
 class JobSlowdown(TypedDict):
     basis: Literal['earlier runs', 'own steps', 'counters']
     earlier_runs: int
@@ -962,8 +653,6 @@ class JobSlowdown(TypedDict):
     since_by: Literal['counters', 'steps']
     first_step: int | None
     last_step: int | None
-
-
 class JobStep(TypedDict):
     step: str
     name: str | None
@@ -972,14 +661,10 @@ class JobStep(TypedDict):
     end: str | None
     nodes: int | None
     node_list: str | None
-
-
 class KnownApplication(TypedDict):
     application: str
     nodes: int
     users: list[str]
-
-
 class LaneFigures(TypedDict):
     at: str | None
     window_s: int | None
@@ -987,40 +672,12 @@ class LaneFigures(TypedDict):
     stall_cycles: list[float | None]
     packets: list[float | None]
     simulated: bool
-
-
 class LaneSchemes(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str]
-    application: NotRequired[
-        Literal[
-            'lulesh-512',
-            'partisn-168',
-            'amg-1728',
-            'boxlib-mg-1024',
-            'multigrid-1000',
-            'nekbone-1024',
-            'boxlib-cns-1024',
-        ]
-    ]
-    lanes: NotRequired[
-        list[
-            Literal[
-                '1 VL',
-                '2 VL',
-                '4 SL 2 VL',
-                '2 VL random',
-                '2 SL 4 VL',
-                '5 VL',
-                '5 VL random',
-                '5 VL Galois',
-            ]
-        ]
-        | None
-    ]
+    application: NotRequired[Literal['lulesh-512', 'partisn-168', 'amg-1728', 'boxlib-mg-1024', 'multigrid-1000', 'nekbone-1024', 'boxlib-cns-1024']]
+    lanes: NotRequired[list[Literal['1 VL', '2 VL', '4 SL 2 VL', '2 VL random', '2 SL 4 VL', '5 VL', '5 VL random', '5 VL Galois']] | None]
     limit_s: NotRequired[float]
-
-
 class LdmsSchema(TypedDict):
     schema_id: int
     name: str
@@ -1031,37 +688,13 @@ class LdmsSchema(TypedDict):
     first_seen: str
     last_seen: str
     records: int
-
-
 class LeftOut(TypedDict):
     number: str
     why: str
-
-
 class Link(TypedDict):
     name: str
     url: str
-
-
-LinkFigures = TypedDict(
-    'LinkFigures',
-    {
-        'at': str | None,
-        'window_s': int | None,
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'src_port': list[int | None],
-        'dst_port': list[int | None],
-        'class': list[str],
-        'flits': list[float | None],
-        'stall_cycles': list[float | None],
-        'ratio': list[float | None],
-        'note': NotRequired[str | None],
-    },
-)
-
-
+LinkFigures = TypedDict('LinkFigures', {'at': str | None, 'window_s': int | None, 'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'flits': list[float | None], 'stall_cycles': list[float | None], 'ratio': list[float | None], 'note': NotRequired[str | None]})
 class LinkUser(TypedDict):
     job_pk: int
     job_id: str
@@ -1069,69 +702,12 @@ class LinkUser(TypedDict):
     name: str | None
     nodes: int | None
     share: float
-
-
-Links = TypedDict(
-    'Links',
-    {
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'src_port': list[int | None],
-        'dst_port': list[int | None],
-        'class': list[str],
-        'bandwidth_bps': list[float | None],
-        'multiplicity': list[int],
-        'src_endpoint': NotRequired[list[int | None] | None],
-        'dst_endpoint': NotRequired[list[int | None] | None],
-    },
-)
-
-
+Links = TypedDict('Links', {'link': list[int], 'src': list[int], 'dst': list[int], 'src_port': list[int | None], 'dst_port': list[int | None], 'class': list[str], 'bandwidth_bps': list[float | None], 'multiplicity': list[int], 'src_endpoint': NotRequired[list[int | None] | None], 'dst_endpoint': NotRequired[list[int | None] | None]})
 class Login(TypedDict):
     name: str
     password: str
-
-
 class Loop(TypedDict):
-    pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'amg-1728',
-        'barrier',
-        'barrier-with-bully',
-        'barrier-with-bully-even',
-        'bisection',
-        'bisection-shuffle',
-        'boxlib-cns-1024',
-        'boxlib-mg-1024',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'expert-alltoall',
-        'fill-boundary',
-        'halo3d',
-        'hierarchical-allreduce',
-        'incast',
-        'irregular-70',
-        'lulesh-512',
-        'multigrid-1000',
-        'nekbone-1024',
-        'noisy-shuffle',
-        'partisn-168',
-        'permutation',
-        'pingpong',
-        'ring-allreduce',
-        'shift',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
-        'tree-allreduce',
-    ]
+    pattern: Literal['allreduce', 'alltoall', 'amg', 'amg-1728', 'barrier', 'barrier-with-bully', 'barrier-with-bully-even', 'bisection', 'bisection-shuffle', 'boxlib-cns-1024', 'boxlib-mg-1024', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'expert-alltoall', 'fill-boundary', 'halo3d', 'hierarchical-allreduce', 'incast', 'irregular-70', 'lulesh-512', 'multigrid-1000', 'nekbone-1024', 'noisy-shuffle', 'partisn-168', 'permutation', 'pingpong', 'ring-allreduce', 'shift', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'tree-allreduce']
     topology: NotRequired[str]
     seed: NotRequired[int]
     sls: NotRequired[int]
@@ -1146,42 +722,30 @@ class Loop(TypedDict):
     reconstruct_s: NotRequired[float]
     slots: NotRequired[int]
     mtu: NotRequired[float | None]
-
-
 class Machine(TypedDict):
     name: str
     spec: str
-
-
 class MachineReport(TypedDict):
     fabric: str
     simulated: bool
     devices: int
     reporting: int
-
-
 class Mark(TypedDict):
     ts: str
     kind: str
     text: str
-
-
 class Matrix(TypedDict):
     groups: list[int]
     flits: list[list[float | None]]
     stall_cycles: list[list[float | None]]
     ratio: list[list[float | None]]
     note: NotRequired[str | None]
-
-
 class MeasuredBlameArguments(TypedDict):
     name: str
     runs: int
     exposure: int
     shuffles: NotRequired[int]
     seed: NotRequired[int]
-
-
 class Method(TypedDict):
     name: str
     strata: str
@@ -1192,8 +756,6 @@ class Method(TypedDict):
     beside: str
     calendar: NotRequired[str | None]
     regimes_s: NotRequired[list[float]]
-
-
 class MiniGhost(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1203,15 +765,11 @@ class MiniGhost(TypedDict):
     compute: NotRequired[float]
     imbalance: NotRequired[float]
     congested_after_ns: NotRequired[float]
-
-
 class MissingEstimate(TypedDict):
     exe: str
     nodes: int
     runs: int
     lacks: str | None
-
-
 class Model(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1219,9 +777,7 @@ class Model(TypedDict):
     load_gib_per_s: NotRequired[float]
     topology: NotRequired[str]
     allocations: NotRequired[int | None]
-    sizes: NotRequired[list[Size] | None]
-
-
+    sizes: NotRequired[list[int] | None]
 class Neighbour(TypedDict):
     job_pk: int
     job_id: str
@@ -1231,8 +787,6 @@ class Neighbour(TypedDict):
     shared_routers: int
     shared_groups: int
     overlap_s: float
-
-
 class NeighbourWithBlame(TypedDict):
     job_id: str
     user: str | None
@@ -1241,80 +795,29 @@ class NeighbourWithBlame(TypedDict):
     shared_groups: int
     overlap_s: float
     blamed: list[str]
-
-
 class NewAccount(TypedDict):
     name: str
     role: Literal['viewer', 'user', 'operator', 'admin', 'service']
     password: NotRequired[str | None]
-
-
-Address: TypeAlias = str
-
-
 class NewContact(TypedDict):
-    addresses: list[Address]
+    addresses: list[str]
     least_severity: NotRequired[Literal['info', 'warning', 'critical']]
-
-
 class NewIncidentNote(TypedDict):
     text: str
-
-
 class NewPassword(TypedDict):
     password: str
     new: str
-
-
-NewRule = TypedDict(
-    'NewRule',
-    {
-        'signal': Literal[
-            'incident',
-            'slowdown',
-            'stall_ratio',
-            'congested_routers',
-            'root',
-            'blamed_user',
-            'forecast_drift',
-            'ingest_gap',
-            'counter_silence',
-            'slow_cable',
-            'flapping_cable',
-        ],
-        'above': float,
-        'clear': NotRequired[float | None],
-        'probability': NotRequired[float | None],
-        'for': NotRequired[float | str],
-        'every': NotRequired[float | str],
-        'absent': NotRequired[float | str],
-        'by': NotRequired[Literal['machine', 'group', 'class']],
-        'where': NotRequired[dict[str, str]],
-        'congested_at': NotRequired[float],
-        'severity': NotRequired[Literal['info', 'warning', 'critical']],
-        'summary': NotRequired[str],
-        'labels': NotRequired[dict[str, str]],
-        'enabled': NotRequired[bool],
-    },
-)
-
-
+NewRule = TypedDict('NewRule', {'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float | str], 'every': NotRequired[float | str], 'absent': NotRequired[float | str], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
 class NewSilence(TypedDict):
     matchers: dict[str, str]
     starts: NotRequired[str | None]
     ends: str
     comment: str
-
-
 class NewToken(TypedDict):
     label: str
-    scopes: list[
-        Literal['read', 'names', 'advice', 'tasks', 'runs', 'operate', 'admin']
-    ]
+    scopes: list[Literal['read', 'names', 'advice', 'tasks', 'runs', 'operate', 'admin']]
     days: NotRequired[float]
     account: NotRequired[str | None]
-
-
 class NextSteps(TypedDict):
     after_steps: int
     ahead: int
@@ -1327,29 +830,21 @@ class NextSteps(TypedDict):
     usual_s: float
     slowdown: float
     observed_s: float | None
-
-
 class NoParameters(TypedDict):
     threads: NotRequired[int | None]
-
-
 class NodeSizes(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int | None]
     repeats: NotRequired[int | None]
-    sizes: NotRequired[list[Size] | None]
+    sizes: NotRequired[list[int] | None]
     topology: NotRequired[str]
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
-
-
 class NoiseDispersion(TypedDict):
     measured: float | None
     network: float | None
     latency: float | None
-
-
 class NoiseFigure(TypedDict):
     key: Literal['latency_us', 'waits']
     label: str
@@ -1357,22 +852,12 @@ class NoiseFigure(TypedDict):
     mean: float
     quiet: float
     dispersion: float
-
-
-Run1: TypeAlias = int
-
-
-Job1: TypeAlias = str
-
-
 class NoiseSet(TypedDict):
-    runs: NotRequired[list[Run1]]
-    jobs: NotRequired[list[Job1]]
+    runs: NotRequired[list[int]]
+    jobs: NotRequired[list[str]]
     application: NotRequired[str | None]
     since: NotRequired[str | None]
     until: NotRequired[str | None]
-
-
 class NotchedBox(TypedDict):
     least: float
     q1: float
@@ -1381,8 +866,6 @@ class NotchedBox(TypedDict):
     most: float
     notch: tuple[float, float]
     measurements: int
-
-
 class Notice(TypedDict):
     receiver: str
     status: Literal['firing', 'resolved']
@@ -1392,71 +875,23 @@ class Notice(TypedDict):
     attempts: int
     tried: str | None
     error: str | None
-
-
-AllocationItem: TypeAlias = str
-
-
 class Observation(TypedDict):
-    allocation: list[AllocationItem]
+    allocation: list[str]
     interval_s: float
     request_flits: int
     request_packets: int
     stalled_cycles: int
     cumulative_latency_us: float
-
-
 class Observed(TypedDict):
     step: list[int]
     time_s: list[float]
     usual_s: list[float | None]
-
-
 class Occupancy(TypedDict):
     at: str | None
     nodes_held: int
     jobs: list[JobOnFabric]
-
-
 class Optimise(TypedDict):
-    pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'amg-1728',
-        'barrier',
-        'barrier-with-bully',
-        'barrier-with-bully-even',
-        'bisection',
-        'bisection-shuffle',
-        'boxlib-cns-1024',
-        'boxlib-mg-1024',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'expert-alltoall',
-        'fill-boundary',
-        'halo3d',
-        'hierarchical-allreduce',
-        'incast',
-        'irregular-70',
-        'lulesh-512',
-        'multigrid-1000',
-        'nekbone-1024',
-        'noisy-shuffle',
-        'partisn-168',
-        'permutation',
-        'pingpong',
-        'ring-allreduce',
-        'shift',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
-        'tree-allreduce',
-    ]
+    pattern: Literal['allreduce', 'alltoall', 'amg', 'amg-1728', 'barrier', 'barrier-with-bully', 'barrier-with-bully-even', 'bisection', 'bisection-shuffle', 'boxlib-cns-1024', 'boxlib-mg-1024', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'expert-alltoall', 'fill-boundary', 'halo3d', 'hierarchical-allreduce', 'incast', 'irregular-70', 'lulesh-512', 'multigrid-1000', 'nekbone-1024', 'noisy-shuffle', 'partisn-168', 'permutation', 'pingpong', 'ring-allreduce', 'shift', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'tree-allreduce']
     topology: NotRequired[str]
     seed: NotRequired[int]
     sls: NotRequired[int]
@@ -1472,57 +907,17 @@ class Optimise(TypedDict):
     slots: NotRequired[int]
     mtu: NotRequired[float | None]
     time_limit_s: NotRequired[float | None]
-
-
 class OwnRouters(TypedDict):
     stall_ratio_before: float | None
     stall_ratio_after: float | None
     rose: bool | None
     routers: int
-
-
 class PacketJob(TypedDict):
-    pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'barrier',
-        'bisection',
-        'bisection-shuffle',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'fill-boundary',
-        'halo3d',
-        'incast',
-        'permutation',
-        'pingpong',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
-        'ring-allreduce',
-        'tree-allreduce',
-        'hierarchical-allreduce',
-        'expert-alltoall',
-    ]
+    pattern: Literal['allreduce', 'alltoall', 'amg', 'barrier', 'bisection', 'bisection-shuffle', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'fill-boundary', 'halo3d', 'incast', 'permutation', 'pingpong', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'ring-allreduce', 'tree-allreduce', 'hierarchical-allreduce', 'expert-alltoall']
     ranks: int
     bytes: int
-    placement: Literal[
-        'contiguous',
-        'random-node',
-        'random-router',
-        'random-chassis',
-        'random-cabinet',
-        'random-group',
-        'cyclic',
-        'random-rank',
-    ]
+    placement: Literal['contiguous', 'random-node', 'random-router', 'random-chassis', 'random-cabinet', 'random-group', 'cyclic', 'random-rank']
     traffic_class: NotRequired[str | None]
-
-
 class PairFigures(TypedDict):
     src: list[int]
     dst: list[int]
@@ -1531,13 +926,6 @@ class PairFigures(TypedDict):
     ratio: list[float | None]
     note: NotRequired[str | None]
     complete_through: NotRequired[str | None]
-
-
-class ParameterProblem(TypedDict):
-    where: str
-    detail: str
-
-
 class PastJobs(TypedDict):
     basis: str
     jobs: int
@@ -1545,14 +933,10 @@ class PastJobs(TypedDict):
     p50_s: float | None
     p90_s: float | None
     longer: float | None
-
-
 class Peer(TypedDict):
     router: NotRequired[int | None]
     node: NotRequired[str | None]
     name: NotRequired[str | None]
-
-
 class Pf3d(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1560,8 +944,6 @@ class Pf3d(TypedDict):
     mbytes: NotRequired[float]
     compute_ms: NotRequired[float]
     congested_after_ns: NotRequired[float]
-
-
 class Plane(TypedDict):
     fabric_id: int
     fabric: str
@@ -1569,24 +951,10 @@ class Plane(TypedDict):
     endpoints: list[int]
     routers: list[int]
     groups: list[int]
-
-
-class Problem(TypedDict):
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    advice: str
-    errors: NotRequired[list[ParameterProblem] | None]
-
-
 class ProjectCause(TypedDict):
     user: str
     jobs: int
     node_hours: float
-
-
 class ProjectLoss(TypedDict):
     job_id: str
     user: str | None
@@ -1600,8 +968,6 @@ class ProjectLoss(TypedDict):
     slowed_by: list[str]
     incident_id: int
     simulated: bool
-
-
 class ProjectReport(TypedDict):
     account: str
     month: str
@@ -1610,29 +976,13 @@ class ProjectReport(TypedDict):
     node_hours: float
     node_hours_low: float
     node_hours_high: float
-
-
 class Ready(TypedDict):
     status: str
     read_only: str | None
-
-
 class Reason(TypedDict):
-    kind: Literal[
-        'blamed_user',
-        'congestion',
-        'unknown',
-        'unknown_nodes',
-        'deadline',
-        'waiting',
-        'pattern',
-        'routing_mode',
-        'stale',
-    ]
+    kind: Literal['blamed_user', 'congestion', 'unknown', 'unknown_nodes', 'deadline', 'waiting', 'pattern', 'routing_mode', 'stale']
     text: str
     evidence: str | None
-
-
 class RecommendationGain(TypedDict):
     factor: float
     low: float | None
@@ -1640,8 +990,6 @@ class RecommendationGain(TypedDict):
     level: float
     runs: int
     basis: str
-
-
 class Reconstruction(TypedDict):
     basis: str
     relative_error: float | None
@@ -1650,8 +998,6 @@ class Reconstruction(TypedDict):
     iterations: int | None
     converged: bool | None
     wall_s: float | None
-
-
 class Relevance(TypedDict):
     estimate: Head
     relevance: list[float | None]
@@ -1666,13 +1012,13 @@ class Relevance(TypedDict):
     folds: int
     groups: list[Explained]
     answer: list[str]
-
-
 class Remedy(TypedDict):
     kind: Literal['hold', 'delay', 'tell', 'move', 're-route']
     job_id: str
     text: str
     minutes_saved: float | None
+    minutes_saved_low: NotRequired[float | None]
+    minutes_saved_high: NotRequired[float | None]
     why_unknown: str | None
     in_past: bool
 
@@ -1683,23 +1029,17 @@ Node: TypeAlias = str
 class ReportedStep(TypedDict):
     step: int
     time_s: float
-
-
 class RouteOutcome(TypedDict):
     time_s: float | None
     max_load_bytes: float | None
     congested_links: int | None
     label: str
-
-
 class RouterFigures(TypedDict):
     router: list[int]
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None]
     coverage: list[float | None]
-
-
 class Routers(TypedDict):
     router: list[int]
     name: list[str]
@@ -1710,42 +1050,7 @@ class Routers(TypedDict):
     coords: list[list[int]] | None
     nodes: list[int]
     sampled: list[bool]
-
-
-Rule = TypedDict(
-    'Rule',
-    {
-        'name': str,
-        'signal': Literal[
-            'incident',
-            'slowdown',
-            'stall_ratio',
-            'congested_routers',
-            'root',
-            'blamed_user',
-            'forecast_drift',
-            'ingest_gap',
-            'counter_silence',
-            'slow_cable',
-            'flapping_cable',
-        ],
-        'above': float,
-        'clear': NotRequired[float | None],
-        'probability': NotRequired[float | None],
-        'for': NotRequired[float],
-        'every': NotRequired[float],
-        'absent': NotRequired[float],
-        'by': NotRequired[Literal['machine', 'group', 'class']],
-        'where': NotRequired[dict[str, str]],
-        'congested_at': NotRequired[float],
-        'severity': NotRequired[Literal['info', 'warning', 'critical']],
-        'summary': NotRequired[str],
-        'labels': NotRequired[dict[str, str]],
-        'enabled': NotRequired[bool],
-    },
-)
-
-
+Rule = TypedDict('Rule', {'name': str, 'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float], 'every': NotRequired[float], 'absent': NotRequired[float], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
 class Run(TypedDict):
     run_id: int
     run_key: str
@@ -1757,19 +1062,13 @@ class Run(TypedDict):
     steps: int
     time_s: float | None
     simulated: bool
-
-
 class RunList(TypedDict):
     items: list[Run]
     next_cursor: str | None
-
-
 class RunReport(TypedDict):
     run_id: int
     created: bool
     new_steps: int
-
-
 class RunSteps(TypedDict):
     run: Run
     step: list[int]
@@ -1780,21 +1079,20 @@ class RunSteps(TypedDict):
     p10_s: list[float | None] | None
     p90_s: list[float | None] | None
     counters: dict[str, list[float | None]] | None
-
-
 class RunTime(TypedDict):
     elapsed_s: float
     expected_s: float | None
     low_s: float | None
     high_s: float | None
+    ends: str | None
+    ends_low: str | None
+    ends_high: str | None
     basis: str | None
     jobs: int
     tested: int
     coverage90: float | None
     rests_on: str | None
     lacks: str | None
-
-
 class Running(TypedDict):
     run_id: int
     job_id: str | None
@@ -1808,8 +1106,6 @@ class Running(TypedDict):
     backtest_mape: float | None
     lacks: str | None
     simulated: bool
-
-
 class RunningJob(TypedDict):
     job_id: str
     user: str | None
@@ -1818,16 +1114,10 @@ class RunningJob(TypedDict):
     start: str
     run_time: RunTime
     simulated: bool
-
-
 class RunningJobList(TypedDict):
     items: list[RunningJob]
-
-
 class RunningList(TypedDict):
     items: list[Running]
-
-
 class SampleContext(TypedDict):
     context_id: int
     job_id: str | None
@@ -1838,25 +1128,10 @@ class SampleContext(TypedDict):
     first: str
     last: str
     simulated: bool
-
-
 class SampleContextList(TypedDict):
     items: list[SampleContext]
     next_cursor: str | None
-
-
-SampleHosts = TypedDict(
-    'SampleHosts',
-    {
-        'from': str | None,
-        'to': str | None,
-        'host': list[str],
-        'outcome': list[str],
-        'packets': list[float],
-    },
-)
-
-
+SampleHosts = TypedDict('SampleHosts', {'from': str | None, 'to': str | None, 'host': list[str], 'outcome': list[str], 'packets': list[float]})
 class SampleLinks(TypedDict):
     link: list[int]
     tested: list[float]
@@ -1866,23 +1141,7 @@ class SampleLinks(TypedDict):
     congested: list[float]
     congested_error: list[float]
     congested_fraction: list[float | None]
-
-
-SampleMap = TypedDict(
-    'SampleMap',
-    {
-        'fabric_id': int,
-        'from': str | None,
-        'to': str | None,
-        'contexts': int,
-        'longest_path': int | None,
-        'variants': list[str],
-        'simulated': bool,
-        'links': SampleLinks,
-    },
-)
-
-
+SampleMap = TypedDict('SampleMap', {'fabric_id': int, 'from': str | None, 'to': str | None, 'contexts': int, 'longest_path': int | None, 'variants': list[str], 'simulated': bool, 'links': SampleLinks})
 class Sampling(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1896,15 +1155,11 @@ class Sampling(TypedDict):
     nodes: NotRequired[int]
     spines: NotRequired[int]
     congested: NotRequired[float]
-
-
 class ScoreParts(TypedDict):
     timing: float
     load: float
     presence: float
     blame: float
-
-
 class Serving(TypedDict):
     forecaster: str
     m: int
@@ -1913,8 +1168,6 @@ class Serving(TypedDict):
     mape: float
     coverage90: float | None
     why: str
-
-
 class Session(TypedDict):
     user: str | None
     role: str | None
@@ -1924,8 +1177,6 @@ class Session(TypedDict):
     csrf: str | None
     oidc: str | None
     vouched: bool
-
-
 class SeveralSetsEntry(TypedDict):
     name: str
     pseudonym: bool
@@ -1936,14 +1187,10 @@ class SeveralSetsEntry(TypedDict):
     verdict: Literal['named', 'cannot tell', 'no evidence']
     reasons: list[str]
     evidence: list[BlameEvidence]
-
-
 class Share(TypedDict):
     share: float | None
     of_s: float | None
     cannot_tell: str | None
-
-
 class SimulatedPoint(TypedDict):
     task_id: int
     study: str | None
@@ -1958,8 +1205,6 @@ class SimulatedPoint(TypedDict):
     slowdown: float
     ci95: list[float] | None
     finished_at: str | None
-
-
 class Sizes(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -1968,8 +1213,6 @@ class Sizes(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     largest_bytes: NotRequired[int]
-
-
 class SlowCable(TypedDict):
     link: int
     link_class: str
@@ -1983,12 +1226,8 @@ class SlowCable(TypedDict):
     flapping: bool
     link_downs: int | None
     link_recoveries: int | None
-
-
 class SlowCables(TypedDict):
     items: list[SlowCable]
-
-
 class SlowJob(TypedDict):
     job_pk: int
     job_id: str
@@ -2004,14 +1243,10 @@ class SlowJob(TypedDict):
     lost_s: float
     since: str
     until: str | None
-
-
 class Slowdown(TypedDict):
     mean: float
     low: float
     high: float
-
-
 class SlowedJob(TypedDict):
     job_pk: int
     job_id: str
@@ -2030,33 +1265,18 @@ class SlowedJob(TypedDict):
     lost_low_s: float
     lost_high_s: float
     named: list[str]
-
-
 class SlowedTotal(TypedDict):
     jobs: int
     lost_s: float
     lost_low_s: float
     lost_high_s: float
     incidents: list[int]
-
-
 class SourceRefusal(TypedDict):
     records: int
     at: str
     where: str
     reason: str
-
-
-Span = TypedDict(
-    'Span',
-    {
-        'from': str,
-        'to': str,
-        'devices': int,
-    },
-)
-
-
+Span = TypedDict('Span', {'from': str, 'to': str, 'devices': int})
 class StallFigures(TypedDict):
     at: str | None
     window_s: int | None
@@ -2067,51 +1287,33 @@ class StallFigures(TypedDict):
     note: NotRequired[str | None]
     simulated: bool
     snapshot: bool
-
-
 class Stalls(TypedDict):
     minutes: int
     routers: int
     job: float | None
     machine: float | None
     percentile: float | None
-
-
 class StartBlame(TypedDict):
     name: Literal['ml.blame']
     args: BlameArguments
-
-
 class StartCollective(TypedDict):
     name: Literal['sim.collective']
     args: Collective
-
-
 class StartCount(TypedDict):
     name: Literal['demo.count']
     args: NotRequired[Count]
-
-
 class StartEstimate(TypedDict):
     name: Literal['ml.deviation', 'ml.forecast']
     args: EstimateArguments
-
-
 class StartLoop(TypedDict):
     name: Literal['routing.loop', 'routing.reconstruct']
     args: Loop
-
-
 class StartMeasuredBlame(TypedDict):
     name: Literal['ml.blame_measured']
     args: MeasuredBlameArguments
-
-
 class StartOptimise(TypedDict):
     name: Literal['routing.optimise']
     args: Optimise
-
-
 class Stencil(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -2119,70 +1321,46 @@ class Stencil(TypedDict):
     mbytes: NotRequired[float]
     optimise_s: NotRequired[float]
     reconstruct_s: NotRequired[float]
-
-
 class StoredBlame(TypedDict):
     estimate_id: int
     q: float | None
     verdict: str | None
     found: bool
-
-
 class StoredRule(TypedDict):
     rule: dict[str, Any]
     source: Literal['file', 'api']
     updated: str
     through: str | None
-
-
 class TablesInput(TypedDict):
     study: Literal['hoefler-table1', 'hoefler-example', 'table1', 'example']
     parameters: NotRequired[NoParameters]
-
-
 class TablesOutput(TypedDict):
     true_gap: float | None
     ftree_gap: float | None
     z_ar_bytes: float | None
     entries_changed: int | None
     entries: int | None
-
-
 class TaffetFig34(TypedDict):
     study: Literal['taffet-fig3.4']
     parameters: NotRequired[Formulations]
-
-
 class TaffetMiniGhost(TypedDict):
     study: Literal['taffet-minighost']
     parameters: NotRequired[MiniGhost]
-
-
 class TaffetPf3d(TypedDict):
     study: Literal['taffet-pf3d']
     parameters: NotRequired[Pf3d]
-
-
 class TaffetTable21(TypedDict):
     study: Literal['taffet-table2.1']
     parameters: NotRequired[Sampling]
-
-
 class TaffetTable43(TypedDict):
     study: Literal['taffet-table4.3']
     parameters: NotRequired[LaneSchemes]
-
-
 class TaffetTable51(TypedDict):
     study: Literal['taffet-table5.1']
     parameters: NotRequired[Bisections]
-
-
 class TaffetTable52(TypedDict):
     study: Literal['taffet-table5.2']
     parameters: NotRequired[Stencil]
-
-
 class Task(TypedDict):
     task_id: int
     name: str
@@ -2198,18 +1376,9 @@ class Task(TypedDict):
     created_at: str
     started_at: str | None
     finished_at: str | None
-
-
-class TaskFile(TypedDict):
-    file: int
-    bytes: int
-
-
 class TaskList(TypedDict):
     items: list[Task]
     next_cursor: str | None
-
-
 class TaskVerdict(TypedDict):
     job_id: str
     state: str
@@ -2219,30 +1388,12 @@ class TaskVerdict(TypedDict):
     verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow'] | None
     title: str | None
     named: str | None
-
-
-Tile = TypedDict(
-    'Tile',
-    {
-        'port': int,
-        'name': str,
-        'class': str | None,
-        'peer': Peer | None,
-        'link': int | None,
-        'flits': float | None,
-        'stall_cycles': float | None,
-        'ratio': float | None,
-    },
-)
-
-
+Tile = TypedDict('Tile', {'port': int, 'name': str, 'class': str | None, 'peer': Peer | None, 'link': int | None, 'flits': float | None, 'stall_cycles': float | None, 'ratio': float | None})
 class Timeseries(TypedDict):
     ts: list[str]
     step_s: int
     routers: list[int]
     values: dict[str, list[list[float | None]]]
-
-
 class Token(TypedDict):
     token_id: int
     account: str
@@ -2253,12 +1404,8 @@ class Token(TypedDict):
     expires: str
     revoked: str | None
     used: str | None
-
-
 class TokenList(TypedDict):
     items: list[Token]
-
-
 class Topic(TypedDict):
     topic: str
     records: int
@@ -2272,29 +1419,21 @@ class Topic(TypedDict):
     dead: int
     unplaced: int
     unplaced_because: str | None
-
-
 class TrafficClass(TypedDict):
     name: str
     minimum: float
     maximum: NotRequired[float]
     priority: NotRequired[int]
-
-
 class TrafficMatrix(TypedDict):
     by: Literal['router', 'group']
     labels: list[str]
     true: list[list[float | None]] | None
     reconstructed: list[list[float | None]] | None
     difference: list[list[float | None]] | None
-
-
 class UsualRange(TypedDict):
     low_s: float
     high_s: float
     nodes: int
-
-
 class VictimLink(TypedDict):
     link: int
     link_class: str
@@ -2307,144 +1446,59 @@ class VictimLink(TypedDict):
     congested_fraction: float | None
     behind: int
     distance: int
-
-
 class Wang(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
     ranks: NotRequired[int]
     runs: NotRequired[int]
-
-
 class WangBackground(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
     ranks: NotRequired[int]
     runs: NotRequired[int]
     load_gib_per_s: NotRequired[float]
     exchanges: NotRequired[int]
-
-
 class WangBursts(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
-
-
+    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
 class WangFig8(TypedDict):
     study: Literal['wang-fig8-10']
     parameters: NotRequired[WangBackground]
-
-
 class WangLoads(TypedDict):
     study: Literal['wang-fig3', 'wang-fig7']
     parameters: NotRequired[Wang]
-
-
 class WangPatterns(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal['crystal-router', 'fill-boundary', 'amg']] | None]
     ranks: NotRequired[int]
-
-
 class WangTable2(TypedDict):
     study: Literal['wang-table2']
     parameters: NotRequired[WangBursts]
-
-
 class WhatIf(TypedDict):
     fabric: str
     at_s: float
     job: str
     window_s: NotRequired[float]
-    pattern: NotRequired[
-        Literal[
-            'allreduce',
-            'alltoall',
-            'amg',
-            'barrier',
-            'bisection',
-            'bisection-shuffle',
-            'broadcast',
-            'bully',
-            'crystal-router',
-            'cyclic-stencil',
-            'fill-boundary',
-            'halo3d',
-            'incast',
-            'permutation',
-            'pingpong',
-            'stencil27-bspma',
-            'stencil27-svaf',
-            'stencil27-svafp',
-            'stencil3d',
-            'sweep3d',
-            'ring-allreduce',
-            'tree-allreduce',
-            'hierarchical-allreduce',
-            'expert-alltoall',
-        ]
-    ]
+    pattern: NotRequired[Literal['allreduce', 'alltoall', 'amg', 'barrier', 'bisection', 'bisection-shuffle', 'broadcast', 'bully', 'crystal-router', 'cyclic-stencil', 'fill-boundary', 'halo3d', 'incast', 'permutation', 'pingpong', 'stencil27-bspma', 'stencil27-svaf', 'stencil27-svafp', 'stencil3d', 'sweep3d', 'ring-allreduce', 'tree-allreduce', 'hierarchical-allreduce', 'expert-alltoall']]
     bytes: NotRequired[int]
-    placements: NotRequired[
-        list[
-            Literal[
-                'as-it-was',
-                'contiguous',
-                'random-node',
-                'random-router',
-                'random-chassis',
-                'random-cabinet',
-                'random-group',
-                'cyclic',
-                'random-rank',
-            ]
-        ]
-    ]
-    routings: NotRequired[
-        list[
-            Literal[
-                'minimal',
-                'valiant',
-                'adaptive0',
-                'adaptive1',
-                'adaptive2',
-                'adaptive3',
-                'min-hash',
-                'nmin-hash',
-                'in-order',
-                'ftree',
-                'hw-adaptive',
-                'spray',
-                'dor',
-            ]
-        ]
-    ]
+    placements: NotRequired[list[Literal['as-it-was', 'contiguous', 'random-node', 'random-router', 'random-chassis', 'random-cabinet', 'random-group', 'cyclic', 'random-rank']]]
+    routings: NotRequired[list[Literal['minimal', 'valiant', 'adaptive0', 'adaptive1', 'adaptive2', 'adaptive3', 'min-hash', 'nmin-hash', 'in-order', 'ftree', 'hw-adaptive', 'spray', 'dor']]]
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
-
-
 class WholeJob(TypedDict):
     job_id: str
     cluster: str
@@ -2458,8 +1512,6 @@ class WholeJob(TypedDict):
     verdicts: dict[str, int]
     named: dict[str, int]
     tasks: list[TaskVerdict]
-
-
 class FlitwatchApiAlertsSchemasSilence(TypedDict):
     silence_id: int
     matchers: dict[str, str]
@@ -2469,70 +1521,25 @@ class FlitwatchApiAlertsSchemasSilence(TypedDict):
     created_by: str
     created: str
     active: bool
-
-
-FlitwatchApiIngestSchemasSilence = TypedDict(
-    'FlitwatchApiIngestSchemasSilence',
-    {
-        'schema': str,
-        'from': str,
-        'devices': int,
-    },
-)
-
-
+FlitwatchApiIngestSchemasSilence = TypedDict('FlitwatchApiIngestSchemasSilence', {'schema': str, 'from': str, 'devices': int})
 class AdviceInput(TypedDict):
     application: str
     job: NotRequired[str | None]
     user: NotRequired[str | None]
     fabric: NotRequired[str | None]
     message_bytes: NotRequired[int]
-    observations: NotRequired[
-        dict[
-            Literal[
-                'ADAPTIVE_0',
-                'ADAPTIVE_1',
-                'ADAPTIVE_2',
-                'ADAPTIVE_3',
-                'IN_ORDER',
-                'MIN_HASH',
-                'NMIN_HASH',
-            ],
-            list[Observation],
-        ]
-        | None
-    ]
-    intervals: NotRequired[
-        dict[
-            Literal[
-                'ADAPTIVE_0',
-                'ADAPTIVE_1',
-                'ADAPTIVE_2',
-                'ADAPTIVE_3',
-                'IN_ORDER',
-                'MIN_HASH',
-                'NMIN_HASH',
-            ],
-            list[Interval],
-        ]
-        | None
-    ]
+    observations: NotRequired[dict[Literal['ADAPTIVE_0', 'ADAPTIVE_1', 'ADAPTIVE_2', 'ADAPTIVE_3', 'IN_ORDER', 'MIN_HASH', 'NMIN_HASH'], list[Observation]] | None]
+    intervals: NotRequired[dict[Literal['ADAPTIVE_0', 'ADAPTIVE_1', 'ADAPTIVE_2', 'ADAPTIVE_3', 'IN_ORDER', 'MIN_HASH', 'NMIN_HASH'], list[Interval]] | None]
     check: NotRequired[Check | None]
     simulated: NotRequired[bool]
-
-
 class AdviceBatch(TypedDict):
     jobs: list[AdviceRequest]
-
-
 class AdviceState(TypedDict):
     applications: list[KnownApplication]
     groups: list[GroupNodes]
     pseudonyms: bool
     stale: bool
     as_of: str
-
-
 class AlertDetail(TypedDict):
     alert_id: int
     rule: str
@@ -2551,8 +1558,6 @@ class AlertDetail(TypedDict):
     page: str | None
     evidence: dict[str, Any]
     notices: list[Notice]
-
-
 class Application(TypedDict):
     exe: str
     nodes: int
@@ -2563,12 +1568,8 @@ class Application(TypedDict):
     blame: EstimateStatus
     deviation: EstimateStatus
     forecast: EstimateStatus
-
-
 class Applications(TypedDict):
     items: list[Application]
-
-
 class Backtest(TypedDict):
     m: int
     k: int
@@ -2579,26 +1580,7 @@ class Backtest(TypedDict):
     best: str
     runs: int
     windows: int
-
-
-BeforeAfterLinks = TypedDict(
-    'BeforeAfterLinks',
-    {
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'class': list[str],
-        'router': list[int],
-        'name': list[str],
-        'level': list[int | None],
-        'group': list[int | None],
-        'nodes': list[int],
-        'before': Carried,
-        'after': Carried,
-    },
-)
-
-
+BeforeAfterLinks = TypedDict('BeforeAfterLinks', {'link': list[int], 'src': list[int], 'dst': list[int], 'class': list[str], 'router': list[int], 'name': list[str], 'level': list[int | None], 'group': list[int | None], 'nodes': list[int], 'before': Carried, 'after': Carried})
 class Blame(TypedDict):
     estimate: Head
     by: Literal['user', 'application']
@@ -2614,8 +1596,6 @@ class Blame(TypedDict):
     notes: list[str]
     entries: list[BlameEntry]
     next_cursor: str | None
-
-
 class BlameDetail(TypedDict):
     estimate: Head
     by: Literal['user', 'application']
@@ -2628,16 +1608,12 @@ class BlameDetail(TypedDict):
     slow: list[bool]
     overlap: list[float | None]
     exposure: list[float]
-
-
 class Candidate(TypedDict):
     index: int
     action: Literal['start', 'delay', 'prefer']
     expected_slowdown: Slowdown | None
     reason: str
     routing_mode: str | None
-
-
 class CandidateJob(TypedDict):
     job_pk: int
     job_id: str
@@ -2662,15 +1638,11 @@ class CandidateJob(TypedDict):
     part: float | None
     parts: ScoreParts
     why_not: str | None
-
-
 class ComparedSet(TypedDict):
     observations: int
     shared: int
     dispersion: NoiseDispersion
     left_out: list[LeftOut]
-
-
 class CongestionRoot(TypedDict):
     link: int
     link_class: str
@@ -2681,78 +1653,42 @@ class CongestionRoot(TypedDict):
     utilisation: float | None
     stalls_per_flit: float | None
     congested_fraction: float | None
-    cause: Literal[
-        'full-link',
-        'full-endpoint',
-        'slow-endpoint',
-        'communication-pattern',
-        'mapping-or-bandwidth',
-        'static-routes',
-        'background-traffic',
-    ]
+    cause: Literal['full-link', 'full-endpoint', 'slow-endpoint', 'communication-pattern', 'mapping-or-bandwidth', 'static-routes', 'background-traffic']
     confidence: float | None
     advice: str
     victims: list[VictimLink]
     victims_total: int
     jobs: list[Feeder]
     jobs_unknown_because: str | None
-
-
 class DeSensiFig3(TypedDict):
     study: Literal['desensi-fig3']
     parameters: NotRequired[Fig3]
-
-
 class DeSensiFig4(TypedDict):
     study: Literal['desensi-fig4']
     parameters: NotRequired[NodeSizes]
-
-
 class DeSensiFig5(TypedDict):
     study: Literal['desensi-fig5']
     parameters: NotRequired[DetourSizes]
-
-
 class DeSensiFig7(TypedDict):
     study: Literal['desensi-fig7']
     parameters: NotRequired[Fig7]
-
-
 class DeSensiModel(TypedDict):
     study: Literal['desensi-model']
     parameters: NotRequired[Model]
-
-
 class DeSensiSizes(TypedDict):
     study: Literal['desensi-fig8']
     parameters: NotRequired[Sizes]
-
-
 class Deviation(TypedDict):
     inputs: Literal['rates', 'deltas']
     counters: list[Counter]
     sets: list[Relevance]
     lacking: list[MissingEstimate]
     caveat: str
-
-
-DryRun = TypedDict(
-    'DryRun',
-    {
-        'name': NotRequired[str | None],
-        'rule': NotRequired[NewRule | None],
-        'from': str,
-        'to': str,
-    },
-)
-
-
+DryRun = TypedDict('DryRun', {'name': NotRequired[str | None], 'rule': NotRequired[NewRule | None], 'from': str, 'to': str})
 class DryRunArguments(TypedDict):
     rule: Rule
     from_s: float
     to_s: float
-
-
 class Explanation(TypedDict):
     job_pk: int
     job_id: str
@@ -2785,24 +1721,16 @@ class Explanation(TypedDict):
     incident_id: int | None
     slowed: SlowedTotal | None
     chain: list[ChainSentence]
-
-
 class Fig11(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
-    ratios: NotRequired[list[Ratio] | None]
+    routing: NotRequired[Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None]
+    ratios: NotRequired[list[float] | None]
     fabrics: NotRequired[list[Machine]]
     stand_ins: NotRequired[bool]
-
-
 class ForecastBasis(TypedDict):
     forecaster: str
     mape: float
@@ -2810,13 +1738,9 @@ class ForecastBasis(TypedDict):
     runs: int
     inputs: list[ForecastInput]
     weights: list[AttentionWeights]
-
-
 class HoeflerFig11(TypedDict):
     study: Literal['hoefler-fig11', 'fig11']
     parameters: NotRequired[Fig11]
-
-
 class HotLink(TypedDict):
     link: int
     link_class: str
@@ -2836,8 +1760,6 @@ class HotLink(TypedDict):
     jobs_more: int
     explained: float | None
     cannot_tell: str | None
-
-
 class HotLinks(TypedDict):
     at: str | None
     window_s: int | None
@@ -2846,8 +1768,6 @@ class HotLinks(TypedDict):
     detour: float | None
     note: str | None
     simulated: bool
-
-
 class IncidentDetail(TypedDict):
     incident_id: int
     fabric: str
@@ -2872,8 +1792,6 @@ class IncidentDetail(TypedDict):
     minutes: list[IncidentMinute]
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]
-
-
 class IncidentSummary(TypedDict):
     incident_id: int | None
     title: str
@@ -2885,14 +1803,10 @@ class IncidentSummary(TypedDict):
     victims: list[SlowJob]
     others: list[SlowJob]
     remedies: list[Remedy]
-
-
 class JobCounters(TypedDict):
     ts: list[str]
     step_s: int
     parts: list[JobPart]
-
-
 class JobDetail(TypedDict):
     job_pk: int
     cluster: str
@@ -2920,8 +1834,6 @@ class JobDetail(TypedDict):
     neighbours: list[Neighbour]
     runs: list[Run]
     links: list[Link]
-
-
 class JobNetworkNoise(TypedDict):
     job_pk: int
     job_id: str
@@ -2942,8 +1854,6 @@ class JobNetworkNoise(TypedDict):
     unknown: dict[str, str]
     method: str
     simulated: bool
-
-
 class Measured(TypedDict):
     network: str
     collective: str
@@ -2962,18 +1872,12 @@ class Measured(TypedDict):
     imported_at: str
     perturbed_box: NotchedBox | None
     quiet_box: NotchedBox | None
-
-
 class MeasuredList(TypedDict):
     items: list[Measured]
     fits: list[Fit]
-
-
 class MoreSteps(TypedDict):
     key: str
     steps: list[ReportedStep]
-
-
 class NoiseComparison(TypedDict):
     verdict: Literal['higher', 'lower', 'cannot tell']
     why: str
@@ -2983,14 +1887,10 @@ class NoiseComparison(TypedDict):
     second: ComparedSet
     message_bytes: int
     simulated: bool
-
-
 class NoiseQuestion(TypedDict):
     first: NoiseSet
     second: NoiseSet
     message_bytes: NotRequired[int]
-
-
 class Outlook(TypedDict):
     job_id: str
     elapsed_s: float | None
@@ -3000,8 +1900,6 @@ class Outlook(TypedDict):
     stalls: Stalls | None
     neighbours: list[NeighbourWithBlame]
     simulated: bool
-
-
 class Overview(TypedDict):
     ts: list[str]
     step_s: int
@@ -3014,41 +1912,14 @@ class Overview(TypedDict):
     counted_share: float
     gaps: list[Span]
     marks: list[Mark]
-
-
 class Packet(TypedDict):
     topology: str
-    routing: Literal[
-        'minimal',
-        'valiant',
-        'adaptive0',
-        'adaptive1',
-        'adaptive2',
-        'adaptive3',
-        'min-hash',
-        'nmin-hash',
-        'in-order',
-        'ftree',
-        'hw-adaptive',
-        'spray',
-        'dor',
-    ]
+    routing: Literal['minimal', 'valiant', 'adaptive0', 'adaptive1', 'adaptive2', 'adaptive3', 'min-hash', 'nmin-hash', 'in-order', 'ftree', 'hw-adaptive', 'spray', 'dor']
     traffic: NotRequired[str | None]
     bytes: NotRequired[int | None]
     packet_bytes: NotRequired[int]
     ranks: NotRequired[int | None]
-    placement: NotRequired[
-        Literal[
-            'contiguous',
-            'random-node',
-            'random-router',
-            'random-chassis',
-            'random-cabinet',
-            'random-group',
-            'cyclic',
-            'random-rank',
-        ]
-    ]
+    placement: NotRequired[Literal['contiguous', 'random-node', 'random-router', 'random-chassis', 'random-cabinet', 'random-group', 'cyclic', 'random-rank']]
     message_scale: NotRequired[float]
     background: NotRequired[str]
     jobs: NotRequired[list[PacketJob] | None]
@@ -3061,8 +1932,6 @@ class Packet(TypedDict):
     traffic_classes: NotRequired[list[TrafficClass]]
     job_class: NotRequired[str | None]
     background_class: NotRequired[str | None]
-
-
 class Recommendation(TypedDict):
     recommendation_id: int
     kind: Literal['routes', 'routing_mode', 'placement']
@@ -3085,8 +1954,6 @@ class Recommendation(TypedDict):
     created_by: str | None
     authorised: bool
     figures: Literal['given', 'simulated', 'counted']
-
-
 class RecommendationDetail(TypedDict):
     recommendation_id: int
     kind: Literal['routes', 'routing_mode', 'placement']
@@ -3116,8 +1983,6 @@ class RecommendationDetail(TypedDict):
     reconstruction: Reconstruction | None
     routes: TablesOutput | None
     parameters: dict[str, Any]
-
-
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
@@ -3128,28 +1993,9 @@ class ReportedRun(TypedDict):
     application: str
     job_id: NotRequired[str | None]
     start: NotRequired[str | None]
-    nodes: NotRequired[list[Node]]
+    nodes: NotRequired[list[str]]
     steps: NotRequired[list[ReportedStep]]
-
-
-RootsOfCongestion = TypedDict(
-    'RootsOfCongestion',
-    {
-        'fabric_id': int | None,
-        'from': str | None,
-        'to': str | None,
-        'method': Literal['ports', 'samples'],
-        'verdict': Literal['named', 'none', 'cannot tell'],
-        'reasons': list[str],
-        'roots': list[CongestionRoot],
-        'links_counted': int,
-        'links_stalled': int,
-        'links_explained': int,
-        'simulated': bool,
-    },
-)
-
-
+RootsOfCongestion = TypedDict('RootsOfCongestion', {'fabric_id': int | None, 'from': str | None, 'to': str | None, 'method': Literal['ports', 'samples'], 'verdict': Literal['named', 'none', 'cannot tell'], 'reasons': list[str], 'roots': list[CongestionRoot], 'links_counted': int, 'links_stalled': int, 'links_explained': int, 'simulated': bool})
 class RouterDetail(TypedDict):
     router: int
     name: str
@@ -3162,12 +2008,8 @@ class RouterDetail(TypedDict):
     window_s: int | None
     tiles: list[Tile]
     jobs: list[JobOnRouter]
-
-
 class RuleList(TypedDict):
     items: list[StoredRule]
-
-
 class RunForecast(TypedDict):
     run_id: int
     job_id: str | None
@@ -3182,8 +2024,6 @@ class RunForecast(TypedDict):
     made: list[NextSteps]
     backtest: Serving | None
     lacks: str | None
-
-
 class SeveralSets(TypedDict):
     by: Literal['user', 'application']
     definition: Literal['ours', 'paper']
@@ -3192,16 +2032,10 @@ class SeveralSets(TypedDict):
     total: int
     items: list[SeveralSetsEntry]
     caveat: str
-
-
 class SilenceList(TypedDict):
     items: list[FlitwatchApiAlertsSchemasSilence]
-
-
 class SimulatedList(TypedDict):
     items: list[SimulatedPoint]
-
-
 class SourceArrivals(TypedDict):
     key: str
     title: str
@@ -3213,28 +2047,18 @@ class SourceArrivals(TypedDict):
     recent: int
     last_at: str | None
     refused: list[SourceRefusal]
-
-
 class StartAdvice(TypedDict):
     name: Literal['routing.advice']
     args: AdviceInput
-
-
 class StartDryRun(TypedDict):
     name: Literal['alerting.test']
     args: DryRunArguments
-
-
 class StartPacket(TypedDict):
     name: Literal['sim.packet']
     args: Packet
-
-
 class StartWhatIf(TypedDict):
     name: Literal['sim.whatif']
     args: WhatIf
-
-
 class Status(TypedDict):
     now: str
     topics: list[Topic]
@@ -3246,13 +2070,9 @@ class Status(TypedDict):
     silent: list[FlitwatchApiIngestSchemasSilence]
     position_age_s: float | None
     read_only: str | None
-
-
 class WangFig2(TypedDict):
     study: Literal['wang-fig2']
     parameters: NotRequired[WangPatterns]
-
-
 class AdviceOutput(TypedDict):
     action: Literal['start', 'delay', 'prefer']
     preferred: int | None
@@ -3266,12 +2086,8 @@ class AdviceOutput(TypedDict):
     because: list[AdviceFinding]
     stale: bool
     as_of: str
-
-
 class AdviceBatchAnswer(TypedDict):
     items: list[AdviceOutput]
-
-
 class Arrivals(TypedDict):
     now: str
     recent_s: int
@@ -3279,8 +2095,6 @@ class Arrivals(TypedDict):
     simulated: int
     unknown: int
     machines: list[MachineReport]
-
-
 class Forecast(TypedDict):
     estimate: Head
     serves: Serving
@@ -3291,8 +2105,6 @@ class Forecast(TypedDict):
     rests_on: list[ForecastBasis]
     rests_on_lacks: str | None
     notes: list[str]
-
-
 class Incident(TypedDict):
     incident_id: int | None
     title: str
@@ -3310,35 +2122,6 @@ class Incident(TypedDict):
     reasons: list[str]
     judged: ExaminedJobs
     last: IncidentSummary | None
-
-
 class StartStudy(TypedDict):
     name: Literal['sim.study']
-    args: (
-        TablesInput
-        | HoeflerFig11
-        | HoeflerFig13
-        | HoeflerFig15
-        | HoeflerFig16
-        | HoeflerBisection
-        | TaffetTable21
-        | TaffetFig34
-        | TaffetTable43
-        | TaffetTable51
-        | TaffetTable52
-        | TaffetPf3d
-        | TaffetMiniGhost
-        | WangFig2
-        | WangTable2
-        | WangLoads
-        | WangFig8
-        | DeSensiFig3
-        | DeSensiFig4
-        | DeSensiFig5
-        | DeSensiSizes
-        | DeSensiCalibration
-        | DeSensiFig7
-        | DeSensiModel
-        | DeSensiCollectives
-        | DeSensiApplications
-    )
+    args: TablesInput | HoeflerFig11 | HoeflerFig13 | HoeflerFig15 | HoeflerFig16 | HoeflerBisection | TaffetTable21 | TaffetFig34 | TaffetTable43 | TaffetTable51 | TaffetTable52 | TaffetPf3d | TaffetMiniGhost | WangFig2 | WangTable2 | WangLoads | WangFig8 | DeSensiFig3 | DeSensiFig4 | DeSensiFig5 | DeSensiSizes | DeSensiCalibration | DeSensiFig7 | DeSensiModel | DeSensiCollectives | DeSensiApplications

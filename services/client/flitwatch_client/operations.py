@@ -217,9 +217,9 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
-    def forecasts(self, *, limit: int | None = None) -> models.RunningList:
+    def forecasts(self, *, fabric: str | None = None, limit: int | None = None) -> models.RunningList:
         """GET /api/v1/forecasts: Running instrumented jobs and their forecasts, the slowest first."""
-        return self._call("GET", "/api/v1/forecasts", {"limit": limit})
+        return self._call("GET", "/api/v1/forecasts", {"fabric": fabric, "limit": limit})
 
     def forecasts_of_jobs(self, *, limit: int | None = None) -> models.RunningJobList:
         """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
@@ -248,6 +248,10 @@ class Operations:
     def arrivals(self) -> models.Arrivals:
         """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
         return self._call("GET", "/api/v1/ingest/arrivals", {})
+
+    def coverage(self, *, span: str | None = None, steps: int | None = None) -> models.IngestCoverage:
+        """GET /api/v1/ingest/coverage: Report in which steps records of each kind were written."""
+        return self._call("GET", "/api/v1/ingest/coverage", {"span": span, "steps": steps})
 
     def dead_letters(self, *, limit: int | None = None, cursor: str | None = None) -> models.DeadLetterList:
         """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
@@ -320,6 +324,10 @@ class Operations:
     def report_run(self, body: models.ReportedRun) -> models.RunReport:
         """POST /api/v1/runs: Report a run of any program, with the steps it has made so far; the same key again is the same run."""
         return self._call("POST", "/api/v1/runs", {}, body)
+
+    def slowest_runs(self, *, fabric: str | None = None, limit: int | None = None) -> models.SlowestRuns:
+        """GET /api/v1/runs/slowest: Running instrumented jobs by how slow their newest steps are against earlier runs, and when each ends."""
+        return self._call("GET", "/api/v1/runs/slowest", {"fabric": fabric, "limit": limit})
 
     def run_forecast(self, run_id: int) -> models.RunForecast:
         """GET /api/v1/runs/{run_id}/forecast: Steps of a run, the band over the next, and earlier forecasts alongside what came."""

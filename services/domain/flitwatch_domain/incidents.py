@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -171,6 +172,41 @@ def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
     return min(max(CALM_S, CALM_PERIODS * period_s), LONGEST_CALM_S)
 
 
+def _list_busy_minutes(
+    minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float
+) -> NDArray[np.float64]:
+    """Beginnings of the minutes in which causes keep links busy, epoch seconds, the earliest first."""
+    inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
+    least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
+    busy_s = [
+        minute.at_s
+        for minute in minutes
+        if minute.waiting - quiet >= least and minute.part is not None and minute.part >= LEAST_PART
+    ]
+    return np.sort(np.array(busy_s, np.float64))
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Calm between bursts: since when, epoch seconds, and the mean seconds from one burst to the next; None: only one is known."""
+
+    since_s: float
+    period_s: float | None
+
+
+def find_pause(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> Pause | None:
+    """Find the pause that the causes of an incident make at its last minute, the slow stretch being [began_s, until_s]; None if they keep the links busy.
+
+    Less than `CALM_S` is no pause.
+    """
+    busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
+    if not len(busy_s) or max(minute.at_s for minute in minutes) - busy_s[-1] < CALM_S:
+        return None
+    begins_s = busy_s[np.diff(busy_s, prepend=-np.inf) > MINUTE_S]
+    period_s = float(np.diff(begins_s).mean()) if len(begins_s) > 1 else None
+    return Pause(max(float(busy_s[-1]) + MINUTE_S, until_s), period_s)
+
+
 def find_busy_interval(
     minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float, longest_calm_s: float = CALM_S
 ) -> tuple[float, float]:
@@ -179,21 +215,13 @@ def find_busy_interval(
     A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. More than
     `longest_calm_s` without one, or without counters, end it.
     """
-    inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
-    least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
-    busy_s = np.array(
-        [
-            minute.at_s
-            for minute in minutes
-            if minute.waiting - quiet >= least and minute.part is not None and minute.part >= LEAST_PART
-        ]
-    )
+    busy_s = _list_busy_minutes(minutes, quiet, began_s, until_s)
     low, high = began_s, until_s
-    for at in np.sort(busy_s[busy_s + MINUTE_S > until_s]).tolist():
+    for at in busy_s[busy_s + MINUTE_S > until_s].tolist():
         if at - high > longest_calm_s:
             break
         high = max(high, at + MINUTE_S)
-    for at in -np.sort(-busy_s[busy_s < began_s]):
+    for at in busy_s[busy_s < began_s][::-1]:
         if low - at - MINUTE_S > longest_calm_s:
             break
         low = min(low, float(at))
@@ -201,9 +229,15 @@ def find_busy_interval(
 
 
 def make_title(
-    causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s: float, ended_s: float | None, gone: bool
+    causes: Sequence[str],
+    victims: Sequence[str],
+    slow_now: int,
+    began_s: float,
+    ended_s: float | None,
+    gone: bool,
+    pause: Pause | None = None,
 ) -> str:
-    """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended."""
+    """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended; `pause`: between bursts."""
     if not victims:
         return "Withdrawn: the whole run of the slowed job does not confirm it"
     who = format_jobs(causes) if causes else "unknown jobs"
@@ -216,6 +250,12 @@ def make_title(
         return f"{who} slowed {whom} since {since} and {'has' if single else 'have'} ended"
     if slow_now:
         return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}"
+    if pause is not None:
+        last = f"the last burst ended at {format_clock(pause.since_s)}"
+        if pause.period_s is None:
+            return f"{who} slowed {whom} since {since}; {last}"
+        often = format_count(round(pause.period_s / MINUTE_S), "minute")
+        return f"{who} slowed {whom} since {since} in bursts, about every {often}; {last}"
     links = "its links" if len(victims) == 1 else "their links"
     return f"{who} slowed {whom} and still {'keeps' if single else 'keep'} {links} busy, since {since}"
 

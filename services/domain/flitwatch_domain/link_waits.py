@@ -108,13 +108,16 @@ class WaitingTurns:
         return cls(first[place], after, np.flatnonzero(used), blocks)
 
 
-def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floats) -> Floats:
+def link_waits(
+    turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floats, most: Floats | None = None
+) -> Floats:
     """Waiting of a flit that is sent over each link, in times of a flit: (links,), 0 where none is, NaN where no count says it.
 
     Parameters
     ----------
     loads : float64 (links, jobs)    bytes that each job is expected to put on each link of the fabric: on those of the turns at least
     use : float64 (links,)           of what each link can carry, the part that it carries; NaN: not counted
+    most : float64 (links,)          what a flit waits for each link at most: the rest of a count is waiting for other links
     """
     size = len(use)
     moved = _spread_flits(turns, loads, counts.carried)
@@ -128,6 +131,8 @@ def link_waits(turns: WaitingTurns, loads: Floats, counts: PortCounts, use: Floa
     for _ in range(WAIT_ROUNDS):
         ratio = _safe_ratio(waited, _sum_groups(row, moved * wait[after], len(waited)))
         wait *= _safe_ratio(_sum_groups(after, moved * ratio[row], size), whole)
+        if most is not None:
+            wait = np.minimum(wait, most)
     has_turn = np.zeros(size, bool)
     has_turn[after] = True
     waits: Floats = np.where(has_turn, wait, np.nan)

@@ -64,6 +64,8 @@ export type Contract = [
   Proof<Accepts<Answers["RunningJobList"], Shapes["runningJobsShape"]>>,
   Proof<Accepts<Answers["Forecast"], Shapes["forecastShape"]>>,
   Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
+  Proof<Accepts<Answers["SlowestRuns"], Shapes["slowestShape"]>>,
+  Proof<Accepts<Answers["IngestCoverage"], Shapes["coverageShape"]>>,
   Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,
   Proof<Accepts<Answers["Outlook"], Shapes["outlookShape"]>>,
   Proof<Accepts<Answers["RecommendationList"], (typeof recommendations)["recommendationsShape"]>>,

@@ -308,6 +308,9 @@ const runTimeShape = v.object({
   expected_s: figure,
   low_s: figure,
   high_s: figure,
+  ends: text,
+  ends_low: text,
+  ends_high: text,
   basis: text,
   jobs: v.number(),
   tested: v.number(),
@@ -316,6 +319,27 @@ const runTimeShape = v.object({
   lacks: text,
 });
 export type RunTime = v.InferOutput<typeof runTimeShape>;
+
+export const slowestShape = v.object({
+  recent_s: v.number(),
+  running: v.number(),
+  items: v.array(
+    v.object({
+      run_id: v.number(),
+      job_id: v.nullable(identifier),
+      user: text,
+      name: text,
+      exe: v.string(),
+      nodes: v.number(),
+      simulated: v.boolean(),
+      recent: v.object({ step: integers, time_s: v.array(v.number()), usual_s: figures }),
+      earlier_runs: v.number(),
+      slowdown: figure,
+      run_time: v.nullable(runTimeShape),
+    }),
+  ),
+});
+export type SlowRun = v.InferOutput<typeof slowestShape>["items"][number];
 
 export const runningJobsShape = v.object({
   items: v.array(
@@ -379,6 +403,8 @@ export const remedyShape = v.object({
   job_id: identifier,
   text: v.string(),
   minutes_saved: figure,
+  minutes_saved_low: maybe(figure),
+  minutes_saved_high: maybe(figure),
   in_past: v.boolean(),
 });
 

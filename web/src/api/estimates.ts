@@ -58,10 +58,18 @@ export const forecastQuery = (of: OfApplication) =>
     placeholderData: keepPreviousData,
   });
 
-export const runningQuery = () =>
+/** `fabric`: of one machine; of all where it is left out. */
+export const runningQuery = (fabric?: string) =>
   queryOptions({
-    queryKey: ["forecasts", "running"],
-    queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200 }, signal),
+    queryKey: ["forecasts", "running", fabric ?? null],
+    queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200, fabric }, signal),
+  });
+
+export const slowestQuery = (fabric: string, limit: number) =>
+  queryOptions({
+    queryKey: ["forecasts", "slowest", fabric, limit],
+    queryFn: ({ signal }) => getJson(shapes.slowestShape, "/runs/slowest", { fabric, limit }, signal),
+    refetchInterval: 30_000,
   });
 
 export const runningJobsQuery = () =>

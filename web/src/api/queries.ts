@@ -202,6 +202,16 @@ export const ingestQuery = () =>
     refetchInterval: 5000,
   });
 
+/** `span` in seconds, until now. */
+export const coverageQuery = (span: number, steps: number) =>
+  queryOptions({
+    queryKey: ["ingest", "coverage", span, steps],
+    queryFn: ({ signal }) => getJson(shapes.coverageShape, "/ingest/coverage", { span: `${span}s`, steps }, signal),
+    staleTime: 30_000,
+    refetchInterval: MINUTE,
+    placeholderData: keepPreviousData,
+  });
+
 export const searchQuery = (text: string) =>
   queryOptions({
     queryKey: ["search", text],

@@ -1,5 +1,5 @@
 /** Where congestion begins: of a job, by its packet samples or by counters of ports. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
 import { momentParameters, type Moment } from "./queries";
@@ -7,6 +7,8 @@ import { figure, identifier, text } from "./shapes";
 
 const linkFields = {
   link: v.number(),
+  src: v.number(),
+  dst: v.number(),
   src_name: v.string(),
   dst_name: v.string(),
   utilisation: figure,
@@ -29,23 +31,49 @@ export const rootShape = v.object({
 export type Root = v.InferOutput<typeof rootShape>;
 
 export const rootsShape = v.object({
+  from: text,
   to: text,
   method: v.picklist(["ports", "samples"]),
   verdict: v.picklist(["named", "none", "cannot tell"]),
   reasons: v.array(v.string()),
   roots: v.array(rootShape),
+  worst_path: v.array(v.object(linkFields)),
+  rulings: v.array(
+    v.object({
+      cause: v.string(),
+      ruling: v.picklist(["in", "out", "cannot tell"]),
+      roots: v.number(),
+      text: v.string(),
+    }),
+  ),
   links_counted: v.number(),
   links_stalled: v.number(),
+  simulated: v.boolean(),
 });
 export type Roots = v.InferOutput<typeof rootsShape>;
 
 /** Where it is looked for: the path, and its parameters. */
-export const diagnosisPlace = (job: string, cluster: string, moment: Moment) =>
-  [`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, ...momentParameters(moment) }] as const;
+export const diagnosisPlace = (job: string, cluster: string, moment: Moment, of: OfPackets = {}) =>
+  [`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, ...momentParameters(moment), ...of }] as const;
 
-export const diagnosisQuery = (job: string, cluster: string, moment: Moment) =>
+/** Only packets of that tag, or of that phase of the job. */
+export interface OfPackets {
+  tag?: string;
+  phase?: string;
+}
+
+export const diagnosisQuery = (job: string, cluster: string, moment: Moment, of: OfPackets = {}) =>
   queryOptions({
-    queryKey: ["jobs", "diagnosis", job, cluster, moment],
-    queryFn: ({ signal }) => getJson(rootsShape, ...diagnosisPlace(job, cluster, moment), signal),
+    queryKey: ["jobs", "diagnosis", job, cluster, moment, of],
+    queryFn: ({ signal }) => getJson(rootsShape, ...diagnosisPlace(job, cluster, moment, of), signal),
     staleTime: 15_000,
+  });
+
+/** The same of a machine, by counters of its ports. */
+export const fabricRootsQuery = (fabric: number, moment: Moment) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "roots", moment],
+    queryFn: ({ signal }) => getJson(rootsShape, `/fabrics/${fabric}/roots`, momentParameters(moment), signal),
+    staleTime: 15_000,
+    placeholderData: keepPreviousData,
   });

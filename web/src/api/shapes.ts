@@ -358,6 +358,13 @@ export const ingestShape = v.object({
   silent_devices: v.number(),
   silent: v.array(v.object({ schema: v.string(), from: v.string(), devices: v.number() })),
 });
+export const coverageShape = v.object({
+  ts: texts,
+  step_s: v.number(),
+  sources: v.array(v.object({ source: v.string(), topics: v.array(v.string()), records: integers, dead: integers })),
+});
+export type IngestCoverage = v.InferOutput<typeof coverageShape>;
+
 export type IngestStatus = v.InferOutput<typeof ingestShape>;
 
 export const searchShape = v.object({

@@ -4,7 +4,6 @@ import { useEffect, useRef } from "react";
 import { Icon } from "../components/Icon";
 import { leaveTour, tourStore } from "../lib/tour";
 import { useStore } from "../lib/store";
-import "./tour.css";
 
 interface Step {
   title: string;

@@ -2,9 +2,20 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
 import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
+import { DASHES } from "./overlay";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
-import { switchAt, treeLayout } from "./treeLayout";
-import { drawStrip, drawTree, STRIP_HEIGHT, stripAt, stripLayout, type Measure, type TreePaint } from "./treePlot";
+import { linkAt, switchAt, treeLayout, type TreeLink } from "./treeLayout";
+import { drawPath, placePath, type Hop } from "./treePath";
+import {
+  drawStrip,
+  drawTree,
+  isBundled,
+  STRIP_HEIGHT,
+  stripAt,
+  stripLayout,
+  type Measure,
+  type TreePaint,
+} from "./treePlot";
 import { usePalette } from "./usePalette";
 import { hideTooltip, type More, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/zoom";
@@ -20,14 +31,21 @@ interface Props {
   onSlice?: (group: number | null) => void;
   selected?: number | null;
   onSelect?: (router: number) => void;
-  rings?: ReadonlySet<number>;
+  /** Switches of jobs, each with the place of its job's pattern in DASHES. */
+  rings?: ReadonlyMap<number, number>;
   label: string;
   describe: (router: number) => string;
+  /** A way through the tree that is laid over it, numbered. */
+  path?: readonly Hop[];
   /** What the tooltip adds once the pointer rests on a switch. */
   more?: (router: number) => More | undefined;
+  /** The text of a link, and what it adds: without them links are not pointed at. */
+  describeLink?: (link: TreeLink) => string;
+  moreOfLink?: (link: TreeLink) => More | undefined;
 }
 
-const NO_RINGS: ReadonlySet<number> = new Set();
+const NO_RINGS: ReadonlyMap<number, number> = new Map();
+const NO_PATH: readonly Hop[] = [];
 
 export function TreePicture({
   tree,
@@ -41,8 +59,11 @@ export function TreePicture({
   onSelect,
   rings = NO_RINGS,
   label,
+  path = NO_PATH,
   describe,
   more,
+  describeLink,
+  moreOfLink,
 }: Props) {
   const [box, size] = useSize();
   const base = useRef<HTMLCanvasElement>(null);
@@ -107,10 +128,15 @@ export function TreePicture({
       }
       context.stroke();
     }
-    for (const router of rings) ring(router, 2.5, palette.accent, 2);
+    drawPath(context, placePath(layout, path), palette);
+    for (const [router, dash] of rings) {
+      context.setLineDash(DASHES[dash] ?? []);
+      ring(router, 2.5, palette.accent, 2);
+    }
+    context.setLineDash([]);
     if (hovered !== null) ring(hovered, 2, palette.ink, 1.25);
     if (selected !== null) ring(selected, 2.5, palette.ink, 2);
-  }, [plot, layout, part, rings, selected, hovered, palette]);
+  }, [plot, layout, part, rings, selected, hovered, path, palette]);
   useEffect(() => hideTooltip, []);
 
   return (
@@ -148,7 +174,11 @@ export function TreePicture({
           onHover={(at) => {
             const router = at ? switchAt(layout, at.x, at.y) : null;
             setHovered(router);
+            const link =
+              at && router === null && describeLink && !isBundled(part) ? linkAt(layout, part, at.x, at.y) : null;
             if (at && router !== null) showTooltip(at.clientX, at.clientY, describe(router), more?.(router));
+            else if (at && link && describeLink)
+              showTooltip(at.clientX, at.clientY, describeLink(link), moreOfLink?.(link));
             else hideTooltip();
           }}
           onPick={({ x, y }) => {

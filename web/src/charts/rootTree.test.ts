@@ -6,6 +6,8 @@ const victim = (link: number, behind: number, distance: number, stalls: number):
   link,
   behind,
   distance,
+  src: link,
+  dst: link + 1,
   src_name: `a${link}`,
   dst_name: `b${link}`,
   utilisation: 0.5,

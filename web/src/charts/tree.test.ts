@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
 import { changeOf, ratioOf, sliceOf, slicesOf, treeOf, worstOfLeaves } from "./tree";
-import { switchAt, treeLayout } from "./treeLayout";
+import { linkAt, switchAt, treeLayout } from "./treeLayout";
 
 // Two leaves and two spines, all connected, both ways; leaf 0 - spine 2 has two cables.
 const links = { link: [0, 1, 2, 3, 4, 5, 6], src: [0, 2, 0, 2, 1, 3, 0], dst: [2, 0, 2, 0, 3, 1, null] };
@@ -73,5 +73,23 @@ describe("tree", () => {
     const [first, second] = worstOfLeaves(tree);
     expect(first).toEqual({ leaf: 0, fromSpines: 0.5, toSpines: NaN, toNodes: 0.5, fromNodes: 1 });
     expect(second).toEqual({ leaf: 1, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN });
+  });
+});
+
+describe("pointing at a tree", () => {
+  const tree = treeOf(machine, links, { link: [0, 1], flits: [10, 20], stall_cycles: [30, 20] });
+  const layout = treeLayout(tree, machine, 400, 300);
+  const between = (lower: number, upper: number, part: number): [number, number] => [
+    layout.x[lower]! + part * (layout.x[upper]! - layout.x[lower]!),
+    layout.y[lower]! + part * (layout.y[upper]! - layout.y[lower]!),
+  ];
+  it("finds the up link in the lower half of an edge and the down link in its upper half", () => {
+    expect(linkAt(layout, tree, ...between(0, 2, 0.3))).toMatchObject({ src: 0, dst: 2, half: { flits: 10 } });
+    expect(linkAt(layout, tree, ...between(0, 2, 0.7))).toMatchObject({ src: 2, dst: 0, half: { flits: 20 } });
+  });
+  it("finds none beside the lines", () => {
+    const [x, y] = between(0, 2, 0.5);
+    expect(linkAt(layout, tree, x - 40, y)).toBeNull();
+    expect(linkAt(layout, tree, x, layout.y[0]! + 10)).toBeNull();
   });
 });

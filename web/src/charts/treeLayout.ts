@@ -1,6 +1,6 @@
 /** The places of a tree: its switches by level, from the leaves up, and the nodes under their leaf; no pixel is drawn here. */
 import { levelName, type Machine } from "./arrange";
-import type { Tree } from "./tree";
+import type { HalfEdge, Tree } from "./tree";
 
 export interface TreeLayout {
   left: number;
@@ -69,4 +69,31 @@ export function switchAt(layout: TreeLayout, x: number, y: number): number | nul
     }
   }
   return nearest <= 12 ? best : null;
+}
+
+/** A directed link of a tree, with the parallel cables that are drawn as one. */
+export interface TreeLink {
+  src: number;
+  dst: number;
+  half: HalfEdge;
+}
+
+/** Pixels beside a line that are still on it. */
+const NEAR = 4;
+
+/** The link at a place: the lower half of an edge is the up link, its upper half the down link. */
+export function linkAt(layout: TreeLayout, tree: Tree, x: number, y: number): TreeLink | null {
+  let best: TreeLink | null = null;
+  let nearest = NEAR;
+  for (const { lower, upper, up, down } of tree.edges) {
+    const [x0, y0] = [layout.x[lower] as number, layout.y[lower] as number];
+    const [x1, y1] = [layout.x[upper] as number, layout.y[upper] as number];
+    if (x0 < 0 || x1 < 0 || y > y0 || y < y1) continue;
+    const length = Math.hypot(x1 - x0, y1 - y0);
+    const distance = Math.abs((x1 - x0) * (y0 - y) - (x0 - x) * (y1 - y0)) / length;
+    if (distance > nearest) continue;
+    nearest = distance;
+    best = y > (y0 + y1) / 2 ? { src: lower, dst: upper, half: up } : { src: upper, dst: lower, half: down };
+  }
+  return best;
 }

@@ -2,7 +2,7 @@
 // `fire` asks the test to make a run slow; "Told" then names the contact.
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
-import { byMail } from "./checks/ways.mjs";
+import { byMail } from "./checks/navigation.mjs";
 import { start, until } from "./harness.mjs";
 
 const suite = await start();

@@ -1,7 +1,7 @@
 // Verdicts on one's own runs over the real platform and its worker: made-up runs, and the measured ones of the files that FLITWATCH_RUNS and
 // FLITWATCH_EXPOSURE name.
 import assert from "node:assert/strict";
-import { ownRuns } from "./checks/ownRuns.mjs";
+import { ownRuns } from "./checks/jobs.mjs";
 import { start } from "./harness.mjs";
 
 const { FLITWATCH_RUNS, FLITWATCH_EXPOSURE } = process.env;

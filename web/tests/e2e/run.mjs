@@ -1,34 +1,16 @@
-// The page in a real Chromium: `npm run e2e [part of a name]` against FLITWATCH_URL, or against the fixture server where none is named.
+// The page in a real Chromium: `npm run e2e [pattern of names]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
-import { access } from "./checks/access.mjs";
-import { addresses } from "./checks/addresses.mjs";
 import { alerts } from "./checks/alerts.mjs";
-import { accessible } from "./checks/axe.mjs";
-import { connect } from "./checks/connect.mjs";
-import { dates } from "./checks/dates.mjs";
-import { estimates } from "./checks/estimates.mjs";
-import { exports } from "./checks/exports.mjs";
+import { connect, exports } from "./checks/exports.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
 import { home } from "./checks/home.mjs";
 import { incidents } from "./checks/incidents.mjs";
-import { jobPage } from "./checks/job.mjs";
-import { hotLinks } from "./checks/links.mjs";
-import { layout } from "./checks/layout.mjs";
-import { ownRuns } from "./checks/ownRuns.mjs";
-import { people } from "./checks/people.mjs";
-import { moments } from "./checks/moments.mjs";
-import { recommendations } from "./checks/recommendations.mjs";
-import { switches } from "./checks/switches.mjs";
+import { estimates, jobPage, ownRuns, recommendations } from "./checks/jobs.mjs";
+import { hotLinks, moments, stale, switches, timelapse } from "./checks/machine.mjs";
+import { addresses, dates, search, ways } from "./checks/navigation.mjs";
+import { access, people, tour, visits } from "./checks/people.mjs";
 import { refusals } from "./checks/refusals.mjs";
-import { search } from "./checks/search.mjs";
-import { shifts } from "./checks/shift.mjs";
-import { stale } from "./checks/stale.mjs";
-import { ways } from "./checks/ways.mjs";
-import { timelapse } from "./checks/timelapse.mjs";
-import { tour } from "./checks/tour.mjs";
-import { touch } from "./checks/touch.mjs";
-import { visits } from "./checks/visits.mjs";
-import { wall } from "./checks/wall.mjs";
+import { accessible, layout, shifts, touch, wall } from "./checks/screen.mjs";
 import { start } from "./harness.mjs";
 
 const suite = await start({ groups: 34, only: process.argv[2] });

@@ -1,5 +1,5 @@
-// Every page in both themes to docs/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
-// `node tests/e2e/screenshots.mjs alerts-dark` writes those whose name and theme fit a regular expression.
+// Every page to docs/screenshots; with THEMES="light dark" the dark theme, too, to .cache/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
+// `node tests/e2e/screenshots.mjs alerts-light` writes those whose name and theme fit a regular expression.
 // SCREENSHOTS=folder writes them elsewhere; SIZE=1920x1080 is the size of the desk's window, with the wall's type from 3840 on.
 // A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
 import { mkdirSync } from "node:fs";
@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 import { launch, platform } from "./browser.mjs";
 import { firstVisit } from "./visit.mjs";
 
-const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../../docs/screenshots", import.meta.url));
+const themes = (process.env.THEMES || "light").split(" ");
+const folderOf = (theme) =>
+  process.env.SCREENSHOTS ??
+  fileURLToPath(new URL(`../../../${theme === "light" ? "docs" : ".cache"}/screenshots`, import.meta.url));
 const wanted = new RegExp(process.argv[2] ?? "");
 const [width, height] = (process.env.SIZE ?? "1440x900").split("x").map(Number);
 if (!(width > 0 && height > 0))
@@ -16,7 +19,7 @@ const DESK = { width, height };
 const PHONE = { width: 390, height: 844 };
 const WALL = { width: 3840, height: 2160 };
 
-mkdirSync(folder, { recursive: true });
+for (const theme of themes) mkdirSync(folderOf(theme), { recursive: true });
 const { url, fixture, stop } = await platform({ groups: 34 });
 const browser = await launch();
 const api = async (path, body) => {
@@ -151,7 +154,7 @@ async function settled(page) {
 }
 
 async function shoot(page, name, theme) {
-  const path = `${folder}/${name}-${theme}.png`;
+  const path = `${folderOf(theme)}/${name}-${theme}.png`;
   await page.screenshot({ path });
   console.log(path);
 }
@@ -190,7 +193,7 @@ const timed = dragonfly
   ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined])
   : [];
 const still = fixture ? [] : await measured();
-for (const theme of ["light", "dark"]) {
+for (const theme of themes) {
   await on(DESK, theme, async (page, context) => {
     await show(page, [...timed, ...still], theme);
     if (!dragonfly) return;

@@ -17,7 +17,7 @@ from flitwatch_api.parameters import Cluster, FabricId, JobId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.diagnosis import roots as diagnosis
-from flitwatch_domain.diagnosis.answer import none_because
+from flitwatch_domain.diagnosis.answer import find_worst_path, none_because, rule_causes
 from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(responses=RESPONSES)
@@ -77,7 +77,8 @@ def mask_diagnosis(made: Mapping[str, Any], names: Names) -> schemas.RootsOfCong
     """A diagnosis as the caller may see it."""
     rest = {key: value for key, value in made.items() if key not in ("from_s", "to_s")}
     shown_roots = [{**root, "jobs": [names.job(job) for job in root["jobs"]]} for root in made["roots"]]
-    whole = {**rest, "from": utc_time(made["from_s"]), "to": utc_time(made["to_s"]), "roots": shown_roots}
+    derived = {"worst_path": find_worst_path(made["roots"]), "rulings": rule_causes({**made})}
+    whole = {**rest, **derived, "from": utc_time(made["from_s"]), "to": utc_time(made["to_s"]), "roots": shown_roots}
     return build_model(schemas.RootsOfCongestion, whole)
 
 

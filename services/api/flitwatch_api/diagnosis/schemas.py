@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from flitwatch_domain.diagnosis.roots import CongestionRoot
+from flitwatch_domain.diagnosis.roots import CongestionRoot, DiagnosedLink, Ruling
 
 
 class RootsOfCongestion(BaseModel):
@@ -22,6 +22,10 @@ class RootsOfCongestion(BaseModel):
     verdict: Literal["named", "none", "cannot tell"]
     reasons: list[str] = Field(description="Why some stalls have no root.")
     roots: list[CongestionRoot] = Field(description="Roots, those with most waiting links first.")
+    worst_path: list[DiagnosedLink] = Field(
+        description="From the farthest link that waits behind the first root to this root, in the direction of traffic."
+    )
+    rulings: list[Ruling] = Field(description="Causes that this method can find, and whether the window shows them.")
     links_counted: int
     links_stalled: int = Field(description="Stalled links, or congested links with samples.")
     links_explained: int = Field(description="Stalled links that wait behind a root.")

@@ -10,10 +10,11 @@ from fastapi.responses import Response
 from flitwatch_api.answers import json_response
 from flitwatch_api.estimates import live, schemas, service
 from flitwatch_api.names import TheNames
-from flitwatch_api.parameters import MAX_ID, CursorText, Id, JobId, Limit
+from flitwatch_api.parameters import MAX_ID, CursorText, Id, JobId, Limit, Text
 from flitwatch_api.people.access import made_by
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
+from flitwatch_db.fabrics import reads as fabrics
 
 http = APIRouter(tags=["estimates"], responses=RESPONSES)
 
@@ -125,9 +126,22 @@ async def forecast(
 
 
 @http.get("/forecasts", response_model=schemas.RunningList)
-async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
+async def forecasts(conn: Reader, names: TheNames, fabric: Text = None, limit: Limit = 100) -> Response:
     """Running instrumented jobs and their forecasts, the slowest first."""
-    return json_response(await live.list_running_runs(conn, names, limit))
+    fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
+    return json_response(await live.list_running_runs(conn, names, limit, fabric_id))
+
+
+@http.get("/runs/slowest", response_model=schemas.SlowestRuns)
+async def slowest_runs(
+    conn: Reader,
+    names: TheNames,
+    fabric: Text = None,
+    limit: Annotated[int, Query(ge=1, le=50, description="Largest number of jobs to return.")] = 8,
+) -> Response:
+    """Running instrumented jobs by how slow their newest steps are against earlier runs, and when each ends."""
+    fabric_id = None if not fabric else (await fabrics.find_fabric_head(conn, fabric)).fabric_id
+    return json_response(await live.list_slowest_runs(conn, names, limit, fabric_id))
 
 
 @http.get("/forecasts/jobs", response_model=schemas.RunningJobList)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+
 from flitwatch_api.answers import build_model
 from flitwatch_api.estimates import schemas
 from flitwatch_api.names import Names
@@ -20,6 +22,8 @@ from flitwatch_domain.run_time import run_time
 #: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
 STALLS_MINUTES = 15
 MOST_NEIGHBOURS = 20
+#: How far back steps count as of now, and how many running jobs are compared at most: each costs a query.
+RECENT_S, MOST_COMPARED = 1800, 100
 NO_MODEL = "no forecaster is trained on this application yet"
 
 
@@ -28,9 +32,9 @@ def _next_steps(row: reads.Row) -> schemas.NextSteps:
     return build_model(schemas.NextSteps, shown, slowdown=row["expected_s"] / row["usual_s"])
 
 
-async def list_running_runs(conn: Connection, names: Names, limit: int) -> schemas.RunningList:
+async def list_running_runs(conn: Connection, names: Names, limit: int, fabric_id: int | None) -> schemas.RunningList:
     """Running instrumented jobs, those with the slowest forecast first."""
-    rows = await reads.list_running_runs(conn, limit)
+    rows = await reads.list_running_runs(conn, limit, fabric_id)
     forecasts_by_run = await reads.newest_forecasts(conn, [row["run_id"] for row in rows])
     models: dict[tuple[str, int], reads.Row | None] = {}
     items = []
@@ -132,22 +136,67 @@ def _forecast_band(row: reads.Row) -> schemas.Band:
     return build_model(schemas.Band, scaled, step=[row["after_steps"] + at for at in range(len(row["curve_s"]))])
 
 
+async def list_slowest_runs(conn: Connection, names: Names, limit: int, fabric_id: int | None) -> schemas.SlowestRuns:
+    """Running instrumented jobs by how slow their newest steps are."""
+    rows = await reads.list_running_runs(conn, MOST_COMPARED, fabric_id)
+    recent = await runs.load_recent_steps(conn, [row["run_id"] for row in rows], RECENT_S)
+    comparisons = [(row, *await _compare_steps(conn, row, recent[row["run_id"]])) for row in rows]
+    comparisons.sort(key=lambda one: (one[2] is None, -(one[2] or 0.0)))
+    items = [
+        build_model(
+            schemas.SlowRun,
+            {key: names.job(row)[key] for key in ("run_id", "job_id", "user", "name", "nodes", "simulated")},
+            exe=names.path(row["exe"]),
+            recent=steps,
+            slowdown=slowdown,
+            earlier_runs=earlier,
+            run_time=None
+            if row["job_pk"] is None or row["job_start"] is None
+            else await _run_time(conn, row["job_pk"], row["job_start"], row["job_elapsed_s"]),
+        )
+        for row, steps, slowdown, earlier in comparisons[:limit]
+    ]
+    return build_model(schemas.SlowestRuns, recent_s=RECENT_S, running=len(rows), items=items)
+
+
+async def _compare_steps(
+    conn: Connection, row: reads.Row, recent: list[tuple[int, float]]
+) -> tuple[schemas.Observed, float | None, int]:
+    """The newest steps beside the same ones of other runs, how much slower they are together, and how many runs those are."""
+    step = np.array([number for number, _ in recent], np.int32)
+    time_s = np.array([seconds for _, seconds in recent])
+    usual = await runs.load_usual_steps(conn, row["run_id"], row["exe"], row["nodes"], row["ranks"], step)
+    usual_s = np.full(len(step), np.nan) if usual is None else usual[1]
+    has_usual = np.isfinite(usual_s)
+    expected = float(usual_s[has_usual].sum())
+    steps = build_model(schemas.Observed, step=step, time_s=time_s, usual_s=usual_s)
+    return steps, float(time_s[has_usual].sum()) / expected if expected > 0 else None, 0 if usual is None else usual[0]
+
+
 async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:
     """Running jobs without recorded steps, and how long each will take."""
     items = [
         build_model(
             schemas.RunningJob,
             {key: names.job(row)[key] for key in ("job_id", "user", "name", "nodes", "start", "simulated")},
-            run_time=await _run_time(conn, row["job_pk"], row["elapsed_s"]),
+            run_time=await _run_time(conn, row["job_pk"], row["start"], row["elapsed_s"]),
         )
         for row in await reads.running_without_steps(conn, limit)
     ]
     return build_model(schemas.RunningJobList, items=items)
 
 
-async def _run_time(conn: Connection, job_pk: int, elapsed_s: float) -> schemas.RunTime:
+async def _run_time(conn: Connection, job_pk: int, start: datetime, elapsed_s: float) -> schemas.RunTime:
     estimate = run_time(await reads.past_times(conn, job_pk), elapsed_s)
-    return build_model(schemas.RunTime, vars(estimate), rests_on=estimate.rests_on)
+    ends = {
+        name: None if seconds is None else start + timedelta(seconds=seconds)
+        for name, seconds in (
+            ("ends", estimate.expected_s),
+            ("ends_low", estimate.low_s),
+            ("ends_high", estimate.high_s),
+        )
+    }
+    return build_model(schemas.RunTime, vars(estimate), **ends, rests_on=estimate.rests_on)
 
 
 async def load_outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
@@ -189,7 +238,7 @@ async def load_outlook(conn: Connection, names: Names, job_id: str, cluster: str
         past=[build_model(schemas.PastJobs, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
         run_time=None
         if start is None or row["end"] is not None or row["elapsed_s"] is None
-        else await _run_time(conn, number, row["elapsed_s"]),
+        else await _run_time(conn, number, start, row["elapsed_s"]),
         stalls=stalls,
         neighbours=neighbours,
         simulated=row["simulated"],

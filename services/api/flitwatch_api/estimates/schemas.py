@@ -504,12 +504,39 @@ class RunTime(BaseModel):
     expected_s: float | None = Field(description="The median; null: cannot tell, with the reason in `lacks`.")
     low_s: float | None = Field(description="90 % interval of the whole run time.")
     high_s: float | None
+    ends: datetime | None = Field(description="Its start plus `expected_s`.")
+    ends_low: datetime | None = Field(description="90 % interval of the end.")
+    ends_high: datetime | None
     basis: str | None = Field(description="What the similar jobs have in common with this one.")
     jobs: int = Field(description="How many of them ran longer than this one so far.")
     tested: int = Field(description="How many of these were forecast from earlier ones.")
     coverage90: float | None = Field(description="Share of these forecasts whose outcome was in the interval.")
     rests_on: str | None = Field(description="The result in words.")
     lacks: str | None
+
+
+class SlowRun(BaseModel):
+    """A running instrumented job with its newest steps."""
+
+    run_id: int
+    job_id: str | None
+    user: str | None
+    name: str | None
+    exe: str
+    nodes: int
+    simulated: bool
+    recent: Observed = Field(description="Steps of the last `recent_s` seconds.")
+    earlier_runs: int = Field(description="Runs that `usual_s` is the mean of.")
+    slowdown: float | None = Field(description="time_s / usual_s of these steps; null: no other run has them.")
+    run_time: RunTime | None = Field(description="Null if the scheduler does not list the job.")
+
+
+class SlowestRuns(BaseModel):
+    """Running instrumented jobs, those with the largest slowdown first; those that cannot be compared come last."""
+
+    recent_s: int
+    running: int = Field(description="Number of running instrumented jobs, of which the first `limit` are listed.")
+    items: list[SlowRun]
 
 
 class RunningJob(BaseModel):

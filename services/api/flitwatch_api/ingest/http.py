@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import time
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import build_model, json_response
 from flitwatch_api.ingest import schemas, shown
 from flitwatch_api.ingest.arrivals import arrivals_of
+from flitwatch_api.ingest.coverage import build_coverage
 from flitwatch_api.ingest.lag import list_topics
-from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
+from flitwatch_api.parameters import CursorText, Id, Limit, Window, make_cursor, read_page_cursor
 from flitwatch_api.people.access import require_access
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.ingest import reads
-from flitwatch_domain.errors import NotFound
+from flitwatch_domain.errors import BadRequest, NotFound
 
 http = APIRouter(prefix="/ingest", tags=["ingest"], responses=RESPONSES)
 
 #: Gaps and dead letters in the status.
 LISTED = 50
+LONGEST_COVERAGE_S = 31 * 86_400
 OCTETS = "application/octet-stream"
 
 
@@ -47,6 +52,21 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
             "read_only": platform.disk.lack(),
         }
     )
+
+
+@http.get("/coverage", response_model=schemas.IngestCoverage)
+async def coverage(
+    conn: Reader,
+    span: Annotated[Window, Query(description="Length of the time that ends now, at most 31 days.")] = 3600,
+    steps: Annotated[int, Query(ge=1, le=500, description="Largest number of steps.")] = 60,
+) -> Response:
+    """Report in which steps records of each kind were written."""
+    if span > LONGEST_COVERAGE_S:
+        raise BadRequest(f"a span of {span} s is too long", advice="Ask for at most 31d.")
+    step_s = 60 * math.ceil(span / steps / 60)
+    count = math.ceil(span / step_s)
+    from_s = (math.floor(time.time() / step_s) - count + 1) * step_s
+    return json_response(build_coverage(await reads.count_by_step(conn, from_s, step_s, count), from_s, step_s, count))
 
 
 @http.get("/arrivals", response_model=schemas.Arrivals)

@@ -104,6 +104,23 @@ class Status(BaseModel):
     )
 
 
+class SourceCoverage(BaseModel):
+    """Records of one kind over time."""
+
+    source: str = Field(description="Kind of data, for example `Router counters`.")
+    topics: list[str]
+    records: list[int] = Field(description="Number of records written in each step; 0: none.")
+    dead: list[int] = Field(description="Number of records in each step that could not be used.")
+
+
+class IngestCoverage(BaseModel):
+    """What was written over time, by kind of data."""
+
+    ts: list[datetime] = Field(description="Start of each step; the newest step may not be complete.")
+    step_s: int
+    sources: list[SourceCoverage]
+
+
 class DeadLetterList(BaseModel):
     """A page of dead letters."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from flitwatch_domain.diagnosis.back_pressure import Findings, PortWindow, Root
+from flitwatch_domain.diagnosis.roots import DiagnosedLink
 from flitwatch_domain.diagnosis.trees import DARK, CongestionMap, Diagnosis, diagnose_congestion
 from flitwatch_domain.fabric import Fabric
 
@@ -15,6 +16,10 @@ Row = dict[str, Any]
 
 #: Links of a tree that are listed, the nearest to the root first.
 MOST_VICTIMS = 200
+_CAUSES = {
+    "ports": ("full-link", "full-endpoint", "slow-endpoint"),
+    "samples": ("background-traffic", "communication-pattern", "mapping-or-bandwidth", "static-routes"),
+}
 _ADVICE = {
     "full-link": "More traffic needs this link than it can carry. Move or delay one of the jobs that send over it, or spread the routes.",
     "full-endpoint": "Several senders send to one node. Spread the messages over time or over more receivers.",
@@ -36,6 +41,47 @@ def by_ports(window: PortWindow, found: Findings) -> Row:
         "links_stalled": found.stalled,
         "links_explained": found.explained,
     }
+
+
+def find_worst_path(roots: Sequence[Row]) -> list[Row]:
+    """Links in the direction of traffic, from the farthest one that waits to the first root; none without a root."""
+    if not roots:
+        return []
+    root = roots[0]
+    victims = {victim["link"]: victim for victim in root["victims"]}
+    link = max(victims.values(), key=lambda victim: (victim["distance"], _badness(victim)), default=None)
+    path = []
+    while link is not None:
+        path.append(_link_of(link))
+        link = victims.get(link["behind"])
+    return [*path, _link_of(root)]
+
+
+def rule_causes(answer: Row) -> list[Row]:
+    """Each cause that the method can find: ruled in by its roots, ruled out only where no congested link is left without a root."""
+    left = answer["links_stalled"] - answer["links_explained"]
+    rulings = []
+    for cause in _CAUSES[answer["method"]]:
+        roots = [root for root in answer["roots"] if root["cause"] == cause]
+        if roots:
+            places = ", ".join(f"{root['src_name']} → {root['dst_name']}" for root in roots[:3])
+            more = f" and {len(roots) - 3} more" if len(roots) > 3 else ""
+            ruling, text = "in", f"{len(roots)} root{'s' if len(roots) > 1 else ''}: {places}{more}"
+        elif answer["verdict"] == "cannot tell" or left > 0:
+            ruling = "cannot tell"
+            text = " ".join(answer["reasons"]) or f"{left} congested link{'s have' if left > 1 else ' has'} no root"
+        else:
+            ruling, text = "out", "no root of this kind" if answer["links_stalled"] else "no link is congested"
+        rulings.append({"cause": cause, "ruling": ruling, "roots": len(roots), "text": text})
+    return rulings
+
+
+def _link_of(link: Row) -> Row:
+    return {name: link[name] for name in DiagnosedLink.__annotations__}
+
+
+def _badness(link: Row) -> float:
+    return float(link["stalls_per_flit"] or link["congested_fraction"] or 0.0)
 
 
 def by_samples(congestion: CongestionMap) -> Row:

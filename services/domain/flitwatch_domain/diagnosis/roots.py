@@ -34,6 +34,18 @@ class VictimLink(DiagnosedLink):
     distance: Annotated[int, Field(description="Links from the root.")]
 
 
+class Ruling(TypedDict):
+    """Whether a window shows a cause of congestion."""
+
+    cause: str
+    ruling: Annotated[
+        Literal["in", "out", "cannot tell"],
+        Field(description="`out` only if each congested link has a root of another cause, or there is none."),
+    ]
+    roots: Annotated[int, Field(description="Number of roots of this cause.")]
+    text: str
+
+
 class Feeder(TypedDict):
     """A job that feeds a root."""
 

@@ -69,13 +69,20 @@ def slowed_text(slowed: SlowedTotal) -> str:
 def help_text(remedy: Remedy) -> str:
     """A remedy with what it saves, or with the reason why that is unknown."""
     if remedy["minutes_saved"] is not None:
-        saved = minutes_and_seconds(remedy["minutes_saved"] * 60)
+        saved = minutes_and_seconds(remedy["minutes_saved"] * 60) + _interval_text(remedy)
         if remedy["in_past"]:
             return f"{remedy['text']} It cost {saved}."
         if round(remedy["minutes_saved"] * 60) == 0:
             return f"{remedy['text']} This saves nothing, because its last step is running."
         return f"{remedy['text']} This saves up to {saved}, less if job {remedy['job_id']} ends sooner."
     return f"{remedy['text']} The time saved is unknown: {remedy['why_unknown']}."
+
+
+def _interval_text(remedy: Remedy) -> str:
+    low, high = remedy.get("minutes_saved_low"), remedy.get("minutes_saved_high")
+    if low is None or high is None:
+        return ""
+    return f" (95 %: {minutes_and_seconds(max(0.0, low) * 60)} to {minutes_and_seconds(high * 60)})"
 
 
 def _describe_steps(slow: JobSlowdown, over: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -14,7 +13,7 @@ LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 LEAST_PART, LEAST_LEAD = 0.2, 2.0
 #: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
-#: Where waits are counted at the sending port several are named only if none has half of it, and if they have this part together.
+#: Where waits are counted at the sending port several are named only if they have this part together.
 LEAST_NEARLY_ALL = 0.8
 #: Of several, each has at least this part of the largest.
 LEAST_OF_FIRST = 0.4
@@ -42,9 +41,10 @@ class Flow:
     minutes_s : floats         when the others began
     resolution_s : int         their length
     reason : str or None       why the parts are not known
-    several : bool             whether more than one job may be named alongside one that has half. Where waits are counted at the sending port they may not: a job that shares a leaf with
-                               the slow one seems to be behind the culprit's jam
-    to_file_system : bool      whether it is of the way to the machine's file system: the flits mostly wait there longer than on the way to the job's other nodes
+    several : bool             whether jobs may be named together that have less than nearly all of it. Where waits are counted at the sending port they may not: a job that shares a leaf
+                               with the slow one seems to be behind the culprit's jam
+    to_file_system : bool      whether it is of the way to the machine's file system: nobody feels what the flits wait on the way to the job's other nodes
+    between : mapping          of the way to the file system, the parts on the way to the job's other nodes, where the waiting rose too, if by little; else empty
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
@@ -62,21 +62,22 @@ class Flow:
     routes: RoutesKnownBy = "assumed"
     several: bool = True
     to_file_system: bool = False
+    between: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def rose(self) -> bool:
+        """Return whether flits wait longer than in the quiet minute, be it too little for somebody to feel it."""
+        return self.waiting > 0 and self.waiting >= LEAST_RISE * self.quiet
 
     @property
     def carried(self) -> bool:
         """Return whether links on the job's path stall more than in the quiet minute."""
-        return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
+        return self.rose and self.waiting >= LEAST_WAITING
 
     def calm(self, part: float) -> bool:
         """Return whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
         worst = max((waiting for waiting, _ in self.moments), default=0.0)
         return self.quiet <= part * (self.quiet + worst)
-
-    @property
-    def lasting(self) -> float:
-        """The median of the minutes' waiting: what the job waits most of the time."""
-        return median(waiting for waiting, _ in self.moments) if self.moments else 0.0
 
     @property
     def known(self) -> bool:
@@ -104,9 +105,13 @@ def name_jobs(flow: Flow, own: int, before: Sequence[int], after: Sequence[int])
     several = [*first, *then][:MOST_NAMED]
     if flow.several:
         return several
-    for chosen, least in ((first[:1], LEAST_NAMED), (several, LEAST_NEARLY_ALL)):
+    second = max((part for job, part in flow.part.items() if job not in (own, first[0])), default=0.0)
+    for chosen, least in ((first[:1], max(LEAST_NAMED, LEAST_LEAD * second)), (several, LEAST_NEARLY_ALL)):
         if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
-            return chosen
+            if len(chosen) == 1 or not flow.to_file_system:
+                return chosen
+            # Nothing shows that the job uses the file system: several there must be in the way of its other traffic too.
+            return [job for job in chosen if flow.between.get(job, 0.0) >= LEAST_PART]
     return []
 
 

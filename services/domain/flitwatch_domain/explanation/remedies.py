@@ -42,6 +42,7 @@ def list_remedies(
                     _saveable_minutes(found),
                     False,
                     NO_STEPS_TO_COME,
+                    _relative_interval(found),
                 )
             )
         else:
@@ -53,6 +54,7 @@ def list_remedies(
                     found.lost_s / 60,
                     True,
                     NO_STEPS_TO_COME,
+                    _relative_interval(found),
                 )
             )
         options.append(
@@ -86,12 +88,31 @@ def _saveable_minutes(found: Slowdown) -> float | None:
     return None if found.left_s is None else found.left_s * (found.factor - 1) / 60
 
 
-def _make_remedy(kind: Kind, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> Remedy:
+def _relative_interval(found: Slowdown) -> tuple[float, float] | None:
+    """The interval of the lost time as parts of it, for what a remedy saves goes with how much slower the steps are; None where it is unknown."""
+    if found.lost_s <= 0 or found.within_s <= 0:
+        return None
+    low_s, high_s = found.lost_interval_s
+    return low_s / found.lost_s, high_s / found.lost_s
+
+
+def _make_remedy(
+    kind: Kind,
+    job_id: str,
+    text: str,
+    minutes: float | None,
+    in_past: bool,
+    why_unknown: str,
+    interval: tuple[float, float] | None = None,
+) -> Remedy:
+    low, high = (None, None) if minutes is None or interval is None else (minutes * part for part in interval)
     return {
         "kind": kind,
         "job_id": job_id,
         "text": text,
         "minutes_saved": minutes,
+        "minutes_saved_low": low,
+        "minutes_saved_high": high,
         "why_unknown": why_unknown if minutes is None else None,
         "in_past": in_past,
     }

@@ -6,7 +6,7 @@ Page, alerts, evidence and command line print them as they are.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -206,7 +206,7 @@ class FlowWaiting(TypedDict):
     to_file_system: Annotated[
         bool,
         Field(
-            description="Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes."
+            description="Whether the way is that to the file system: on a fat tree, where the stalls between its nodes are too small."
         ),
     ]
     unknown_because: str | None
@@ -221,6 +221,13 @@ class Remedy(TypedDict):
     minutes_saved: Annotated[
         float | None, Field(description="Null where it cannot be estimated; why_unknown says why.")
     ]
+    minutes_saved_low: NotRequired[
+        Annotated[
+            float | None,
+            Field(description="95 % interval of minutes_saved, as of lost_s; absent in incidents of older versions."),
+        ]
+    ]
+    minutes_saved_high: NotRequired[float | None]
     why_unknown: str | None
     in_past: bool
 

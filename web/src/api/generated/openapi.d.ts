@@ -369,6 +369,9 @@ export interface components {
             expected_s: number | null;
             low_s: number | null;
             high_s: number | null;
+            ends: string | null;
+            ends_low: string | null;
+            ends_high: string | null;
             basis: string | null;
             jobs: number;
             tested: number;
@@ -432,6 +435,35 @@ export interface components {
             step: number[];
             time_s: number[];
             usual_s: (number | null)[];
+        };
+        IngestCoverage: {
+            ts: string[];
+            step_s: number;
+            sources: components["schemas"]["SourceCoverage"][];
+        };
+        SourceCoverage: {
+            source: string;
+            topics: string[];
+            records: number[];
+            dead: number[];
+        };
+        SlowestRuns: {
+            recent_s: number;
+            running: number;
+            items: components["schemas"]["SlowRun"][];
+        };
+        SlowRun: {
+            run_id: number;
+            job_id: string | null;
+            user: string | null;
+            name: string | null;
+            exe: string;
+            nodes: number;
+            simulated: boolean;
+            recent: components["schemas"]["Observed"];
+            earlier_runs: number;
+            slowdown: number | null;
+            run_time: components["schemas"]["RunTime"] | null;
         };
         RunningList: {
             items: components["schemas"]["Running"][];
@@ -1006,6 +1038,8 @@ export interface components {
             job_id: string;
             text: string;
             minutes_saved: number | null;
+            minutes_saved_low?: number | null;
+            minutes_saved_high?: number | null;
             why_unknown: string | null;
             in_past: boolean;
         };
@@ -1276,10 +1310,30 @@ export interface components {
             verdict: "named" | "none" | "cannot tell";
             reasons: string[];
             roots: components["schemas"]["CongestionRoot"][];
+            worst_path: components["schemas"]["DiagnosedLink"][];
+            rulings: components["schemas"]["Ruling"][];
             links_counted: number;
             links_stalled: number;
             links_explained: number;
             simulated: boolean;
+        };
+        Ruling: {
+            cause: string;
+            /** @enum {string} */
+            ruling: "in" | "out" | "cannot tell";
+            roots: number;
+            text: string;
+        };
+        DiagnosedLink: {
+            link: number;
+            link_class: string;
+            src: number;
+            src_name: string;
+            dst: number;
+            dst_name: string;
+            utilisation: number | null;
+            stalls_per_flit: number | null;
+            congested_fraction: number | null;
         };
         CongestionRoot: {
             link: number;

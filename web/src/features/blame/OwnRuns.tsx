@@ -5,9 +5,7 @@ import { useEffect, useState, type FormEvent } from "react";
 import * as v from "valibot";
 import { cancelTask, isOver, startTaskWithFiles, taskError, taskQuery } from "../../api/tasks";
 import { AccessButton, useLacking } from "../../components/AccessButton";
-import "../../components/Dialog.css";
 import { Failure } from "../../components/Notice";
-import "./ownRuns.css";
 
 const FILES = [
   { key: "runs", label: "Runs", columns: "run,start,time_s" },

@@ -6,6 +6,7 @@ import { linksQuery } from "../../api/queries";
 import { cablesQuery, sampleMapQuery, type SampleContexts } from "../../api/samples";
 import { FractionLegend } from "../../charts/legends";
 import { congestedText, treeOf, worstLeafText } from "../../charts/tree";
+import type { Hop } from "../../charts/treePath";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
 import { DataTable, type Column } from "../../components/DataTable";
@@ -16,6 +17,7 @@ import { Empty, Unanswered } from "../../components/Notice";
 import { bytes, count, fraction, plural, si } from "../../lib/format";
 import { intervalText, parseTime, ZONE } from "../../lib/time";
 import { choices, FILTERS, sampledLinks, sampledSums, type SampledLink } from "./sampled";
+import { linkText, ringsOf } from "./treeWords";
 import type { ViewProps } from "../../machine/usePicture";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
@@ -46,7 +48,9 @@ const columns: Column<Row>[] = [
   { key: "bytes", header: "bytes", numeric: true, value: (r) => r.bytes, render: (r) => bytes(r.bytes) },
 ];
 
-interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "onSelect"> {
+interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "senders" | "onSelect"> {
+  /** The worst path of the diagnosis. */
+  path: readonly Hop[];
   contexts: SampleContexts["items"];
   slice: number | null;
   onSlice: (group: number | null) => void;
@@ -54,7 +58,18 @@ interface Props extends Pick<ViewProps, "scene" | "selected" | "jobs" | "onSelec
   controls: ReactNode;
 }
 
-export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, onSlice, controls }: Props) {
+export function SampledTree({
+  scene,
+  contexts,
+  selected,
+  jobs,
+  senders,
+  onSelect,
+  slice,
+  onSlice,
+  controls,
+  path,
+}: Props) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const search = useSearch({ from: "/fabric/$fabric" });
@@ -70,7 +85,7 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
     () => (topology.data && rows ? treeOf(machine, topology.data, sampledSums(rows)) : null),
     [topology.data, rows, machine],
   );
-  const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
+  const rings = useMemo(() => ringsOf(jobs), [jobs]);
   const listed = useMemo(
     () =>
       (rows ?? []).map((row): Row => ({
@@ -170,7 +185,13 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
           onSelect={onSelect}
           rings={rings}
           label={`Congested fraction of ${plural(rows.length, "link")}, ${said}; ${worstLeafText(tree, machine)}. The table lists the same figures.`}
+          path={path}
           describe={(router) => congestedText(tree, machine, router)}
+          more={(router) => senders?.({ router })}
+          describeLink={({ src, dst, half }) =>
+            linkText(machine, src, dst, half, (value) => `congested fraction ${fraction(value)}`)
+          }
+          moreOfLink={({ src, dst }) => senders?.({ router: src }, dst)}
         />
       )}
       {table && (

@@ -7,13 +7,17 @@ import { sampleContextsQuery } from "../../api/samples";
 import { ChangeLegend, HeatLegend } from "../../charts/legends";
 import { changeOf, slicesOf, treeOf } from "../../charts/tree";
 import { isBundled } from "../../charts/treePlot";
+import type { Hop } from "../../charts/treePath";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
 import { Segmented } from "../../components/Segmented";
 import { refused, Unanswered } from "../../components/Notice";
-import { count } from "../../lib/format";
+import { change, count, ratio } from "../../lib/format";
 import { useStore } from "../../lib/store";
+import { measureOf } from "./sampled";
 import { SampledTree } from "./SampledTree";
+import { linkText, ringsOf } from "./treeWords";
+import { useDiagnosis } from "./useDiagnosis";
 import { routerText } from "../../machine/scene";
 import type { ViewProps } from "../../machine/usePicture";
 
@@ -23,6 +27,8 @@ interface Props extends ViewProps {
   slice: number | null;
   onSlice: (group: number | null) => void;
 }
+
+const NO_PATH: readonly Hop[] = [];
 
 /** Switches by level with their up and down links, whole or a slice at a time: by counters, or by sampled packets where there are any. */
 export function TreeView(props: Props) {
@@ -37,7 +43,9 @@ export function TreeView(props: Props) {
     [machine, topology.data],
   );
   const slice = props.slice !== null && slices.includes(props.slice) ? props.slice : null;
-  const measure = search.measure ?? (fabric.last_ts === null && !fabric.snapshot ? "packets" : "stalls");
+  const measure = measureOf(search, fabric);
+  const diagnosis = useDiagnosis(fabric, search, props.moment).answer.data;
+  const path = diagnosis?.worst_path ?? NO_PATH;
   const controls = (
     <>
       {refused([sampled]) && <Unanswered line what="the sampled packets" asked={[sampled]} />}
@@ -64,8 +72,8 @@ export function TreeView(props: Props) {
   );
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
   if (contexts.length > 0 && measure === "packets")
-    return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} />;
-  return <CountedTree {...props} slice={slice} controls={controls} />;
+    return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} path={path} />;
+  return <CountedTree {...props} slice={slice} controls={controls} path={path} />;
 }
 
 function CountedTree({
@@ -82,7 +90,8 @@ function CountedTree({
   slice,
   onSlice,
   controls,
-}: Props & { controls: ReactNode }) {
+  path,
+}: Props & { controls: ReactNode; path: readonly Hop[] }) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const topology = useQuery(linksQuery(fabric.id));
@@ -96,7 +105,7 @@ function CountedTree({
     const now = treeOf(machine, topology.data, figures.data);
     return compared && then.data ? changeOf(now, treeOf(machine, topology.data, then.data)) : now;
   }, [machine, topology.data, figures.data, then.data, compared]);
-  const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
+  const rings = useMemo(() => ringsOf(jobs), [jobs]);
   const { counted, partly } = useMemo(() => {
     const edges = tree?.edges ?? [];
     return {
@@ -141,8 +150,19 @@ function CountedTree({
           onSelect={onSelect}
           rings={rings}
           label={label}
+          path={path}
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
           more={(router) => senders?.({ router })}
+          describeLink={({ src, dst, half }) =>
+            linkText(
+              machine,
+              src,
+              dst,
+              half,
+              compared ? change : (value) => `${ratio(value)} ${wordsOf(fabric).amount}`,
+            )
+          }
+          moreOfLink={({ src, dst }) => senders?.({ router: src }, dst)}
         />
       ) : (
         <Unanswered what="the links" asked={asked} />

@@ -1,6 +1,8 @@
 /** What packet samples say of links, in the terms of a tree's picture; which contexts there are to choose from (State). */
 import type { SampleContexts, SampleMap } from "../../api/samples";
 import type { LinkSums } from "../../charts/tree";
+import type { Fabric } from "../../api/shapes";
+import type { FabricSearch } from "./address";
 
 export interface Cables {
   link: number[];
@@ -75,3 +77,7 @@ export function choices(contexts: SampleContexts["items"], chosen: Filter, part:
   );
   return [...new Set(fits.map((one) => one[key[part]]).filter((value): value is string => value !== null))];
 }
+
+/** What colours a tree: what was chosen, else counters, or packets where nothing counts. */
+export const measureOf = (search: FabricSearch, fabric: Fabric) =>
+  search.measure ?? (fabric.last_ts === null && !fabric.snapshot ? "packets" : "stalls");

@@ -33,7 +33,7 @@ export interface Play {
   toggle: () => void;
 }
 
-interface Playback extends Play {
+export interface Playback extends Play {
   /** The window that panels show while another one plays, and the axis that stays; null while nothing plays. */
   held: Pick<Stage, "window" | "span"> | null;
   /** The page's present stage; null where there is no time to play. */

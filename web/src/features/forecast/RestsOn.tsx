@@ -12,7 +12,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
 import { count, plural } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
-import { restsText } from "./restsText";
+import { restsText } from "./runTimeText";
 import { address } from "../../api/client";
 
 type Input = Rests["inputs"][number];

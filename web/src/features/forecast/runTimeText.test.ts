@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
-import { heldText, restsOnText, runTimeText } from "./runTimeText";
+import { heldText, restsOnText, restsText, runTimeText } from "./runTimeText";
 
 const told = {
   elapsed_s: 60,
   expected_s: 120,
   low_s: 90,
   high_s: 600,
+  ends: "2026-11-29T14:02:00Z",
+  ends_low: "2026-11-29T14:01:30Z",
+  ends_high: "2026-11-29T14:10:00Z",
   basis: "name, size",
   jobs: 40,
   tested: 100,
@@ -33,4 +36,28 @@ test("a row says in short what a time rests on, and how often such intervals hel
   expect(restsOnText(told)).toBe("40 longer jobs of the same name and size");
   expect(heldText(told)).toBe("91 % of 100");
   expect(heldText({ ...told, coverage90: null })).toBe("too few to test");
+});
+
+const input = (name: string, verdict: string) => ({
+  name,
+  meaning: "",
+  features: [name],
+  increase: 2,
+  low: verdict === "carries" ? 1 : -1,
+  high: 3,
+  verdict,
+});
+const rests = (...inputs: ReturnType<typeof input>[]) => ({
+  forecaster: "ridge",
+  mape: 9,
+  learned: 60,
+  runs: 40,
+  inputs,
+  weights: [],
+});
+
+test("an input whose interval holds zero is never named", () => {
+  expect(restsText(rests(input("A", "cannot tell"), input("B", "not used")))).toContain("cannot tell");
+  const said = restsText(rests(input("A", "cannot tell"), input("B", "carries"), input("C", "carries")));
+  expect(said).toBe("ridge: first B (+2.0 points), and 1 more");
 });

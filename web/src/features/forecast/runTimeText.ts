@@ -1,4 +1,4 @@
-import type { RunTime } from "../../api/estimateShapes";
+import type { RestsOn, RunTime } from "../../api/estimateShapes";
 import { count, duration, inWords, percent } from "../../lib/format";
 
 /** How long a job takes in all, with its interval; or why that is unknown. */
@@ -16,3 +16,12 @@ export const restsOnText = (told: RunTime): string =>
 /** How often such an interval held on jobs that were forecast from those before them. */
 export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>
   basis === null ? "" : coverage90 === null ? "too few to test" : `${percent(coverage90)} of ${count(tested)}`;
+
+/** Which inputs carry a forecast, in one line; none where the interval of each holds zero. */
+export function restsText(rests: RestsOn): string {
+  const sure = rests.inputs.filter((one) => one.verdict === "carries");
+  const [first] = sure;
+  if (!first) return `${rests.forecaster}: cannot tell, no input adds more error than chance`;
+  const others = sure.length > 1 ? `, and ${sure.length - 1} more` : "";
+  return `${rests.forecaster}: first ${first.name} (+${first.increase.toFixed(1)} points)${others}`;
+}

@@ -1,12 +1,16 @@
-/** Which data there are: what was counted of the last hour, and how far each stream is behind. */
+/** Which data there are, by source: what came in each step of the span, and how far each is behind. */
 import { Link } from "@tanstack/react-router";
-import type { IngestStatus, Overview } from "../../api/shapes";
+import type { IngestCoverage, IngestStatus, Overview } from "../../api/shapes";
 import { duration, percent, UNKNOWN } from "../../lib/format";
+import { lagOf, sharesOf, stepText, type Share } from "./strips";
 
 interface Props {
   /** Router, or switch. */
   device: string;
+  /** The span in words. */
+  span: string;
   overview: Overview | null;
+  coverage: IngestCoverage | null;
   ingest: IngestStatus | null;
   /** Text that stands where nothing is known yet. */
   children?: React.ReactNode;
@@ -14,49 +18,58 @@ interface Props {
 
 /** Less than this of what was due is drawn as a gap. */
 const WHOLE = 0.95;
+/** Seconds behind from which a source stands out. */
+const LATE_S = 5;
 
-export function Coverage({ device, overview, ingest, children }: Props) {
-  const minutes = overview?.coverage ?? [];
-  const known = minutes.filter((share): share is number => share !== null);
-  const mean = known.length ? known.reduce((sum, share) => sum + share, 0) / minutes.length : null;
+export function Coverage({ device, span, overview, coverage, ingest, children }: Props) {
+  const steps = overview?.coverage ?? [];
+  const known = steps.filter((share): share is number => share !== null);
+  const mean = known.length ? known.reduce((sum, share) => sum + share, 0) / steps.length : null;
+  const shares = steps.map((share): Share => (share === null ? "none" : share >= WHOLE ? "whole" : "part"));
   return (
     <section className="card home-coverage" aria-label="Data">
       <div className="card-head">
         <div className="card-title">
           <h2>Data</h2>
-          <span className="subtitle">last hour, share of the expected samples</span>
+          <span className="subtitle">{span}, in steps of time; at the right how far behind</span>
         </div>
         <Link to="/health">Health</Link>
       </div>
       {children}
       <dl>
         <div>
-          <dt>{device} counters</dt>
+          <dt>{device}s counted</dt>
           <dd>
-            <span
-              className="coverage-bar"
-              role="img"
-              aria-label={`${minutes.filter((share) => (share ?? 0) >= WHOLE).length} of ${minutes.length} minutes are whole`}
-            >
-              {minutes.map((share, i) => (
-                <i key={i} data-share={share === null ? "none" : share >= WHOLE ? "whole" : "part"} />
-              ))}
+            <Strip shares={shares} label={stepText(shares, "complete")} />
+            <span className="numeric" title="Share of the expected samples">
+              {mean === null ? UNKNOWN : percent(Math.min(1, mean))}
             </span>
-            <span className="numeric">{mean === null ? UNKNOWN : percent(Math.min(1, mean))}</span>
           </dd>
         </div>
-        {(ingest?.topics ?? []).map((topic) => (
-          <div key={topic.topic}>
-            <dt>{topic.topic}</dt>
-            <dd>
-              <span className="spacer" />
-              <span className={`numeric${(topic.lag_s ?? 0) > 5 ? " alarm" : ""}`}>
-                {topic.lag_s == null ? UNKNOWN : `${duration(topic.lag_s)} behind`}
-              </span>
-            </dd>
-          </div>
-        ))}
+        {(coverage?.sources ?? []).map((source) => {
+          const lag = ingest && lagOf(source.topics, ingest.topics);
+          const drawn = sharesOf(source);
+          return (
+            <div key={source.source} title={source.topics.join(", ")}>
+              <dt>{source.source}</dt>
+              <dd>
+                <Strip shares={drawn} label={stepText(drawn, "with records, none refused")} />
+                <span className={`numeric${(lag ?? 0) > LATE_S ? " alarm" : ""}`}>
+                  {lag === null ? UNKNOWN : duration(lag)}
+                </span>
+              </dd>
+            </div>
+          );
+        })}
       </dl>
     </section>
   );
 }
+
+const Strip = ({ shares, label }: { shares: Share[]; label: string }) => (
+  <span className="coverage-bar" role="img" aria-label={label}>
+    {shares.map((share, i) => (
+      <i key={i} data-share={share} />
+    ))}
+  </span>
+);

@@ -1,29 +1,16 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
 import { capital, wordsOf } from "../../machine/words";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { alertsQuery } from "../../api/alerts";
-import { runningQuery } from "../../api/estimates";
-import type { RunningRun } from "../../api/estimateShapes";
-import { useFreshness } from "../../api/freshness";
-import { incidentQuery } from "../../api/incident";
-import {
-  congestionQuery,
-  fabricsQuery,
-  ingestQuery,
-  jobsQuery,
-  occupancyQuery,
-  overviewQuery,
-  routersQuery,
-} from "../../api/queries";
+import { fabricsQuery } from "../../api/queries";
 import type { Fabric, Occupancy } from "../../api/shapes";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
-import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { answered, Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
+import { Segmented } from "../../components/Segmented";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
 import { plural } from "../../lib/format";
@@ -33,7 +20,8 @@ import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
-import { sceneOf, type Values } from "../../machine/scene";
+import type { Values } from "../../machine/scene";
+import { SPANS, type Span } from "./address";
 import { attention, incidentItems, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
 import { Coverage } from "./Coverage";
@@ -44,20 +32,19 @@ import { HotPairs } from "./HotPairs";
 import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
-import { useLost } from "./useLost";
+import { SPAN_WORDS } from "./span";
 import { StalledJobs } from "./StalledJobs";
+import { useHome, WINDOW_MS } from "./useHome";
+import { WorstJobs } from "./WorstJobs";
 import { address } from "../../api/client";
 import { tableEntries } from "../../components/tableFile";
 import { useOrigin } from "../../lib/origin";
 
-const WINDOW_MS = 600_000;
-const PACE_MS = 10_000;
-const HOUR_MS = 3_600_000;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
-const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
-const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
-const NONE: RunningRun[] = [];
+const ROWS = { shown: 12, worst: 8, beside: 8, alone: 24, pairs: 5 };
+const WALL_ROWS = { shown: 14, worst: 16, beside: 48, alone: 48, pairs: 12 };
 
+const SPAN_LABELS: Record<Span, string> = { hour: "Last hour", today: "Today", week: "Week" };
 const NO_JOBS: Occupancy["jobs"] = [];
 
 export function HomePage() {
@@ -75,61 +62,10 @@ export function HomePage() {
         , or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
-  return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} />;
+  return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} spanName={search.span ?? "hour"} />;
 }
 
-/** `chosen`: a moment of the past; what is only known of now is then not asked for. */
-function useHome(fabric: Fabric, chosen: number | null) {
-  const fresh = useFreshness(fabric);
-  const through = chosen ?? fresh.through;
-  const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
-  const live = chosen === null;
-  const moment = useMemo(() => ({ at: fabric.snapshot ? null : edge, windowMs: WINDOW_MS }), [fabric.snapshot, edge]);
-  const routers = useQuery(routersQuery(fabric.name));
-  const congestion = useQuery(congestionQuery(fabric.id, moment, null));
-  const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
-  const overview = useQuery({
-    ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60),
-    enabled: minute !== null && !fabric.snapshot,
-  });
-  const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
-  const ingest = useQuery({ ...ingestQuery(), enabled: live });
-  const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
-  const forecasts = useQuery({ ...runningQuery(), enabled: live });
-  const { lost, today } = useLost(fabric, through, chosen);
-  const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
-  const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
-  const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
-  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
-  const values = useMemo<Values | null>(() => {
-    if (!scene || !congestion.data) return null;
-    const window = routerWindow(sumsOf(scene.machine.size, congestion.data.routers), scene.machine.sampled);
-    return { window, figures: panelFigures(window, scene.arrangement), before: null };
-  }, [scene, congestion.data]);
-  const now = live ? [ingest, forecasts, fired] : [];
-  return {
-    fresh,
-    through,
-    edge,
-    scene,
-    values,
-    routers,
-    congestion,
-    overview,
-    occupancy,
-    ingest: live ? (ingest.data ?? null) : null,
-    forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
-    asksForecasts: forecasts,
-    lost,
-    today,
-    alerts,
-    running,
-    incident,
-    asked: [routers, congestion, occupancy, ...now],
-  };
-}
-
-function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | null }) {
+function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: number | null; spanName: Span }) {
   const {
     fresh,
     through,
@@ -143,13 +79,15 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     ingest,
     forecasts,
     asksForecasts,
+    spanned,
+    coverage,
     lost,
-    today,
+    told,
     alerts,
     running,
     incident,
     asked,
-  } = useHome(fabric, past);
+  } = useHome(fabric, past, spanName);
   const rows = useStore(wallStore) === null ? ROWS : WALL_ROWS;
   const [occupancy, overview] = [occupancyAnswer.data ?? null, overviewAnswer.data ?? null];
   const empty = !fabric.snapshot && through === null;
@@ -159,11 +97,12 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     [past, edge],
   );
   const navigate = useNavigate();
+  const kept = spanName === "hour" ? {} : { span: spanName };
   useOrigin({
     machine: fabric.name,
     simulated: fabric.simulated,
     window: edge === null ? null : { from: edge - WINDOW_MS, to: edge },
-    search: () => ({ machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
+    search: () => ({ ...kept, machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
   });
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -252,7 +191,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
   const figures = homeFigures({
     fabric,
     values,
-    overview,
+    overview: spanned.data ?? null,
     congestion: congestion.data ?? null,
     occupancy,
     empty,
@@ -267,7 +206,8 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     fresh: fresh.text,
     incident: incident.data ?? null,
     forecasts: past === null ? (asksForecasts.data?.items ?? null) : null,
-    lost: today,
+    lost: told,
+    span: SPAN_WORDS[spanName],
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
   return (
@@ -284,11 +224,25 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </span>
         <span className="spacer" />
         {past !== null && (
-          <Link className="button" to="/" search={{ machine: fabric.name }}>
+          <Link className="button" to="/" search={{ ...kept, machine: fabric.name }}>
             Live
           </Link>
         )}
-        {edge !== null && <CopyMoment search={() => ({ machine: fabric.name, at: isoTime(edge) })} />}
+        {!fabric.snapshot && (
+          <Segmented
+            label="Time that costs and data are of"
+            value={spanName}
+            options={SPANS.map((one) => ({ value: one, label: SPAN_LABELS[one] }))}
+            onChange={(span) =>
+              void navigate({
+                to: "/",
+                search: (old) => ({ ...old, span: span === "hour" ? undefined : span }),
+                replace: true,
+              })
+            }
+          />
+        )}
+        {edge !== null && <CopyMoment search={() => ({ ...kept, machine: fabric.name, at: isoTime(edge) })} />}
         <Menu
           trigger={
             <>
@@ -381,6 +335,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
             )}
           </section>
+          {past === null && !fabric.snapshot && <WorstJobs fabric={fabric.name} shown={rows.worst} now={now} />}
           <section className="card home-jobs" aria-label="Jobs by stalls">
             <div className="card-head">
               <div className="card-title">
@@ -421,7 +376,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </div>
         <div className="home-right">
           {scene ? (
-            <MiniFabric scene={scene} values={store} when={when} edge={edge} />
+            <MiniFabric
+              scene={scene}
+              values={store}
+              congestion={congestion.data ?? null}
+              when={when}
+              edge={edge}
+              ring={rows === WALL_ROWS && fabric.kind === "dragonfly"}
+            />
           ) : (
             <section className="card" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />
@@ -444,8 +406,16 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             </section>
           )}
           {!fabric.snapshot && (
-            <Coverage device={capital(words.router)} overview={overview} ingest={ingest}>
-              {refused([overviewAnswer]) && <Unanswered line what="the last hour" asked={[overviewAnswer]} />}
+            <Coverage
+              device={capital(words.router)}
+              span={SPAN_WORDS[spanName]}
+              overview={spanned.data ?? null}
+              coverage={past === null ? (coverage.data ?? null) : null}
+              ingest={ingest}
+            >
+              {refused([spanned, coverage]) && (
+                <Unanswered line what={SPAN_WORDS[spanName]} asked={[spanned, coverage]} />
+              )}
             </Coverage>
           )}
         </div>

@@ -1,6 +1,8 @@
 import { capital, wordsOf } from "../../machine/words";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useCallback } from "react";
+import { lazy, Suspense, useCallback, useMemo } from "react";
+import { momentOf } from "../../api/queries";
+import type { Congestion } from "../../api/shapes";
 import { HeatLegend } from "../../charts/legends";
 import { plural } from "../../lib/format";
 import { useStore, type Store } from "../../lib/store";
@@ -8,22 +10,31 @@ import { themeStore } from "../../lib/theme";
 import { isoTime } from "../../lib/time";
 import type { Scene, Values } from "../../machine/scene";
 import { TilesView } from "../../machine/TilesView";
+import type { ViewProps } from "../../machine/usePicture";
 
 const NO_JOBS: string[] = [];
 const DAY_MS = 86_400_000;
 
-/** The machine in small: the same tiles as on its page. */
+const WINDOW_MS = 600_000;
+/** Fetched on a wall alone. */
+const WallRing = lazy(async () => ({ default: (await import("../fabric/WallRing")).RingView }));
+
+/** The machine in small: the same tiles as on its page, or on a wall its ring. */
 export function MiniFabric({
   scene,
   values,
+  congestion,
   when,
   edge,
+  ring,
 }: {
   scene: Scene;
   values: Store<Values | null>;
   when: { from?: string; to?: string };
   /** Newest data, or the end of the time that home shows; null without any. */
   edge: number | null;
+  congestion: Congestion | null;
+  ring: boolean;
 }) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
@@ -33,7 +44,28 @@ export function MiniFabric({
     },
     [navigate, scene.fabric.name, when],
   );
+  const openLinks = useCallback(
+    (what: { link: number } | { pair: string }) => {
+      const search = { ...when, view: "links" as const, ...what };
+      void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search });
+    },
+    [navigate, scene.fabric.name, when],
+  );
   const noJobs = useCallback(() => NO_JOBS, []);
+  const moment = useMemo(
+    () => (edge === null ? { at: null, windowMs: WINDOW_MS } : momentOf({ from: edge - WINDOW_MS, to: edge })),
+    [edge],
+  );
+  const view: ViewProps = {
+    scene,
+    values,
+    selected: null,
+    jobs: [],
+    jobsAt: noJobs,
+    onSelect: open,
+    onDescend: open,
+    label: `${capital(wordsOf(scene.fabric).routers)} of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`,
+  };
   return (
     <section className="card home-fabric" aria-label="Fabric">
       <div className="card-head">
@@ -62,16 +94,20 @@ export function MiniFabric({
         </Link>
       </div>
       <div className="home-picture">
-        <TilesView
-          scene={scene}
-          values={values}
-          selected={null}
-          jobs={[]}
-          jobsAt={noJobs}
-          onSelect={open}
-          onDescend={open}
-          label={`${capital(wordsOf(scene.fabric).routers)} of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`}
-        />
+        {ring ? (
+          <Suspense>
+            <WallRing
+              {...view}
+              congestion={congestion}
+              before={null}
+              moment={moment}
+              earlier={null}
+              onLinks={openLinks}
+            />
+          </Suspense>
+        ) : (
+          <TilesView {...view} />
+        )}
       </div>
       <div className="home-legend">
         <HeatLegend theme={theme} what="all classes" words={wordsOf(scene.fabric).ratio} width={288} />

@@ -22,6 +22,7 @@ const asked = {
   incident: null,
   forecasts: null,
   lost: null,
+  span: "today",
   running: null,
   fresh: "",
   empty: false,
@@ -53,7 +54,7 @@ it("says how many jobs are slow, what is ahead and what noise cost, in place of 
   expect(figures.map((one) => `${one.label}: ${one.value} ${one.unit}, ${one.detail}`)).toEqual([
     "Jobs slowed now: 1 of 36 running, 4 can be judged",
     "Slowdown ahead: +11 % mean of 1 job, 90 %: +6 % to +19 %",
-    "Lost to noise today: 17 node-hours, 2 incidents · 0.4 % of the machine",
+    "Lost to noise, today: 17 node-hours, 2 incidents · 0.4 % of the machine",
   ]);
   const nothing = { victims: [], others: [], judged: { running: 35, not_slow: 0 } } as unknown as Incident;
   expect(homeFigures({ ...asked, incident: nothing, loading: all(false) })[0]).toMatchObject({

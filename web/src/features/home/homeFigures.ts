@@ -18,8 +18,10 @@ interface FigureInputs {
   /** Who is slow now; its count of running jobs is also that of the sentence on the incident. */
   incident: Incident | null;
   forecasts: RunningRun[] | null;
-  /** Incidents of the day so far, and its hours; `more`: there are further ones. */
+  /** Incidents of the span, and its hours; `more`: there are further ones. */
   lost: { incidents: { node_hours: number }[]; more: boolean; hours: number } | null;
+  /** That span in words. */
+  span: string;
   running: { nodes: number | null }[] | null;
   fresh: string;
   /** The machine has no counters at all: nothing is on its way. */
@@ -62,13 +64,13 @@ function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigu
   };
 }
 
-/** Node-hours that today's incidents cost. */
-function lostFigure(lost: FigureInputs["lost"], fabric: Fabric, loading: boolean): HomeFigure {
+/** Node-hours that the incidents of the span cost. */
+function lostFigure(lost: FigureInputs["lost"], span: string, fabric: Fabric, loading: boolean): HomeFigure {
   const hours = lost?.incidents.reduce((sum, one) => sum + one.node_hours, 0) ?? 0;
   const share = lost && lost.hours > 0 && fabric.endpoints > 0 ? hours / (fabric.endpoints * lost.hours) : null;
   const number = lost?.incidents.length ?? 0;
   return {
-    label: "Lost to noise today",
+    label: `Lost to noise, ${span}`,
     value: lost ? `${lost.more ? "> " : ""}${ratio(hours)}` : UNKNOWN,
     unit: lost ? "node-hours" : "",
     detail: lost
@@ -88,6 +90,7 @@ export function homeFigures({
   incident,
   forecasts,
   lost,
+  span,
   running,
   fresh,
   empty,
@@ -134,7 +137,7 @@ export function homeFigures({
     : [
         slowedFigure(incident, jobs?.length ?? null, loading.incident),
         aheadFigure(forecasts, loading.forecasts),
-        lostFigure(lost, fabric, loading.lost),
+        lostFigure(lost, span, fabric, loading.lost),
       ];
   return [
     ...first,

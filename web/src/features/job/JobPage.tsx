@@ -34,6 +34,7 @@ import { RootCard } from "./RootCard";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
+import { endsSentence } from "./ends";
 import { usualTime, wholeText } from "./usual";
 import { aheadOf } from "./ahead";
 import { useOrigin } from "../../lib/origin";
@@ -258,7 +259,8 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             <>
               <h2>{explained.data?.title ?? "Looking for changes"}</h2>
               <p className="muted">
-                {explained.data?.detail ?? explained.failureReason?.message ?? " "} {whole}
+                {explained.data?.detail ?? explained.failureReason?.message ?? " "} {whole}{" "}
+                {running && outlook.data?.run_time && endsSentence(outlook.data.run_time, now)}
                 {explained.data?.incident_id != null && (
                   <>
                     {" "}

@@ -5,7 +5,7 @@ import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { exactDuration, ratio } from "../../lib/format";
-import { shareText } from "./noiseShare";
+import { shareText } from "./noiseSets";
 import { address } from "../../api/client";
 
 type Figure = NetworkNoise["figures"][number];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { figureText, guidelineText, MOST, readSet } from "./noiseSets";
+import { figureText, guidelineText, MOST, readSet, shareText } from "./noiseSets";
 
 test("a set is numbers of runs, or job and numbers", () => {
   expect(readSet("1, 2 3")).toEqual({ runs: [1, 2, 3] });
@@ -28,4 +28,11 @@ test("a figure has its interval, and chance is said", () => {
   expect(figureText({ ...one, ratio: null, low: null, high: null, verdict: "cannot tell" })).toBeNull();
   expect(guidelineText({ number: 1, holds: false, text: "Why." })).toBe("Guideline 1 does not hold. Why.");
   expect(guidelineText({ number: 3, holds: null, text: "Why." })).toContain("was not checked");
+});
+
+test("a share in words, or the reason why there is none", () => {
+  expect(shareText({ share: 0.25, of_s: 100, cannot_tell: null }, "the run time")).toMatch(/^25.?% of the run time$/);
+  expect(shareText({ share: null, of_s: null, cannot_tell: "Ports count no latency." }, "the slowdown")).toBe(
+    "Share of the slowdown: cannot tell. Ports count no latency.",
+  );
 });

@@ -1,5 +1,5 @@
-import type { NoiseComparison, NoiseSet } from "../../api/networkNoise";
-import { ratio } from "../../lib/format";
+import type { NetworkNoise, NoiseComparison, NoiseSet } from "../../api/networkNoise";
+import { percent, ratio } from "../../lib/format";
 
 /** The most numbers that the API takes in a set. */
 export const MOST = 100;
@@ -29,3 +29,7 @@ export function figureText(one: NoiseComparison["figures"][number]): string | nu
 /** Whether a guideline holds, in words. */
 export const guidelineText = (one: NoiseComparison["guidelines"][number]): string =>
   `Guideline ${one.number} ${one.holds === null ? "was not checked" : one.holds ? "holds" : "does not hold"}. ${one.text}`;
+
+/** A share in words, or why there is none. */
+export const shareText = (share: NetworkNoise["of_runtime"], of: string): string =>
+  share.share === null ? `Share of ${of}: cannot tell. ${share.cannot_tell ?? ""}` : `${percent(share.share)} of ${of}`;

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/session";
 import { Failure, Waiting } from "../../components/Notice";
-import { standing } from "./standing";
+import { standing } from "./address";
 import "./login.css";
 
 export function LoginPage() {

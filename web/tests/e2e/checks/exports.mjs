@@ -1,8 +1,8 @@
 // What leaves the page says where it comes from, is there as Parquet too, and can be asked of the API by the line beside it.
+import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { query, ready, until } from "../harness.mjs";
 
 const TOLD = ["Machine", "Window", "Exported", "Caveat", "Address"];
@@ -163,6 +163,33 @@ export async function exports({ url, check, api, timed, fabricUrl }) {
       }
       await page.setContent(evidence);
       assert.equal((await page.pdf({ format: "A4" })).subarray(0, 5).toString(), "%PDF-");
+    },
+    { fixtureOnly: true },
+  );
+}
+
+// Connect your own data: counters that came and have no place in a fabric are said where a new site looks for them.
+
+export async function connect({ url, check, api }) {
+  await check(
+    "the connect page says which counters no fabric has a place for, in the words of ingest health",
+    async (page) => {
+      const { topics } = await api("/ingest/status");
+      const lost = topics.filter((topic) => topic.unplaced);
+      assert.ok(lost.length);
+      await page.goto(`${url}/connect`);
+      const told = page.locator(".connect-unplaced");
+      await told.first().waitFor();
+      assert.deepEqual(
+        await told.allTextContents(),
+        lost.map((topic) => `${topic.topic}: ${topic.unplaced} in no fabric: ${topic.unplaced_because}`),
+      );
+      await page.goto(`${url}/health`);
+      await page.getByRole("columnheader", { name: "in no fabric" }).waitFor();
+      assert.equal(
+        await page.locator("td .alarm", { hasText: String(lost[0].unplaced) }).getAttribute("title"),
+        lost[0].unplaced_because,
+      );
     },
     { fixtureOnly: true },
   );

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
 import { colours, query, ready, title, until } from "../harness.mjs";
 
-export async function fabricPage({ url, check, api, timed, fabricUrl }) {
+export async function fabricPage({ url, check, api, timed, fabricUrl, fabrics }) {
   await check("the fabric is drawn in the colours of the scale", async (page) => {
     await page.goto(`${fabricUrl}?view=tiles`);
     await ready(page);
@@ -179,6 +179,43 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       );
       assert.match(await title(page), /^t\d+-\d+-\d+$/);
       assert.deepEqual(await violations(page), []);
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "a tree has its diagnosis: the root, the worst path on the picture, causes ruled in and out, as the API says",
+    async (page) => {
+      const counted = fabrics.find((one) => one.kind === "fat_tree" && one.snapshot);
+      for (const measure of ["stalls", "packets"]) {
+        const path = measure === "stalls" ? `/fabrics/${counted.id}/roots` : "/jobs/3141590/diagnosis";
+        const told = await api(path);
+        await page.goto(`${url}/fabric/${counted.name}?measure=${measure}`);
+        const panel = page.getByRole("complementary", { name: "Diagnosis" });
+        const [root] = told.roots;
+        await panel
+          .getByRole("heading", { name: `Congestion begins at ${root.src_name} → ${root.dst_name}` })
+          .waitFor();
+        assert.deepEqual(
+          await panel.locator("tbody td:nth-child(2)").allTextContents(),
+          told.worst_path.map((one) => `${one.src_name} → ${one.dst_name}`),
+        );
+        const ruled = await panel.locator("dl > div").evaluateAll((all) => all.map((one) => one.dataset.ruling));
+        assert.deepEqual(
+          ruled,
+          told.rulings.map((one) => one.ruling),
+        );
+        assert.ok((await panel.textContent()).includes(root.advice));
+        // A switch of the path is opened from it, and Escape leads back.
+        await panel.locator("tbody button").first().click();
+        await page.locator('aside[aria-label^="Selected"] h2', { hasText: told.worst_path[0].src_name }).waitFor();
+        await page.keyboard.press("Escape");
+        await panel.waitFor();
+      }
+      const bare = fabrics.find((one) => one.kind === "fat_tree" && !one.snapshot);
+      await page.goto(`${url}/fabric/${bare.name}`);
+      await page.getByRole("heading", { name: "Cannot tell where congestion begins" }).waitFor();
+      assert.equal(await page.locator(".diagnosis table").count(), 0);
     },
     { fixtureOnly: true },
   );

@@ -57,6 +57,52 @@ export async function home({ url, check, api, fabrics }) {
   );
 
   await check(
+    "home lists the worst jobs with their steps, by how much they are slower and when they end, as the API says",
+    async (page) => {
+      const told = await api(`/runs/slowest?fabric=${fabrics[0].name}&limit=8`);
+      await page.goto(url);
+      const rows = page.locator('section[aria-label="Worst jobs"] tbody tr');
+      await rows.first().waitFor();
+      assert.equal(await rows.count(), told.items.length);
+      const [first, second] = await rows.allTextContents();
+      assert.ok(first.includes(told.items[0].job_id) && first.includes("+31 %"), first);
+      assert.match(first, /\d\d:\d\d–(\d+ \w+ )?\d\d:\d\d$/);
+      assert.match(second, /–unknown$/, "no earlier run, and no end");
+      const line = rows.first().locator(".step-line");
+      assert.match(await line.getAttribute("aria-label"), /60 steps, \+31 % against 14 earlier runs/);
+      const drawn = (name) => line.locator(name).evaluate((one) => one.getAttribute("d").split("L").length);
+      assert.deepEqual(await Promise.all([drawn(".own"), drawn(".usual")]), [60, 60]);
+      await rows.first().locator("a").first().click();
+      await page.waitForURL(new RegExp(`/jobs/${told.items[0].job_id}`));
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "costs and coverage are of the last hour, of today or of a week, by the choice that the address keeps",
+    async (page) => {
+      await page.goto(url);
+      const label = page.locator(".home-figures dt", { hasText: "Lost to noise" });
+      assert.equal(await label.textContent(), "Lost to noise, last hour");
+      const data = page.locator('section[aria-label="Data"]');
+      const strip = data.locator("dl > div", { hasText: "Router counters" }).locator(".coverage-bar");
+      assert.match(await strip.getAttribute("aria-label"), /54 of 60 steps/);
+      assert.deepEqual(
+        [await strip.locator('[data-share="none"]').count(), await strip.locator('[data-share="part"]').count()],
+        [5, 1],
+      );
+      const asked = page.waitForRequest((one) => one.url().includes("/ingest/coverage?span=604800s"));
+      await page.getByRole("radio", { name: "Week" }).click();
+      await asked;
+      await page.waitForURL(/span=week/);
+      assert.equal(await label.textContent(), "Lost to noise, last 7 days");
+      await page.reload();
+      assert.equal(await label.textContent(), "Lost to noise, last 7 days");
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a machine where nothing is slow says so",
     async (page) => {
       const quiet = fabrics.find((one) => one.name === "switched");
