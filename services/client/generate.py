@@ -65,7 +65,8 @@ def generate_models(operations: str) -> str:
     used = re.findall(r"models\.(\w+)", operations) + re.findall(r"import (.*)", (PACKAGE / "client.py").read_text())
     defined = {name: node for node in tree.body if (name := _name_of(node))}
     wanted = _find_reachable(defined, set(re.findall(r"\w+", " ".join(used))))
-    lines = ast.unparse([node for node in tree.body if _name_of(node) in wanted]).splitlines()
+    kept = ast.Module([node for node in tree.body if _name_of(node) in wanted], [])
+    lines = ast.unparse(kept).splitlines()
     return MODELS_HEAD + "\n".join(line for line in lines if line) + "\n"
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from support.alerts import fire
+from support.alerts import fire, smtp_sink
 from support.endless_answer import SOCKETS_BYTES, serving_endlessly
-from support.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
