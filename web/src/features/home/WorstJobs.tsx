@@ -66,7 +66,11 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
             Nodes
           </th>
           <th scope="col">Step time, last {duration(recent)}</th>
-          <th scope="col" className="numeric">
+          <th
+            scope="col"
+            className="numeric"
+            title="These steps against earlier runs; an incident counts from its beginning"
+          >
             Slower by
           </th>
           <th scope="col" className="numeric">
