@@ -79,10 +79,11 @@ describe("tree", () => {
 describe("pointing at a tree", () => {
   const tree = treeOf(machine, links, { link: [0, 1], flits: [10, 20], stall_cycles: [30, 20] });
   const layout = treeLayout(tree, machine, 400, 300);
-  const between = (lower: number, upper: number, part: number): [number, number] => [
-    layout.x[lower]! + part * (layout.x[upper]! - layout.x[lower]!),
-    layout.y[lower]! + part * (layout.y[upper]! - layout.y[lower]!),
-  ];
+  const at = (router: number): [number, number] => [layout.x[router] ?? NaN, layout.y[router] ?? NaN];
+  const between = (lower: number, upper: number, part: number): [number, number] => {
+    const [[x0, y0], [x1, y1]] = [at(lower), at(upper)];
+    return [x0 + part * (x1 - x0), y0 + part * (y1 - y0)];
+  };
   it("finds the up link in the lower half of an edge and the down link in its upper half", () => {
     expect(linkAt(layout, tree, ...between(0, 2, 0.3))).toMatchObject({ src: 0, dst: 2, half: { flits: 10 } });
     expect(linkAt(layout, tree, ...between(0, 2, 0.7))).toMatchObject({ src: 2, dst: 0, half: { flits: 20 } });
@@ -90,6 +91,6 @@ describe("pointing at a tree", () => {
   it("finds none beside the lines", () => {
     const [x, y] = between(0, 2, 0.5);
     expect(linkAt(layout, tree, x - 40, y)).toBeNull();
-    expect(linkAt(layout, tree, x, layout.y[0]! + 10)).toBeNull();
+    expect(linkAt(layout, tree, x, at(0)[1] + 10)).toBeNull();
   });
 });

@@ -288,9 +288,9 @@ function HomeOf({ fabric, chosen: past, spanName }: { fabric: Fabric; chosen: nu
         />
       )}
       <Figures figures={figures} />
-      {refused([running]) && (
+      {refused([running, lost]) && (
         <div className="home-refused">
-          <Unanswered line what="the running jobs" asked={[running]} />
+          <Unanswered line what="the running jobs and the incidents" asked={[running, lost]} />
         </div>
       )}
       <div className="home-grid">

@@ -18,7 +18,11 @@ export function WorstJobs({ fabric, shown, now }: { fabric: string; shown: numbe
   const answer = useQuery(slowestQuery(fabric, shown));
   const data = answer.data;
   return (
-    <section className="card home-worst" aria-label="Worst jobs">
+    <section
+      className="card home-worst"
+      aria-label="Worst jobs"
+      data-answered={data !== undefined || answer.error !== null || undefined}
+    >
       <div className="card-head">
         <div className="card-title">
           <h2>Worst jobs</h2>
@@ -38,7 +42,7 @@ export function WorstJobs({ fabric, shown, now }: { fabric: string; shown: numbe
         <Link to="/forecast">Forecasts</Link>
       </div>
       {!data ? (
-        <Unanswered what="the running jobs' steps" asked={[answer]} />
+        <Unanswered line what="the running jobs' steps" asked={[answer]} />
       ) : data.items.length ? (
         <Rows items={data.items} recent={data.recent_s} now={now} />
       ) : (
@@ -62,7 +66,11 @@ function Rows({ items, recent, now }: { items: SlowRun[]; recent: number; now: n
             Nodes
           </th>
           <th scope="col">Step time, last {duration(recent)}</th>
-          <th scope="col" className="numeric">
+          <th
+            scope="col"
+            className="numeric"
+            title="These steps against earlier runs; an incident counts from its beginning"
+          >
             Slower by
           </th>
           <th scope="col" className="numeric">

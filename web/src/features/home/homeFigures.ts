@@ -57,7 +57,7 @@ function aheadFigure(forecasts: RunningRun[] | null, loading: boolean): HomeFigu
     detail: next.length
       ? `90 %: ${change(average((one) => one.low_s / one.usual_s))} to ${change(average((one) => one.high_s / one.usual_s))}`
       : forecasts
-        ? "no running job has a forecast"
+        ? "no job has a forecast"
         : "",
     bad: ahead >= 1.1,
     loading: !forecasts && loading,

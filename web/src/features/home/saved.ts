@@ -2,10 +2,9 @@
 import type { Explanation } from "../../api/estimateShapes";
 import { lostTime } from "../../lib/format";
 
-type Remedy = Pick<
-  Explanation["remedies"][number],
-  "minutes_saved" | "minutes_saved_low" | "minutes_saved_high" | "in_past" | "job_id"
->;
+type AnyRemedy = Explanation["remedies"][number];
+type Remedy = Pick<AnyRemedy, "minutes_saved" | "in_past" | "job_id"> &
+  Partial<Pick<AnyRemedy, "minutes_saved_low" | "minutes_saved_high">>;
 
 /** Null where that is unknown or nothing. How long the other job goes on is not known, so what holding it saves is the most that it can. */
 export function savedText(remedy: Remedy): string | null {
