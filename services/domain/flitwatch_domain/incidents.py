@@ -172,9 +172,7 @@ def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
     return min(max(CALM_S, CALM_PERIODS * period_s), LONGEST_CALM_S)
 
 
-def _list_busy_minutes(
-    minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float
-) -> NDArray[np.float64]:
+def _list_busy_minutes(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> NDArray[np.float64]:
     """Beginnings of the minutes in which causes keep links busy, epoch seconds, the earliest first."""
     inside = [minute.waiting - quiet for minute in minutes if began_s - MINUTE_S < minute.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
