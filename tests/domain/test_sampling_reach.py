@@ -10,7 +10,7 @@ from itertools import pairwise
 import networkx
 import numpy as np
 import pytest
-from domain.scenes import T0
+from domain.scenes import T0, beside, made, scenery, steps
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -386,3 +386,14 @@ def test_of_several_on_the_way_to_the_file_system_those_are_named_that_are_in_th
 ) -> None:
     found = replace(flow(part), several=False, to_file_system=True, between=between)
     assert name_jobs(found, OWN, [1, 2, 3], []) == told
+
+
+def test_a_larger_part_that_is_not_named_is_explained() -> None:
+    part = {1: 0.55, 2: 0.44}
+    for between, said in (({2: 0.6}, True), ({1: 0.5, 2: 0.4}, False)):
+        found = replace(
+            flow(part), several=False, to_file_system=True, between=between, minutes_s=[T0 + 120.0], quiet_s=T0
+        )
+        told = made(steps(1.5, 20), replace(scenery(beside(1, T0 - 900), beside(2, T0 - 900)), flow=found))
+        assert told["verdict"] == "named" and told["named"] == ("2" if said else "1"), told["title"]
+        assert ("A job with a larger part was not in the way" in told["detail"]) == said

@@ -274,7 +274,8 @@ def _load_moments(
             way.add_cards(ports, card * (high - low))
         mine = way.places.links[of_job.load[way.places.links] > 0]
         turns = WaitingTurns.to(mine, way.turns, port_counts[0])
-        counted, calm = [], None
+        calm: _LinkWaits | None = None
+        counted = []
         for (low, high), ports, moved in zip(spans, port_counts, traffic, strict=True):
             of_links, waits = _links_at(way, of_job, turns, ports, high - low, moved, calm)
             calm = calm or waits

@@ -43,7 +43,7 @@ class Flow:
     reason : str or None       why the parts are not known
     several : bool             whether jobs may be named together that have less than nearly all of it. Where waits are counted at the sending port they may not: a job that shares a leaf
                                with the slow one seems to be behind the culprit's jam
-    to_file_system : bool      whether it is of the way to the machine's file system: nobody feels what the flits wait on the way to the job's other nodes
+    to_file_system : bool      whether it is of the way to the machine's file system: on the way to the job's other nodes the flits wait too little
     between : mapping          of the way to the file system, the parts on the way to the job's other nodes, where the waiting rose too, if by little; else empty
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
@@ -66,7 +66,7 @@ class Flow:
 
     @property
     def rose(self) -> bool:
-        """Return whether flits wait longer than in the quiet minute, be it too little for somebody to feel it."""
+        """Return whether flits wait longer than in the quiet minute, even if too little to slow a job."""
         return self.waiting > 0 and self.waiting >= LEAST_RISE * self.quiet
 
     @property

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from flitwatch_domain.explanation.candidates import Candidate
+from flitwatch_domain.explanation.flow import LEAST_PART
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ def make_detail(
             parts.append(
                 f"Job {candidate.job.job_id} shares {shared} and accounts for {format_percent(candidate.score)} of the change."
             )
+    if named and flow is not None and flow.between:
+        more = [job for job, part in flow.part.items() if part > (named[0].part or 0.0)]
+        if any(flow.between.get(job, 0.0) < LEAST_PART for job in more):
+            parts.append("A job with a larger part was not in the way of the traffic between its nodes.")
     if named:
         parts.append("Based on traffic and timing; not proof of cause.")
     elif reasons:
