@@ -217,7 +217,7 @@ def planted(waits: Floats) -> tuple[Floats, Floats, Floats]:
     return loads.sum(axis=1), loads, waited
 
 
-def found(carried: Floats, waited: Floats, sums: bool) -> Floats:
+def found(carried: Floats, waited: Floats, sums: bool, most: Floats | None = None) -> Floats:
     """Waits of the links that the first job takes, by ports, or by the sums of each switch's ports."""
     routes = TreeRoutes(FABRIC)
     of_node = np.bincount(LINKS.src, carried)[SWITCHES:]
@@ -227,7 +227,7 @@ def found(carried: Floats, waited: Floats, sums: bool) -> Floats:
     cards = (LINKS.src >= SWITCHES) | (LINKS.dst >= SWITCHES)
     ports = PortCounts(np.where(sums & ~cards, np.nan, carried), count, np.bincount(count, waited))
     mine = np.flatnonzero((loads[:, 0] > 0) & (LINKS.src < SWITCHES))
-    waits = link_waits(WaitingTurns.to(mine, Turns(FABRIC), ports), loads, ports, loads.sum(axis=1) / 10e9)
+    waits = link_waits(WaitingTurns.to(mine, Turns(FABRIC), ports), loads, ports, loads.sum(axis=1) / 10e9, most)
     return np.where(np.isin(np.arange(len(LINKS)), mine), waits, np.nan)
 
 
@@ -241,6 +241,16 @@ def test_a_full_link_is_told_from_its_siblings_by_the_ports_that_lead_to_it(sums
     assert (np.abs(told[FULL] / 4.0 - 1) < 0.25).all() and told[rest].max() < 0.4, (told[FULL], told[rest].max())
     # What is expected of each link is what the pairs put there.
     np.testing.assert_allclose(loads.sum(axis=1), carried)
+
+
+@pytest.mark.parametrize("sums", [False, True], ids=["ports", "sums of switches"])
+def test_a_link_makes_nobody_wait_longer_than_its_most_and_the_full_one_keeps_its_wait(sums: bool) -> None:
+    waits, most = np.full(len(LINKS), 0.05), np.full(len(LINKS), np.inf)
+    waits[FULL], most[LINKS.dst >= SWITCHES] = 4.0, 0.02
+    carried, _, waited = planted(waits)
+    free, told = found(carried, waited, sums), found(carried, waited, sums, most)
+    assert np.nanmax(told[LINKS.dst >= SWITCHES]) <= 0.02 < np.nanmax(free[LINKS.dst >= SWITCHES])
+    assert (np.abs(told[FULL] / 4.0 - 1) < 0.25).all(), told[FULL]
 
 
 def test_links_that_no_count_leads_to_are_not_told() -> None:
