@@ -320,6 +320,16 @@ class DetourSizes(TypedDict):
     largest_bytes: NotRequired[int]
     detour_interval_us: NotRequired[float]
     detour_us: NotRequired[float]
+class DiagnosedLink(TypedDict):
+    link: int
+    link_class: str
+    src: int
+    src_name: str
+    dst: int
+    dst_name: str
+    utilisation: float | None
+    stalls_per_flit: float | None
+    congested_fraction: float | None
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -1021,11 +1031,6 @@ class Remedy(TypedDict):
     minutes_saved_high: NotRequired[float | None]
     why_unknown: str | None
     in_past: bool
-
-
-Node: TypeAlias = str
-
-
 class ReportedStep(TypedDict):
     step: int
     time_s: float
@@ -1051,6 +1056,11 @@ class Routers(TypedDict):
     nodes: list[int]
     sampled: list[bool]
 Rule = TypedDict('Rule', {'name': str, 'signal': Literal['incident', 'slowdown', 'stall_ratio', 'congested_routers', 'root', 'blamed_user', 'forecast_drift', 'ingest_gap', 'counter_silence', 'slow_cable', 'flapping_cable'], 'above': float, 'clear': NotRequired[float | None], 'probability': NotRequired[float | None], 'for': NotRequired[float], 'every': NotRequired[float], 'absent': NotRequired[float], 'by': NotRequired[Literal['machine', 'group', 'class']], 'where': NotRequired[dict[str, str]], 'congested_at': NotRequired[float], 'severity': NotRequired[Literal['info', 'warning', 'critical']], 'summary': NotRequired[str], 'labels': NotRequired[dict[str, str]], 'enabled': NotRequired[bool]})
+class Ruling(TypedDict):
+    cause: str
+    ruling: Literal['in', 'out', 'cannot tell']
+    roots: int
+    text: str
 class Run(TypedDict):
     run_id: int
     run_key: str
@@ -1243,6 +1253,18 @@ class SlowJob(TypedDict):
     lost_s: float
     since: str
     until: str | None
+class SlowRun(TypedDict):
+    run_id: int
+    job_id: str | None
+    user: str | None
+    name: str | None
+    exe: str
+    nodes: int
+    simulated: bool
+    recent: Observed
+    earlier_runs: int
+    slowdown: float | None
+    run_time: RunTime | None
 class Slowdown(TypedDict):
     mean: float
     low: float
@@ -1271,6 +1293,15 @@ class SlowedTotal(TypedDict):
     lost_low_s: float
     lost_high_s: float
     incidents: list[int]
+class SlowestRuns(TypedDict):
+    recent_s: int
+    running: int
+    items: list[SlowRun]
+class SourceCoverage(TypedDict):
+    source: str
+    topics: list[str]
+    records: list[int]
+    dead: list[int]
 class SourceRefusal(TypedDict):
     records: int
     at: str
@@ -1803,6 +1834,10 @@ class IncidentSummary(TypedDict):
     victims: list[SlowJob]
     others: list[SlowJob]
     remedies: list[Remedy]
+class IngestCoverage(TypedDict):
+    ts: list[str]
+    step_s: int
+    sources: list[SourceCoverage]
 class JobCounters(TypedDict):
     ts: list[str]
     step_s: int
@@ -1986,8 +2021,6 @@ class RecommendationDetail(TypedDict):
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
-
-
 class ReportedRun(TypedDict):
     key: str
     application: str
@@ -1995,7 +2028,7 @@ class ReportedRun(TypedDict):
     start: NotRequired[str | None]
     nodes: NotRequired[list[str]]
     steps: NotRequired[list[ReportedStep]]
-RootsOfCongestion = TypedDict('RootsOfCongestion', {'fabric_id': int | None, 'from': str | None, 'to': str | None, 'method': Literal['ports', 'samples'], 'verdict': Literal['named', 'none', 'cannot tell'], 'reasons': list[str], 'roots': list[CongestionRoot], 'links_counted': int, 'links_stalled': int, 'links_explained': int, 'simulated': bool})
+RootsOfCongestion = TypedDict('RootsOfCongestion', {'fabric_id': int | None, 'from': str | None, 'to': str | None, 'method': Literal['ports', 'samples'], 'verdict': Literal['named', 'none', 'cannot tell'], 'reasons': list[str], 'roots': list[CongestionRoot], 'worst_path': list[DiagnosedLink], 'rulings': list[Ruling], 'links_counted': int, 'links_stalled': int, 'links_explained': int, 'simulated': bool})
 class RouterDetail(TypedDict):
     router: int
     name: str
