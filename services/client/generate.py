@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIPTION = ROOT / "docs" / "contracts" / "openapi.json"
 PACKAGE = Path(__file__).parent / "flitwatch_client"
-HEAD = '''"""One method an operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
+HEAD = '''"""One method per operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
 
 from __future__ import annotations
 

@@ -163,10 +163,10 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
         r"router_1s\.parquet: a counter of 2100-01-01 .* outside the part's jobs",
     ),
     "a router too many": (put("job_node", "router", 40_000), r"job_node\.parquet: router 40000 is not in its fabric"),
-    "a step of nobody's": (put("job_step", "job_pk", 99), r"job_step\.parquet: a row is of a job that is not there"),
-    "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' is of a job that is not there"),
+    "a step of nobody's": (put("job_step", "job_pk", 99), r"job_step\.parquet: a row belongs to a job that is missing"),
+    "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' belongs to a job that is missing"),
     "a name that cannot be": (put("job", "name", "a\0b"), r"job\.parquet: the database refuses it"),
-    "another label": (put("job", "simulated", False), r"job '.*' is not labelled as its part is"),
+    "another label": (put("job", "simulated", False), r"job '.*' has another label than its part"),
     "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not a part"),
 }
 

@@ -317,7 +317,7 @@ def test_what_surrounds_the_output_is_skipped_and_counted() -> None:
     )
     assert found.summary()["links"] == clean.summary()["links"]
     skipped = [text for text in found.warnings if "skipped" in text or "none of ibnetdiscover" in text]
-    assert len(skipped) == 6 and "1 more of: lines that are none of ibnetdiscover's output" in skipped[-1]
+    assert len(skipped) == 6 and "1 more of: lines that are not ibnetdiscover's output" in skipped[-1]
 
 
 def test_grouping_prints_chassis_and_external_ports() -> None:

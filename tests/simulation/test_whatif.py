@@ -205,7 +205,7 @@ def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes
     )
     assert (
         _summarise_result(variants[:1], 100.0)
-        == "No placement or routing that was simulated would have lost less than the 1 min 40 s that it lost."
+        == "None of the simulated placements and routings would have lost less than the 1 min 40 s that it lost."
     )
     # Where the others hardly slow it, or its own place was not asked about, nobody can tell.
     assert _lost_elsewhere(asked, chosen, [simulated(1.01, 1.02, 1), simulated(1, 1, 1)], [1, 1, 1], 100.0) == [

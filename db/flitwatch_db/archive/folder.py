@@ -137,7 +137,7 @@ class Folder:
             for place in sorted((self.root / month).iterdir(), key=lambda one: (one.name[-6:], one.name)):
                 shown = f"{month}/{place.name}"
                 if place.is_symlink() or (self.root / month).is_symlink() or not _NAME.fullmatch(place.name):
-                    raise BadInput("this is not a part of an archive", where=shown)
+                    raise BadInput("this is not part of an archive", where=shown)
                 month_parts.append(Part(place, shown, SHAPES, PART))
         return month_parts
 

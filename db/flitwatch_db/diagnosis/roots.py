@@ -28,7 +28,7 @@ DEFAULT_WINDOW_S = 60
 MOST_JOBS, MOST_FEEDERS = 500, 8
 NO_JOBS = "No known jobs in this window."
 NO_CARDS = "The network cards of the jobs are not counted in this window."
-TOO_LITTLE = "What the jobs' nodes sent does not fit what this link carried."
+TOO_LITTLE = "The traffic of the jobs' nodes does not match the traffic of this link."
 NO_PLACE = "Its nodes on a fabric with counters are unknown."
 
 

@@ -103,7 +103,7 @@ _WORKERS = """
 
 
 #: What the placement that `routing.advice` recommends rests on: the first of its reasons.
-SENT_SHARE = "flits sent over what a NIC can send"
+SENT_SHARE = "flits sent, as a share of what a NIC can send"
 
 
 def _fetch_rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:

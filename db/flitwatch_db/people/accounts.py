@@ -62,7 +62,7 @@ def add_account(conn: Conn, name: str, role: str, password: str | None = None) -
         with conn.transaction():
             conn.execute("INSERT INTO account (name, role, password_hash) VALUES (%s, %s, %s)", [name, role, hashed])
     except psycopg.errors.UniqueViolation:
-        raise Conflict(f"there is an account {name!r} already") from None
+        raise Conflict(f"account {name!r} already exists") from None
 
 
 def first_admin(conn: Conn) -> str | None:

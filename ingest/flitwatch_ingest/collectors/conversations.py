@@ -152,7 +152,7 @@ class Conversations:
                 asked.redirections += 1
                 self._send_question(asked, self._next_transaction())
                 return
-            heard = "redirects in a circle" if target else "redirects to a GID, which is not supported"
+            heard = "redirects in a loop" if target else "redirects to a GID, which is not supported"
         try:
             asked.question = asked.conversation.send(heard)
         except StopIteration as end:

@@ -271,7 +271,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
         if not alone:
             return
         raise BadInput(
-            "belongs to the data of store_csv and contains no rows",
+            "is a file of store_csv without rows",
             where=str(path),
             advice="Name the data file or the folder.",
         )

@@ -108,7 +108,7 @@ def _parse_documents(body: bytes) -> Iterator[Mapping[str, object]]:
 def _parse_lines(text: str) -> Iterator[Mapping[str, object]]:
     # A number that was cut short would be another number.
     if not text.endswith("\n"):
-        raise ValueError("its last line has no end")
+        raise ValueError("its last line is incomplete")
     reader = csv.reader(text.lstrip().splitlines(), strict=True)
     header = [cell.strip() for cell in next(reader)]
     for cells in reader:

@@ -1,4 +1,4 @@
-"""One method an operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
+"""One method per operation of the API; generated from docs/contracts/openapi.json by `make client`, not edited."""
 
 from __future__ import annotations
 
@@ -206,11 +206,11 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
     def stalls(self, fabric: str, *, at: str | float | None = None, window: str | None = None, class_: str | None = None) -> models.StallFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls: Time stalled over the time of sending in a window, by router, link class and pair of groups."""
+        """GET /api/v1/fabrics/{fabric}/stalls: Stalled time divided by sending time in a window, by router, link class and pair of groups."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
 
     def stalls_of_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, group: int | None = None, class_: str | None = None) -> models.LinkFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls/links: Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
+        """GET /api/v1/fabrics/{fabric}/stalls/links: Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
     def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:

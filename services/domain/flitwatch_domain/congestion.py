@@ -23,7 +23,7 @@ class CongestionKind:
 
 
 #: What advice looks at where no driver says otherwise.
-USUAL = CongestionKind("", ("rt_stall_cycles",), ("rt_flits",), "stalls in times of what is sent")
+USUAL = CongestionKind("", ("rt_stall_cycles",), ("rt_flits",), "stalls, in units of sending time")
 DRIVEN = {
     kind.name: kind
     for kind in (

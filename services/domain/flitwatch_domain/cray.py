@@ -87,7 +87,7 @@ def parse_cname(text: str) -> Cname:
     chassis, slot = part["chassis"], part["slot"]
     node = part["node"] if part["node"] is not None else part["nic"]
     if (chassis or 0) > 2 or (slot or 0) >= COLS or (node or 0) >= NODES_PER_ROUTER:
-        raise BadInput(f"{text!r} lies outside a Cray XC cabinet (3 chassis, 16 slots, 4 nodes)")
+        raise BadInput(f"{text!r} is outside a Cray XC cabinet (3 chassis, 16 slots, 4 nodes)")
     tile = None
     if part["tile_row"] is not None:
         tile = tile_number(part["tile_row"], part["tile_col"] or 0)

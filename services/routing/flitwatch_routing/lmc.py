@@ -33,7 +33,7 @@ def first_lid(fabric: Fabric, lmc: int) -> int:
     if first + endpoints * each - 1 > LAST_LID:
         raise BadInput(
             f"{switches:,} switches and {endpoints:,} endpoints of {each} LIDs need more than the {LAST_LID:,} LIDs of a subnet",
-            advice="Take a smaller LMC" if lmc else "Route a part of the machine",
+            advice="Use a smaller LMC" if lmc else "Route a part of the machine",
         )
     return first
 

@@ -131,7 +131,7 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         raise TooCostly(
             f"the tables of {routers:,} switches for {len(fabric.endpoints):,} endpoints{f' of {each} LIDs' if lmc else ''} have "
             f"more than {MOST_ENTRIES:,} entries",
-            advice="Take a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
+            advice="Use a smaller LMC, or route a part of the machine." if lmc else "Route a part of the machine.",
         )
     if lmc:
         first_lid(fabric, lmc)
@@ -271,7 +271,7 @@ def _laid_out(
         )
     groups = int(group[is_core].max()) + 1 if has_cores else 0
     if not has_cores and pods > 1:
-        raise BadInput(f"the leaves fall into {pods} parts that nothing joins")
+        raise BadInput(f"the leaves are in {pods} separate parts")
     place = np.full(routers, -1)
     leaves = _number_members(place, is_leaf, pod)
     if has_cores:

@@ -182,7 +182,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     Raises
     ------
     BadRequest, NotFound
-        Where the arguments do not fit, or the job held no node of the fabric then.
+        Where the arguments do not fit, or the job had no node of the fabric then.
     Cancelled
     """
     request = WhatIf.of(args)
@@ -197,7 +197,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
     mine = next((item for item in held_jobs if item.job_id == request.job), None)
     if mine is None:
         raise NotFound(
-            f"job {request.job!r} held no node of {request.fabric!r} at that moment",
+            f"job {request.job!r} had no node of {request.fabric!r} at that moment",
             advice="Choose another time or job.",
         )
     if mine.endpoints.size < 2:
@@ -289,7 +289,7 @@ def _summarise_result(variants: Sequence[Alternative], lost_s: float | None) -> 
     would, best = min(losses, key=lambda item: item[0]["median_s"])
     interval = f"90 %: {minutes_and_seconds(would['low_s'])} to {minutes_and_seconds(would['high_s'])}"
     if would["median_s"] >= lost_s * (1 - LEAST_SLOWER):
-        return f"No placement or routing that was simulated would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
+        return f"None of the simulated placements and routings would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
     where = "As it was placed" if best["placement"] == AS_IT_WAS else f"Placed by {best['placement']}"
     return f"{where}, with routing {best['routing']}, it would have lost {minutes_and_seconds(would['median_s'])} instead of {minutes_and_seconds(lost_s)} ({interval})."
 

@@ -51,7 +51,7 @@ async def stalls(
     window: Length = service.DEFAULT_WINDOW_S,
     link_class: Class = None,
 ) -> Response:
-    """Time stalled over the time of sending in a window, by router, link class and pair of groups."""
+    """Stalled time divided by sending time in a window, by router, link class and pair of groups."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.StallFigures:
@@ -81,7 +81,7 @@ async def stalls_of_links(
     group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links with this group at either end.")] = None,
     link_class: Class = None,
 ) -> Response:
-    """Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
+    """Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.LinkFigures:

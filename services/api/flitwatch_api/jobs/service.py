@@ -43,7 +43,7 @@ async def list_jobs(
         # "Until now" of a running job is that of the first page, so that the order stays.
         cursor_sort, key, number, asked_at = read_cursor(cursor, str, str, int, float)
         if cursor_sort != sort or not 0 <= asked_at < 1 << 32:
-            raise BadRequest("the cursor belongs to another order", advice="Start again without a cursor.")
+            raise BadRequest("the cursor belongs to another sort order", advice="Start again without a cursor.")
         now, after = at_moment(asked_at), (key, number)
     rows = await reads.list_jobs(
         conn,

@@ -236,7 +236,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
     links, load = np.empty(0, np.int64), np.empty(0)
     if routes is not None and at is None:
         raise BadRequest(
-            f"job {job_id[:60]!r} held no node of {topology.head.name} in this window",
+            f"job {job_id[:60]!r} had no node of {topology.head.name} in this window",
             advice="Request a window in which it ran; /api/v1/jobs?q= finds its times.",
         )
     if routes is not None and at is not None and asked.window is not None:

@@ -240,7 +240,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
     if asked.simulated:
         why = "is based on a simulation"
     elif not asked.authorised:
-        why = "is only a what-if of its author"
+        why = "is only a what-if by its author"
     elif asked.state != "recommended":
         why = f"was refused. {asked.reason.rstrip('.')}"
         # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.

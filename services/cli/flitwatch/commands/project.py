@@ -20,9 +20,9 @@ SUFFIXES = (".html", ".csv", ".pdf")
 
 @click.command()
 @click.argument("account")
-@click.option("--month", metavar="YYYY-MM", help="Without it the month before this one.")
+@click.option("--month", metavar="YYYY-MM", help="Default: the previous month.")
 @click.option(
-    "--out", type=OutPath(), help="Write the report to this file: a page (.html), a table (.csv) or a document (.pdf)."
+    "--out", type=OutPath(), help="Output file for the report: a page (.html), a table (.csv) or a document (.pdf)."
 )
 @api_options
 @json_option

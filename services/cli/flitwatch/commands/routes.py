@@ -207,7 +207,7 @@ def optimise(
 def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
     """Explain what the figures alone do not show."""
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
-        return "the bounds used all the time, and nothing was searched: raise the time limit"
+        return "computing the bounds took all the time, so nothing was searched: raise the time limit"
     if not found.z:
         return "no traffic crosses from switch to switch: all routes are as good"
     if found.detours:

@@ -107,7 +107,7 @@ def up(
     state = read_running_state(home_folder())
     if state is not None:
         if state["state"] == "starting":
-            exit_with_error(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
+            exit_with_error(f"it is already starting (process {state['pid']}); wait for it, or stop it: flitwatch down")
         options = {"stack": stack, "port": port} | _select_given(
             {"host": host, "twin": twin, "metrics_port": metrics_port}
         )

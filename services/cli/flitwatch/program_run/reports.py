@@ -192,7 +192,7 @@ def send_kept(file: Path, place: Place | None = None) -> str | None:
         report = Report(head, at, file)
         report.add(Step(int(number), float(seconds)) for number, seconds in record["steps"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        return f"it is no kept run: {problem}"
+        return f"it is not a kept run: {problem}"
     if report.send(30):
         return None
     if report.refused:

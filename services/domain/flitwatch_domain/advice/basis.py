@@ -52,7 +52,7 @@ class Basis:
     ----------
     now_s : float                                when it was read
     workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
-    groups : {(fabric, group): (stalls in times of what is sent, until when in epoch s)}
+    groups : {(fabric, group): (stalls, in units of sending time, until when in epoch s)}
     technologies : {fabric: technology}          which says what its data and stalls are called
     ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
     usual : {(fabric, group): the same, mean of the past hours}

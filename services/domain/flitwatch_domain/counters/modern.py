@@ -41,7 +41,7 @@ def _port_counter(
 
 
 #: IBTA PortCounters, which stop at their largest value (InfiniBand specification 1.4, 16.1.3.5), and PortCountersExtended, which are wider and pass it. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
-#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 0047).
+#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the stalled time divided by sending time (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
     _port_counter("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4, bits=32),
     _port_counter("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4, bits=32),

@@ -109,7 +109,7 @@ def assemble_fabric(
             warnings.add(
                 "adapters without a LID",
                 devices[guid].line,
-                f"port {port} of H-{guid} has LID {lid}, which is none: no subnet manager brought it up",
+                f"port {port} of H-{guid} has LID {lid}, which is not valid: no subnet manager has brought it up",
             )
     return Fabric(
         name=name,

@@ -133,7 +133,7 @@ def _note_tile(
     before = cables.tiles.get(tile)
     if before is not None and before[:2] != (colour, target):
         raise BadInput(
-            f"tile {_format_tile(tile)} is listed again with another cable; first on line {before[2]}", where=here
+            f"tile {_format_tile(tile)} is listed twice with different cables; first on line {before[2]}", where=here
         )
     if target is not None and target[0] == tile[0]:
         raise BadInput(f"tile {_format_tile(tile)} is cabled to its own router", where=here)

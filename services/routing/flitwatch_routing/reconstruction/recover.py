@@ -152,7 +152,7 @@ def reconstruct_matrix(
             program, solution, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
         )
         if estimate is None:
-            unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
+            unknown["estimated_error"] = "the time limit ended before a second solution was close enough"
     if options.estimate and bool(x.any()):
         others = furthest_distance(program, x, again.at_most(max(OTHERS_S, OTHERS * (clock() - started))))
         estimate = others if estimate is None else max(estimate, others or 0.0)
@@ -241,7 +241,7 @@ def _stack_counters(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters
     if len(lanes) != len(counters) or not lanes:
         raise BadRequest(
             f"{len(lanes)} SL-to-VL tables for {len(counters)} sets of counters",
-            advice="Give one of each a sensing epoch",
+            advice="Give one of each per sensing epoch",
         )
     for lane, counted in zip(lanes, counters, strict=True):
         if counted.shape != (len(fabric.links.src), lane.vls) or lane.vls != lanes[0].vls:

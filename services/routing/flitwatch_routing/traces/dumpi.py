@@ -84,7 +84,7 @@ def read_dumpi_folder(folder: Path) -> Dag:
         raise BadInput(
             f"the DUMPI text of rank {missing} is missing",
             where=str(folder),
-            advice="Make one file a rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
+            advice="Make one file per rank with dumpi2ascii: NAME-0000.txt, NAME-0001.txt, ...",
         )
     try:
         dag = read_dumpi([ranks[r] for r in range(len(ranks))])
@@ -285,7 +285,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} names rank {peer} of {len(communicator.members)}",
                 where=self._line_reference(),
-                advice="Are the files of all ranks there?",
+                advice="Check that the files of all ranks are there.",
             )
         if (size := self._message_bytes(count, type_)) < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._line_reference())

@@ -122,8 +122,8 @@ def choose_placement(observations: Sequence[NicObservation]) -> PlacementChoice:
     share = float(np.mean([observation.flits_per_s for observation in observations]) / NIC_HZ)
     if share >= INTENSIVE_SHARE:
         return PlacementChoice(
-            "random-node", share, "sends much: spread over the groups it balances its load over global links"
+            "random-node", share, "sends much: if it is spread over the groups, it balances its load over global links"
         )
     return PlacementChoice(
-        "contiguous", share, "sends little: kept together it shares fewer links with jobs that send much"
+        "contiguous", share, "sends little: if it is kept together, it shares fewer links with jobs that send much"
     )

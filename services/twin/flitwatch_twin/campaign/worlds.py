@@ -62,7 +62,7 @@ class World:
 
 #: From easy to hard.
 WORLDS: dict[str, World] = {
-    "plain": World(0, "nothing drifts; two kinds of users; counters follow the slowdown closely"),
+    "plain": World(0, "nothing drifts; there are two kinds of users; counters follow the slowdown closely"),
     "variation5": World(1, "run times vary by 5 % for reasons that are not the network's", variation=0.05),
     "missing": World(1, "a fifth of the counter readings is lost", missing=0.2),
     "placement": World(1, "jobs are placed in the groups with the least traffic", Demand(follows_load=True)),

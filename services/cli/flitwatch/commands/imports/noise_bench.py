@@ -54,7 +54,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 def check_measurement(record: Any) -> Measurement:
     """The record, if it is a measurement of a version that we know; ValueError otherwise."""
     if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
-        raise ValueError("is no noise-bench record of version 1")
+        raise ValueError("is not a noise-bench record of version 1")
     whole = {
         "collective_bytes": 2**62,
         "perturbation_bytes": 2**62,
@@ -69,7 +69,7 @@ def check_measurement(record: Any) -> Measurement:
             raise ValueError(f"{key} is not an integer from 0")
     for key in ("network", "collective"):
         if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
-            raise ValueError(f"{key} is no text of at most 200 characters")
+            raise ValueError(f"{key} is not a text of at most 200 characters")
     if not _is_number(record.get("ratio")) or not 0 <= record["ratio"] <= 1:
         raise ValueError("ratio lies outside [0, 1]")
     for key in ("perturbed_s", "quiet_s"):

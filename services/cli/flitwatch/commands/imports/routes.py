@@ -35,7 +35,7 @@ def routes(
     if dump is None and not text:
         raise BadRequest("there is no description of the change", advice="Give a dump of the tables, or --note TEXT.")
     if text and (len(text) > 200 or not text.isprintable()):
-        raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
+        raise BadRequest("the note has more than one line, or more than 200 characters", advice="Shorten it.")
     moment = _resolve_time(at, dump)
     with platform.open_database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
         row = fabrics.get_fabric_row(conn, name)
