@@ -273,7 +273,7 @@ def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
             with conn.transaction():
                 kept.append(store.store_finding(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
         assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3)] == kept[:3], (
-            "the newest first"
+            "newest first"
         )
         assert [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(), 3, kept[2])] == kept[3:]
         numbers = [one["incident_id"] for one in shown.list_heads(conn, shown.IncidentFilter(user="u1"), 9)]

@@ -127,7 +127,7 @@ class Folder:
             raise BadInput(f"the format is {mark_format!r}; this version reads {FORMAT!r}", where=MARK)
 
     def months(self) -> list[str]:
-        """Months that have parts, the oldest first."""
+        """Months that have parts, oldest first."""
         return sorted(entry.name for entry in self.root.iterdir() if _MONTH.fullmatch(entry.name) and entry.is_dir())
 
     def parts(self, months: Sequence[str] | None = None) -> list[Part]:

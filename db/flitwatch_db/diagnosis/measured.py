@@ -284,7 +284,7 @@ def _read_card_rates(conn: Conn, fabric_id: int, endpoints: int, from_s: float, 
 def find_sample_contexts(
     conn: Conn, fabric_id: int | None, job: str, tag: str | None, phase: str | None, from_s: float, to_s: float
 ) -> list[Row]:
-    """Contexts of a job's packet samples that reach into [from, to), the newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
+    """Contexts of a job's packet samples that reach into [from, to), newest first: context_id, fabric_id, first_s, last_s, variants, simulated."""
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
             """

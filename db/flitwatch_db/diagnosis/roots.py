@@ -33,7 +33,7 @@ NO_PLACE = "Its nodes on a fabric with counters are unknown."
 
 
 def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fabric | None = None) -> Row:
-    """Roots on a machine in [from, to) by counters of ports: docs/contracts/api.md describes the answer; times are epoch seconds."""
+    """Roots on a machine in [from, to) by port counters: docs/contracts/api.md describes the answer; times are epoch seconds."""
     fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
     result = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
@@ -44,7 +44,7 @@ def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fa
 def of_job(
     conn: Conn, job: Row, at_s: float, window_s: float = DEFAULT_WINDOW_S, tag: str | None = None, phase: str | None = None
 ) -> Row:  # fmt: skip
-    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by counters of ports.
+    """Roots that hold a job up in the window that ends at `at_s`: by its packet samples if there are some in it, else by port counters.
 
     Parameters
     ----------

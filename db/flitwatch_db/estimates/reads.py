@@ -43,7 +43,7 @@ async def _fetch_rows(conn: Connection, query: sql.SQL | sql.Composed, parameter
 
 
 async def list_application_estimates(conn: Connection) -> list[Row]:
-    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, the newest first.
+    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, newest first.
 
     With `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
     """

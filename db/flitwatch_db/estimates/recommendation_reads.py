@@ -33,7 +33,7 @@ async def list_recommendations(
     job: str | None,
     asker: str,
 ) -> list[Row]:
-    """Recommendations numbered below `before`, the newest first: those for the site, and the asker's what-ifs; `fabric` is a number or a name.
+    """Recommendations numbered below `before`, newest first: those for the site, and the asker's what-ifs; `fabric` is a number or a name.
 
     Each has `user_known` and `application_known`: whether a job or a run has them, or only the recommendation's author wrote them.
     """

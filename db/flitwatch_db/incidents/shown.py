@@ -58,7 +58,7 @@ _STATE = SQL("""
 def list_heads(
     conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None, at_s: float = math.inf
 ) -> list[IncidentHead]:
-    """List incidents, the newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
+    """List incidents, newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
     where, parameters = _build_conditions(asked)
     rows = _fetch_rows(
         conn,
@@ -84,7 +84,7 @@ def find_head(conn: Conn, incident_id: int) -> IncidentHead:
 
 
 def list_slowed_jobs(conn: Conn, asked: IncidentFilter, limit: int) -> list[tuple[IncidentHead, list[SlowedJob]]]:
-    """Incidents, the newest first, each with the jobs that it slowed, those that waste most nodes first."""
+    """Incidents, newest first, each with the jobs that it slowed, those that waste most nodes first."""
     heads = list_heads(conn, asked, limit)
     victims = _load_victims(conn, [head["incident_id"] for head in heads])
     return [(head, [_to_slowed_job(one) for one in victims.get(head["incident_id"], [])]) for head in heads]

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 #: Seconds after which a minute's counters, and a job's last ones, are stored.
 SETTLED_S = 60.0
-#: Ended jobs are looked at for so many seconds in one round: the newest first, until all have been.
+#: Ended jobs are looked at for so many seconds in one round: newest first, until all have been.
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
 #: What of an incident is news.

@@ -32,7 +32,7 @@ class EndedJob:
 
 
 def list_waiting_jobs(conn: Conn, limit: int) -> list[EndedJob]:
-    """Ended jobs without network noise, or with that of another end, or of no counters; the newest first."""
+    """Ended jobs without network noise, or with that of another end, or of no counters; newest first."""
     rows = conn.execute(
         """
         SELECT job_pk, j.start_ts, j.end_ts

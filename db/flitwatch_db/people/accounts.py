@@ -314,7 +314,7 @@ def add_token(
 
 
 def list_tokens(conn: Conn, name: str | None = None) -> list[Row]:
-    """Tokens of an account, or all, the newest first, without their secrets."""
+    """Tokens of an account, or all, newest first, without their secrets."""
     return _fetch_rows(
         conn,
         "SELECT t.token_id, a.name AS account, a.role, t.label, t.scopes, t.created_at AS created, t.expires_at AS expires,"

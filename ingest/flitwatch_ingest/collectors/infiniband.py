@@ -150,7 +150,7 @@ class InfinibandCollector:
     adapters : bool
         Ask every adapter too; without it the switches' ports alone, which see both directions of every cable.
     clear : bool
-        Clear the 32-bit counters of ports where one is saturated, after they were read.
+        Clear the 32-bit port counters where one is saturated, after they were read.
     parallel : int
         Devices that are asked at a time.
     lanes : bool

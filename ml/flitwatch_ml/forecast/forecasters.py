@@ -168,7 +168,7 @@ class AttentionForecaster(BaseEstimator):
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
     def attention(self, windows: Windows) -> Floats:
-        """Weights over the past steps, (windows, m), the oldest first; each row sums to one."""
+        """Weights over the past steps, (windows, m), oldest first; each row sums to one."""
         from flitwatch_ml.forecast.attention import mean_attention
 
         return mean_attention(self.net_, windows.past, self.device_)

@@ -131,7 +131,7 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """Jobs, the newest first; every page of the list.
+        """Jobs, newest first; every page of the list.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Client:
         return of_rows(self._iterate_pages(page, most), JOBS)
 
     def runs(self, *, application: str | None = None, job: str | None = None, most: int | None = None) -> Table:
-        """Executions of instrumented applications, the newest first."""
+        """Executions of instrumented applications, newest first."""
         return of_rows(
             self._iterate_pages(
                 lambda limit, cursor: self.api.runs(exe=application, job=job, limit=limit, cursor=cursor), most
@@ -354,7 +354,7 @@ class Client:
         end: Time | None = None,
         most: int | None = None,
     ) -> Table:
-        """Alerts, the newest first."""
+        """Alerts, newest first."""
 
         def page(limit: int, cursor: str | None) -> Any:
             return self.api.alerts(
@@ -372,7 +372,7 @@ class Client:
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_format_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
-        """The jobs that an explanation weighed, the likeliest first."""
+        """The jobs that an explanation weighed, most likely first."""
         return of_rows(self.explanation(job_id, cluster=cluster)["candidates"], CANDIDATES)
 
     def task(self, name: str, arguments: Mapping[str, Any], *, wait_s: float = 600.0) -> Any:

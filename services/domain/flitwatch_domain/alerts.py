@@ -91,8 +91,8 @@ def parse_duration_s(value: object) -> float:
 class Rule(BaseModel):
     """One rule.
 
-    A series of the signal (one set of labels) fires when its value has been at or above `above`, and its probability at or above `probability` where
-    the signal has one, for `for_s`; it clears when the value is below `clear` (hysteresis), or the series has had no sample for `absent_s`.
+    A series of the signal (one set of labels) fires when its value has been at or above `above` for `for_s`. If the signal has a probability, this must
+    be at or above `probability` too. The series clears when the value is below `clear` (hysteresis), or when it has had no sample for `absent_s`.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True, frozen=True)

@@ -35,7 +35,7 @@ State = Literal["open", "over", "withdrawn"]
 
 
 class IncidentCause(TypedDict):
-    """A job that is named for an incident."""
+    """A job named as the cause of an incident."""
 
     job_pk: int
     job_id: str

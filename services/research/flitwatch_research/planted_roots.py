@@ -1,4 +1,4 @@
-"""Roots of congestion planted on the packet engine, and how well counters of ports alone find them.
+"""Roots of congestion planted on the packet engine, and how well port counters alone find them.
 
 Each world has light uniform traffic of all endpoints. Into it go flows that together overload one link (or several): senders that all send to one
 endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method; or, where packets are sampled, what the samples of

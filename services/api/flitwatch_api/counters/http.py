@@ -136,7 +136,7 @@ async def timeseries(
     points: Points = 300,
     total: Annotated[bool, Query(alias="sum", description="Return the sum over the routers as one row.")] = False,
 ) -> Response:
-    """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
+    """Counters of routers over time, summed to at most `points` steps; a ratio is the step's summed stalls divided by its summed flits."""
     topology = await topology_of(platform, fabric)
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
@@ -168,7 +168,7 @@ async def timeseries(
 async def matrix(
     platform: ThePlatform, request: Request, fabric: FabricId, from_: From = None, to: To = None
 ) -> Response:
-    """Traffic between groups over a span: the column sends, the row receives."""
+    """Traffic between groups over a period: the column sends, the row receives."""
     topology = await topology_of(platform, fabric)
 
     async def work(conn: Connection) -> schemas.Matrix:

@@ -84,7 +84,7 @@ class LinkFigures(BaseModel):
 
 
 class LaneFigures(BaseModel):
-    """By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at)."""
+    """Data that each lane (0 to 15) of one port or endpoint sent in [at - window_s, at)."""
 
     at: datetime | None = Field(description="End of the window; null without data or times.")
     window_s: int | None
@@ -127,7 +127,7 @@ class Span(BaseModel):
 
 
 class Mark(BaseModel):
-    """Something that happened."""
+    """An event."""
 
     ts: datetime
     kind: str

@@ -86,7 +86,7 @@ class WindowQuery:
         return {"at": utc_time(window.to_s) if window else None, "window_s": window.length_s if window else None}
 
     def ports_window(self) -> tuple[int, int]:
-        """The part of the window that counters of ports are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
+        """The part of the window that port counters are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
         assert self.window is not None
         width = reads.PORT_BUCKET_S
         first = max(self.window.from_s // width * width, self.reach.oldest_of_ports_s or 0)

@@ -11,7 +11,7 @@ from flitwatch_domain.diagnosis.roots import CongestionRoot
 
 
 class RootsOfCongestion(BaseModel):
-    """Roots of congestion in a window, or that there are none, or why that is unknown."""
+    """Roots of congestion in a window, or why they are unknown."""
 
     fabric_id: int | None
     from_: datetime | None = Field(alias="from")

@@ -47,7 +47,7 @@ async def versions(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Every estimate that is kept, the newest first: data, parameters, code version, score."""
+    """All stored estimates, newest first: data, parameters, code version, score."""
     return json_response(await service.list_versions(conn, names, limit, cursor, kind, exe or None, nodes))
 
 
@@ -126,7 +126,7 @@ async def forecast(
 
 @http.get("/forecasts", response_model=schemas.RunningList)
 async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Response:
-    """Running instrumented jobs and their forecasts, the slowest first."""
+    """Running instrumented jobs and their forecasts, slowest first."""
     return json_response(await live.list_running_runs(conn, names, limit))
 
 
@@ -136,13 +136,13 @@ async def forecasts_of_jobs(
     names: TheNames,
     limit: Annotated[int, Query(ge=1, le=200, description="Largest number of jobs to return.")] = 50,
 ) -> Response:
-    """Running jobs without recorded steps: how long each will take, from similar jobs that lasted as long."""
+    """Running jobs without recorded steps: the expected total time of each, from similar jobs that lasted as long."""
     return json_response(await live.running_jobs(conn, names, limit))
 
 
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
-    """Steps of a run, the band over the next, and earlier forecasts alongside what came."""
+    """Steps of a run, the forecast band of the next ones, and earlier forecasts with the actual times."""
     return json_response(await live.run_forecast(conn, names, run_id))
 
 
@@ -153,5 +153,5 @@ async def outlook(
     job_id: JobId,
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """A job without recorded steps: its time against earlier similar jobs, stalls on its routers, neighbours."""
+    """A job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
     return json_response(await live.load_outlook(conn, names, job_id, cluster or None))

@@ -59,7 +59,7 @@ class EstimateStatus(BaseModel):
 
 
 class Application(BaseModel):
-    """An instrumented application on as many nodes, and what is estimated of it."""
+    """An instrumented application on a number of nodes, and its estimates."""
 
     exe: str
     nodes: int
@@ -73,7 +73,7 @@ class Application(BaseModel):
 
 
 class Applications(BaseModel):
-    """Those with most runs first."""
+    """Most runs first."""
 
     items: list[Application]
 
@@ -219,7 +219,7 @@ class BlameEvidence(BaseModel):
 
 
 class SeveralSetsEntry(BaseModel):
-    """A name that several sets of runs find, and what all of them together say."""
+    """A name that several sets of runs find, with their combined evidence."""
 
     name: str
     pseudonym: bool
@@ -235,7 +235,7 @@ class SeveralSetsEntry(BaseModel):
 
 
 class SeveralSets(BaseModel):
-    """Names found in several sets of runs (table III of the paper), those of most sets first."""
+    """Names found in several sets of runs (table III of the paper), most sets first."""
 
     by: By
     definition: Literal["ours", "paper"]
@@ -247,7 +247,7 @@ class SeveralSets(BaseModel):
 
 
 class Counter(BaseModel):
-    """A feature: a counter of table II, one of any other fabric, or how a run lay."""
+    """A feature: a counter of table II, a counter of another fabric, or the run's placement."""
 
     abbreviation: str = Field(description="Name of the counter; for counters of table II, the abbreviation.")
     vendor: str
@@ -315,7 +315,7 @@ class Deviation(BaseModel):
 
 
 class Gain(BaseModel):
-    """Of attention over the best other, as a share; 90 % interval over runs."""
+    """Gain of attention over the best other forecaster, as a share; 90 % interval over runs."""
 
     mean: float
     low: float
@@ -337,7 +337,7 @@ class Backtest(BaseModel):
 
 
 class Serving(BaseModel):
-    """The forecaster that serves, and why."""
+    """The deployed forecaster, and why it was chosen."""
 
     forecaster: str
     m: int
@@ -377,7 +377,7 @@ class ForecastInput(BaseModel):
 
 
 class AttentionWeights(BaseModel):
-    """Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs."""
+    """Of one net over the past steps, oldest first; mean over later runs, 95 % interval over runs."""
 
     forecaster: str
     mean: list[float]
@@ -429,7 +429,7 @@ class NextSteps(BaseModel):
 
 
 class Observed(BaseModel):
-    """Steps that have come, by column."""
+    """Steps received so far, by column."""
 
     step: list[int]
     time_s: list[float]
@@ -481,13 +481,13 @@ class Running(BaseModel):
 
 
 class RunningList(BaseModel):
-    """Those with the slowest forecast first."""
+    """Slowest forecast first."""
 
     items: list[Running]
 
 
 class PastJobs(BaseModel):
-    """Completed jobs that a job can be held against."""
+    """Completed jobs that a job can be compared with."""
 
     basis: str = Field(description="What the jobs have in common: user, name, size (within a factor of two).")
     jobs: int
@@ -531,7 +531,7 @@ class RunningJobList(BaseModel):
 
 
 class Stalls(BaseModel):
-    """Stall ratio on the job's routers against the machine, over the same minutes."""
+    """Stall ratio on the job's routers compared with the machine, over the same minutes."""
 
     minutes: int
     routers: int
@@ -541,7 +541,7 @@ class Stalls(BaseModel):
 
 
 class NeighbourWithBlame(BaseModel):
-    """A job that runs on the same routers or groups, with what blame says of its user."""
+    """A job on the same routers or groups, with blame's verdict on its user."""
 
     job_id: str
     user: str | None

@@ -111,7 +111,7 @@ async def case(
     cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="Time of the evidence (default: now).")] = None,
 ) -> Response:
-    """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, and what it does not prove."""
+    """The evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and what it does not prove."""
 
     def work(conn: psycopg.Connection[Any]) -> Evidence:
         return read_case(conn, job_id, cluster or None, at)

@@ -36,7 +36,7 @@ class FabricList(BaseModel):
 
 
 class FabricDetail(Fabric):
-    """A fabric with what its importer noted."""
+    """A fabric with its importer's notes."""
 
     source: str
     attributes: dict[str, Any]
@@ -108,7 +108,7 @@ class Tile(BaseModel):
 
 
 class JobOnRouter(BaseModel):
-    """A job that holds nodes of a router."""
+    """A job with nodes on a router."""
 
     job_pk: int
     job_id: str

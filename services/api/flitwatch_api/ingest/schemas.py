@@ -58,7 +58,7 @@ class Gap(BaseModel):
 
 
 class Silence(BaseModel):
-    """Devices that are silent now, by schema and the minute since when."""
+    """Devices that are silent now, by schema and the minute when they became silent."""
 
     schema_: str = Field(alias="schema")
     from_: datetime = Field(alias="from")
@@ -121,7 +121,7 @@ class SourceRefusal(BaseModel):
 
 
 class SourceArrivals(BaseModel):
-    """A way in, and what came through it."""
+    """A source, and what has arrived from it."""
 
     key: str
     title: str

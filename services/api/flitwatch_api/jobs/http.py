@@ -85,7 +85,7 @@ async def occupancy(
     fabric: FabricId,
     at: Annotated[Time | None, Query(description="Default: the time up to which data are complete.")] = None,
 ) -> Response:
-    """Jobs that hold routers of a fabric at a moment."""
+    """Jobs that occupy routers of a fabric at a given time."""
     topology = await platform.topologies.get(conn, fabric)
     if at is None and not topology.head.snapshot:
         complete = await platform.topologies.complete_s(conn, topology.head)

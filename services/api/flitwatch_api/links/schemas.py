@@ -83,7 +83,7 @@ class SlowCables(BaseModel):
 
 
 class JobPaths(BaseModel):
-    """Links between routers that a job's traffic is expected to use, by column; the most loaded first."""
+    """Links between routers that a job's traffic is expected to use, by column; most loaded first."""
 
     at: datetime | None
     window_s: int | None

@@ -58,7 +58,7 @@ class JobNetworkNoise(BaseModel):
 
 
 class NoiseSet(BaseModel):
-    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a span."""
+    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a period."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -101,7 +101,7 @@ class ComparedGuideline(BaseModel):
 
 
 class ComparedFigure(BaseModel):
-    """A figure of both sets within allocations that both have; null: cannot tell."""
+    """A figure of both sets within their common allocations; null: cannot tell."""
 
     key: Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
     unit: str

@@ -31,7 +31,7 @@ class BandPoint(BaseModel):
 
 
 class Fit(BaseModel):
-    """A line by least squares through the slowdowns of a series' splits over the ratio."""
+    """A least-squares line through the slowdowns of a series' splits, as a function of the ratio."""
 
     network: str
     collective: str

@@ -33,7 +33,7 @@ class ProjectCause(BaseModel):
 
 
 class ProjectReport(BaseModel):
-    """What a project lost to network congestion in a month."""
+    """Losses of a project to network congestion in a month."""
 
     account: str
     month: str

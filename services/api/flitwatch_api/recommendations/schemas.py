@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 
 class RecommendationGain(BaseModel):
-    """Expected speed-up: time before over time after."""
+    """Expected speed-up: time before divided by time after."""
 
     factor: float
     low: float | None
@@ -74,7 +74,7 @@ class RouteOutcome(BaseModel):
 
 
 class Alternative(BaseModel):
-    """Alternative that was tried."""
+    """An alternative that was compared."""
 
     label: str
     time_s: float | None

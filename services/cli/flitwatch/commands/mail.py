@@ -51,9 +51,9 @@ def mail(
     foreground: bool,
     as_json: bool,
 ) -> None:
-    """Mail ADDRESS the end of a job with the verdict, the time lost, a picture and the link; for Slurm's MailProg.
+    """Send ADDRESS a mail about a job's end with the verdict, the time lost, a picture and a link; for Slurm's MailProg.
 
-    Other mails of Slurm, and ends that the platform does not know, go to the site's own mail program unchanged.
+    Other mails of Slurm, and mails about jobs that the platform does not know, go to the site's own mail program unchanged.
     """
     from flitwatch_slurm.job_mail import Mailers, fetch_explanation, read_order, send_mail, send_plain
 

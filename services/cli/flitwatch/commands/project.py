@@ -29,9 +29,9 @@ SUFFIXES = (".html", ".csv", ".pdf")
 def project(
     account: str, month: str | None, out: Path | None, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Report what the jobs of project ACCOUNT lost to incidents in a month, and to whom.
+    """Report what the jobs of project ACCOUNT lost to incidents in a month, and which users caused it.
 
-    Without --url and profile it asks the platform that runs here. It names users as the token may see them.
+    Without --url and a profile, it asks the platform on this machine. It shows users under the names that the token may see.
     """
     from flitwatch_domain.project_report import describe_report
 

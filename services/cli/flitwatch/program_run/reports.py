@@ -173,7 +173,7 @@ class Report:
 
 
 def list_kept(folder: Path) -> list[Path]:
-    """Files of runs that were not sent, the oldest first."""
+    """Files of runs that were not sent, oldest first."""
     return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
 
 

@@ -45,7 +45,7 @@ Action = Literal["start", "delay", "prefer"]
 
 @dataclass(frozen=True)
 class PlacementQuestion:
-    """A job that is to be placed."""
+    """A job to place."""
 
     user: str
     application: str

@@ -213,7 +213,7 @@ class FlowWaiting(TypedDict):
 
 
 class Remedy(TypedDict):
-    """Something that would help, or would have helped."""
+    """An action that would help, or would have helped."""
 
     kind: Kind
     job_id: Annotated[str, Field(description="The job to act on.")]

@@ -19,7 +19,7 @@ LargestBytes = Annotated[int, Field(ge=128, le=1 << 24)]
 
 
 class NoParameters(Arguments):
-    """A study of tables: nothing is drawn, so that it has neither runs nor a seed."""
+    """A study of tables. Nothing is drawn at random, so it has neither runs nor a seed."""
 
     threads: Threads | None = None
 
@@ -41,7 +41,7 @@ class Flow(SeededStudy):
 
 
 class Machine(Arguments):
-    """A machine alongside the stand-ins of figure 11."""
+    """A machine compared with the substitutes of figure 11."""
 
     name: Label
     spec: FlowTopology
@@ -104,7 +104,7 @@ class Formulations(Arguments):
 
 
 class LaneSchemes(Arguments):
-    """Reconstructions of one application's traffic by ways to give lanes."""
+    """Reconstructions of one application's traffic, by method of assigning lanes."""
 
     threads: Threads = 1
     topology: RoutesTopology = "quartz1"
@@ -171,7 +171,7 @@ class WangPatterns(SeededStudy):
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
     load: float = Field(default=1.0, ge=0.001, le=100, description="Factor on the sizes of all messages.")
     applications: WangApplications | None = None
-    ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's.")
+    ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's value.")
 
 
 class Wang(WangPatterns):

@@ -154,7 +154,7 @@ export function attention({
   return items.sort((a, b) => b.weight - a.weight);
 }
 
-/** Topics that the writer is behind with, the latest first in one row: one cause delays them all, and the other items keep their places. */
+/** Topics that the writer is behind with, latest first in one row: one cause delays them all, and the other items keep their places. */
 function behind(ingest: IngestStatus | null): Item[] {
   const late = (ingest?.topics ?? [])
     .filter((topic) => (topic.lag_s ?? 0) > LATE_S)

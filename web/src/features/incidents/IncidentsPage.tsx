@@ -1,4 +1,4 @@
-/** Stored incidents, the newest first: filtered by the server, ordered by the address, driven by the keyboard as well. */
+/** Stored incidents, newest first: filtered by the server, ordered by the address, driven by the keyboard as well. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
