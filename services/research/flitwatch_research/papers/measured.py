@@ -81,8 +81,8 @@ def _pf3d() -> dict[tuple[str, str], float]:
     """Milliseconds of a round: ratios count."""
     rows = {
         ("linear", False): "alone",
-        ("linear", True): "beside incasts",
-        ("inside-leaves", True): "beside incasts, shifted mapping",
+        ("linear", True): "alongside incasts",
+        ("inside-leaves", True): "alongside incasts, shifted mapping",
     }
     return {(rows[p["mapping"], p["background"]], "time"): p["time_ms"] for p in _run_study("taffet-pf3d")}
 

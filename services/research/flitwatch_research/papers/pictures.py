@@ -36,7 +36,7 @@ PAPER, SEED = "taffet2021", 1
 #: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
 #: Leaf switches that hold miniGhost's nodes; pF3D's cases.
-GHOST_LEAVES, BESIDE = 24, {"alone": False, "beside incasts": True}
+GHOST_LEAVES, BESIDE = 24, {"alone": False, "alongside incasts": True}
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.

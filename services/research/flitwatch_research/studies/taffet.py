@@ -167,7 +167,7 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     return build_machine(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
-#: Computation of pF3D's round, fitted to one published ratio, the time beside incasts over that alone: the text does not give it.
+#: Computation of pF3D's round, fitted to one published ratio, the time alongside incasts over that alone: the text does not give it.
 PF3D_COMPUTE_MS = 8.3
 
 
