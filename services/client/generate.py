@@ -118,7 +118,7 @@ def _annotate_body(schema: dict[str, Any]) -> str:
 
 
 def _name_model(reference: str) -> str:
-    """The typed dictionary of a schema; Any where there is none."""
+    """The typed dictionary of a schema; Any if there is none."""
     return f"models.{re.sub(r'[^0-9A-Za-z_]', '', reference.rsplit('/', 1)[-1])}" if reference else "Any"
 
 

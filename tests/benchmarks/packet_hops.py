@@ -1,4 +1,4 @@
-"""Packet-router-hops a second of one core, memory and events a hop: one JSON object a case, beside what others reach.
+"""Packet-router-hops a second of one core, memory and events per hop: one JSON object a case, beside what others reach.
 
     python tests/benchmarks/packet_hops.py [case ...]
 

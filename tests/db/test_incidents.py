@@ -1,4 +1,4 @@
-"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one where nothing is planted."""
+"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one if nothing is planted."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[
         f"{placement}, {routing}" for placement in (AS_IT_WAS, "random-group") for routing in ("adaptive0", "adaptive3")
     ]
     assert all(len(one["time_s"]) == 2 and min(one["time_s"]) > 0 for one in result["variants"])
-    # Job 2 stands on routers 4 to 11, all counted, two nodes a router: eight routers' flits at 20/3 bytes.
+    # Job 2 stands on routers 4 to 11, all counted, two nodes per router: eight routers' flits at 20/3 bytes.
     assert result["beside"]["jobs"] == 2 and result["beside"]["counted"] == 1
     assert result["beside"]["gib_per_s"] == pytest.approx(8 * FLITS_PER_S * 20 / 3 / 2**30)
     assert len(result["routers"]["stalls_best"]) == 24

@@ -112,7 +112,7 @@ def _find_measured_end_s(conn: Conn, job: Row, end_s: float) -> float:
 def by_samples(
     conn: Conn, job_id: str, at_s: float, window_s: float, tag: str | None = None, phase: str | None = None
 ) -> Row | None:
-    """The answer of a job's packet samples alone; None where there are none in the window."""
+    """The answer of a job's packet samples alone; None if there are none in the window."""
     from_s = math.floor(at_s) - window_s
     contexts = measured.find_sample_contexts(conn, None, job_id, tag, phase, from_s, at_s)
     if not contexts:

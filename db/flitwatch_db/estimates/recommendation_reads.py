@@ -77,7 +77,7 @@ async def find_recommendation(conn: Connection, number: int, asker: str | None) 
 
 
 async def read_part(conn: Connection, number: int, name: Part, asker: str | None) -> bytes | None:
-    """A part's content; None where there is none. `asker` as for `one`."""
+    """A part's content; None if there is none. `asker` as for `one`."""
     async with conn.cursor() as cursor:
         await cursor.execute(
             SQL(

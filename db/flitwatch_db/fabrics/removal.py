@@ -223,7 +223,7 @@ def _list_references(conn: Conn, row: FabricRow) -> list[str]:
 
 
 def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
-    """Raise Conflict where a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
+    """Raise Conflict if a process writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
     fed = conn.execute(
         "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
         " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",

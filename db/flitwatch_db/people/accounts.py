@@ -111,7 +111,7 @@ def change_account(conn: Conn, name: str, *, role: str | None = None, disabled: 
 
 
 def _check_admins(conn: Conn, held: Row) -> None:
-    """Conflict where the change takes the last admin who can log in, or of those who cannot the last of all."""
+    """Conflict if the change takes the last admin who can log in, or of those who cannot the last of all."""
     other_admin = conn.execute(
         "SELECT 1 FROM account WHERE role = 'admin' AND NOT disabled AND (NOT %s OR password_hash IS NOT NULL OR issuer IS NOT NULL)",
         [held["logs_in"]],
@@ -216,7 +216,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
 
 
 def cookie_key(conn: Conn) -> bytes:
-    """The key with which this site signs cookies; Unavailable where it was removed."""
+    """The key with which this site signs cookies; Unavailable if it was removed."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:
         raise Unavailable(
@@ -270,13 +270,13 @@ def token_caller(row: Sequence[Any]) -> Caller:
 
 
 def of_session(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a session; None where it ended, or its account is disabled or a service's."""
+    """The caller of a session; None if it ended, or its account is disabled or a service's."""
     row = conn.execute(OF_SESSIONS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else session_caller(row)
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
-    """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
+    """The caller of a token; None if it is unknown, revoked or expired, or its account is disabled."""
     row = conn.execute(OF_TOKENS, [[hash_secret(secret)]]).fetchone()
     return None if row is None else token_caller(row)
 

@@ -27,7 +27,7 @@ class StoredRun:
     ----------
     run_id : int
     created : bool
-        False where the run had been reported before.
+        False if the run had been reported before.
     new_steps : int
         Steps that were not there; a step that comes again replaces itself.
     """

@@ -70,7 +70,7 @@ class NclCollector:
         self._checkpoint.save()
 
     def once(self) -> None:
-        """Publish every run that is in the folder; NotFound where there is none."""
+        """Publish every run that is in the folder; NotFound if there is none."""
         heads = list(self._find_heads())
         if not heads:
             raise NotFound(

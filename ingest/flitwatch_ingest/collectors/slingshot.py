@@ -1,4 +1,4 @@
-"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record a line."""
+"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record per line."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class _FileMark(TypedDict):
 
 
 class FileReader:
-    """Reads files with a record a line, and those in folders.
+    """Reads files with a record per line, and those in folders.
 
     Parameters
     ----------

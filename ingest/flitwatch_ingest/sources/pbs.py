@@ -109,7 +109,7 @@ class PbsReader:
         """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it
         starts.
 
-        PENDING or RUNNING, or UNKNOWN where it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
+        PENDING or RUNNING, or UNKNOWN if it is unknown whether it still is: the log's last record is more than a day old, or the job's wall time
         is over and no record tells its end. An end that nothing tells stays unknown.
         """
         while self._open:
@@ -355,7 +355,7 @@ def _parse_status(attributes: Mapping[str, str]) -> int | None:
 
 
 def _exit_code(status: int | None) -> str | None:
-    """Return code and signal, `0:15`; None where PBS did not run the program to its end."""
+    """Return code and signal, `0:15`; None if PBS did not run the program to its end."""
     if status is None or status < 0:
         return None
     return f"0:{status - _SIGNALS}" if status >= _SIGNALS else f"{status}:0"

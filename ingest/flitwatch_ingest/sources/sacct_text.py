@@ -245,7 +245,7 @@ class _Reader:
         return nodes is not None and listed is not None and len(hostlist.expand_hosts(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
-        """A line's values by column; BadInput where they cannot be."""
+        """A line's values by column; BadInput if they cannot be."""
         return self._parse_cells(text.split(self._delimiter))
 
     def take(self, raw: bytes) -> Iterator[tuple[Job, bool]]:

@@ -92,7 +92,7 @@ class AttentionForecaster(BaseEstimator):
     seeds : nets averaged
     on_ridge : learn the residual of a ridge forecast, instead of the target itself
     with_boosting : average with LightGBM, half and half
-    device : "cpu", "cuda", or "auto" for a GPU where there is one
+    device : "cpu", "cuda", or "auto" for a GPU if there is one
     """
 
     #: As trained, or as served.

@@ -112,7 +112,7 @@ def estimate_measured(
 
 
 def nodes_of(data: MeasuredRuns) -> int:
-    """On how many nodes all of the runs ran; 0 where the files say none, or several."""
+    """On how many nodes all of the runs ran; 0 if the files say none, or several."""
     if data.nodes is None or np.ptp(data.nodes) > 0 or data.nodes[0] != int(data.nodes[0]):
         return 0
     return int(data.nodes[0])

@@ -115,7 +115,7 @@ class LazyGroup(click.Group):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As Click does it, which ends with 1 where the reader of standard output closed the pipe."""
+        """As Click does it, which ends with 1 if the reader of standard output closed the pipe."""
         with _reader_may_leave():
             return super().invoke(ctx)
 

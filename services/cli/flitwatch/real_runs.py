@@ -51,7 +51,7 @@ Shuffling removes the dependence of consecutive runs. Rotating run times in time
 |---|---|---|---|---|---|
 {_format_users(ours["users"])}
 
-Each interval is for one user, not for the best of all users: with so many users, some exclude zero by chance.
+Each interval is for one user, not for the best of all users: among all these users, some intervals exclude zero by chance.
 
 ## Who would be found
 

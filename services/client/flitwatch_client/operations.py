@@ -150,7 +150,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
     def lanes(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, port: int | None = None, endpoint: int | None = None) -> models.LaneFigures:
-        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
+        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
 
     def links(self, fabric: str, *, class_: str | None = None, group: int | None = None, terminals: bool | None = None) -> models.Links:

@@ -31,7 +31,7 @@ class Table:
     kinds : mapping
         Kind of each column, in order.
     values : mapping
-        Values of each column, None where there is none; times are datetimes.
+        Values of each column, None if there is none; times are datetimes.
     arrow : pyarrow.Table, optional
         The same data, if the answer was Arrow.
     """
@@ -206,7 +206,7 @@ def check_installed(library: str, extra: str) -> None:
 
 
 def of_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> Table:
-    """Rows of JSON as a table with these columns, also where there is no row.
+    """Rows of JSON as a table with these columns, also if there is no row.
 
     Parameters
     ----------

@@ -303,7 +303,7 @@ def check_matchers(matchers: Mapping[str, str]) -> None:
 
 
 def check_silence(matchers: Mapping[str, str]) -> None:
-    """ValueError where matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
+    """ValueError if matchers cannot be read, or where all of them match what an alert lacks: the silence of a typo would be one of everything,
     which Alertmanager refuses too."""
     check_matchers(matchers)
     if match_labels(matchers, {}):

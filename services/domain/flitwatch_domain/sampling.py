@@ -27,7 +27,7 @@ _Z99 = 2.33
 
 
 def clip_estimates(estimate: NDArray[np.float64], variance: NDArray[np.float64], one_bit: bool) -> NDArray[np.float64]:
-    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 where a link without traffic could show as much.
+    """Estimates of packets as they are shown: never below 0, and in the one-bit variant 0 if a link without traffic could show as much.
 
     The paper's bound for that, 2.33 L sqrt(tested), is 2.33 standard deviations of a link without traffic where all paths have L links.
     """

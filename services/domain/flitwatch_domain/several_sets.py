@@ -31,7 +31,7 @@ class SeveralSets:
     ----------
     found_in : int      sets in which it is found by the definition that was asked for
     tested_in : int     sets in which it could be tested
-    p, q : float|None   of all tested sets together; None where no set could test it
+    p, q : float|None   of all tested sets together; None if no set could test it
     verdict, reasons    as in a single set: a name needs a set that names it, and none that doubts it
     evidence : tuple    the entries of the sets, the strongest first
     """

@@ -31,7 +31,7 @@ class TimelineRow(TypedDict):
 
 
 def list_rows(explanation: Mapping[str, Any]) -> list[TimelineRow]:
-    """Rows of an explanation, whose times are datetimes or ISO texts: the slow job, then those that are named; empty where it is not slow."""
+    """Rows of an explanation, whose times are datetimes or ISO texts: the slow job, then those that are named; empty if it is not slow."""
     slow = explanation["slowdown"]
     if slow is None or explanation["start"] is None:
         return []

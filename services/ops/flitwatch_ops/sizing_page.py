@@ -73,7 +73,7 @@ def _format_summary() -> Iterator[str]:
 
 def _format_tables(name: str) -> Iterator[str]:
     yield f"\n## {name}\n"
-    yield "| table | bytes a row | rows a day | days kept | TB | TB compressed |"
+    yield "| table | bytes per row | rows a day | days kept | TB | TB compressed |"
     yield "|---|---|---|---|---|---|"
     for table, table_size in sizing.size_tables(sizing.site_of(SITES[name])).items():
         days = "no limit" if table_size.days is None else f"{table_size.days:g}"

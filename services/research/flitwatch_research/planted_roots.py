@@ -229,7 +229,7 @@ class Planter:
         return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
-        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 where they touch."""
+        """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 if they touch."""
         ends = {int(self._src[link]), int(self._dst[link])}
         goal = {int(self._src[other]), int(self._dst[other])}
         if self._src[link] == self._src[other] and self._dst[link] == self._dst[other]:

@@ -99,7 +99,7 @@ OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual 
 
 
 def score_methods(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw; recall is NaN where no one is strong."""
+    """(false share, recall of strong users, named) of each method on one draw; recall is NaN if no one is strong."""
     drawn = draw_case(world, seed)
     plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
     paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)

@@ -27,7 +27,7 @@ def lids_each(lmc: int) -> int:
 
 
 def first_lid(fabric: Fabric, lmc: int) -> int:
-    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput where the LIDs do not suffice."""
+    """The first endpoint's base LID where switches have 1, 2, .. and endpoints follow; BadInput if the LIDs do not suffice."""
     each, switches, endpoints = lids_each(lmc), len(fabric.routers), len(fabric.endpoints)
     first = -(-(switches + 1) // each) * each
     if first + endpoints * each - 1 > LAST_LID:

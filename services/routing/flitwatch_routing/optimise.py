@@ -233,7 +233,7 @@ def _count_busiest_links(load: NDArray) -> int:
 
 
 def _find_parted_pairs(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at
+    """Mark where tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput if there is no way at
     all."""
     placed = on_leaves(fabric)
     router = fabric.endpoints.router

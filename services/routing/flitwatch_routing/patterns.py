@@ -50,7 +50,7 @@ def _build_traffic(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
 
 
 def _sum_pairs(src: NDArray, dst: NDArray, size: NDArray) -> Traffic:
-    """One row a pair."""
+    """One row per pair."""
     src, dst, size = _build_traffic(src, dst, size)
     pairs, inverse = np.unique(np.stack([src, dst]), axis=1, return_inverse=True)
     return pairs[0], pairs[1], np.bincount(inverse.reshape(-1), size).astype(np.float64)
@@ -386,7 +386,7 @@ def _parse_amount(text: str) -> float | None:
 
 
 def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
-    """Source, destination, bytes and packets, which are 0 where the header has none."""
+    """Source, destination, bytes and packets, which are 0 if the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row

@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None where service levels stay as they
+    """Effect of staging: the configuration's lines that are removed and added, and its new text; `policy` is None if service levels stay as they
     are."""
 
     tables: Path
@@ -94,12 +94,12 @@ class OpensmFolder:
 
     @property
     def loaded(self) -> Path:
-        """OpenSM's dump of the tables that are loaded; BadInput where there is none."""
+        """OpenSM's dump of the tables that are loaded; BadInput if there is none."""
         return self._find_dump(LOADED)
 
     @property
     def lanes(self) -> Path:
-        """OpenSM's dump of the lanes by service level; BadInput where there is none."""
+        """OpenSM's dump of the lanes by service level; BadInput if there is none."""
         return self._find_dump(LANES)
 
     def _find_dump(self, name: str) -> Path:
@@ -143,7 +143,7 @@ class OpensmFolder:
         return Plan(tables, None if change.levels is None else policy, tuple(removed), tuple(added), text)
 
     def _own_levels(self, lines: list[str]) -> None:
-        """BadInput where OpenSM gives service levels that are not ours: they mean something to the site."""
+        """BadInput if OpenSM gives service levels that are not ours: they mean something to the site."""
         last = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
         ours = re.fullmatch(
             rf"{re.escape(str(self.path))}/flitwatch-[0-9]+\.qos-policy", last.get("qos_policy_file", "")
@@ -210,7 +210,7 @@ class OpensmFolder:
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
-        """Restore the configuration as it was before, byte for byte, and remove what was staged; False where none of it was staged here.
+        """Restore the configuration as it was before, byte for byte, and remove what was staged; False if none of it was staged here.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class OpensmFolder:
 
 
 def _regular_file_status(path: Path) -> os.stat_result | None:
-    """A regular file's status, None where nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
+    """A regular file's status, None if nothing is there or a folder is; BadInput for a link, which would lead elsewhere, and for what is no
     file."""
     try:
         status = path.lstat()

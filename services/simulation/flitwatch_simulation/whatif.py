@@ -57,7 +57,7 @@ class AlternativeLostTime(TypedDict):
 
 
 class Alternative(TypedDict):
-    """Times and latencies of a placement and a routing mode by seed; `lost` is None where nothing was lost then, or the simulation cannot tell."""
+    """Times and latencies of a placement and a routing mode by seed; `lost` is None if nothing was lost then, or the simulation cannot tell."""
 
     label: str
     placement: str
@@ -76,7 +76,7 @@ class BackgroundLoad(TypedDict):
 
 
 class RouterStalls(TypedDict):
-    """Stalls of each router in the first alternative and in the best; None where not known."""
+    """Stalls of each router in the first alternative and in the best; None if not known."""
 
     first: str
     best: str
@@ -234,7 +234,7 @@ def simulate_whatif(args: dict[str, Any], context: TaskContext) -> AlternativesR
 
 
 def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
-    """Seconds that the job lost in the slow stretch that holds the window's end; None where it was not slow then."""
+    """Seconds that the job lost in the slow stretch that holds the window's end; None if it was not slow then."""
     mine = next((holder for holder in held if holder.job_id == asked.job), None)
     if mine is None:
         return None
@@ -345,7 +345,7 @@ def _latency_ns(result: packet.Result) -> float | None:
 
 
 def _stalls_per_flit(fabric: Fabric, result: packet.Result) -> NDArray[np.float64]:
-    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN where no flit came."""
+    """Stall cycles per flit of each router, counted where links arrive as Aries does; NaN if no flit came."""
     routers = len(fabric.routers)
     arrives = np.flatnonzero(fabric.links.dst < routers)
     at = fabric.links.dst[arrives]

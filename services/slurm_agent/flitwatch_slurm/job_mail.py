@@ -49,7 +49,7 @@ class Mailers:
 
 
 def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order | None:
-    """What Slurm asks for; None where it is not the end of a job."""
+    """What Slurm asks for; None if it is not the end of a job."""
     job_id = environment.get("SLURM_ARRAY_JOB_ID") if "Array Summary" in subject else environment.get("SLURM_JOB_ID")
     if not job_id and (match := _JOB_ID.search(subject)):
         job_id = match[1]
@@ -59,7 +59,7 @@ def read_order(subject: str, to: str, environment: Mapping[str, str]) -> Order |
 
 
 def fetch_explanation(url: str, token: str, order: Order, wait_s: float) -> Explanation | None:
-    """The job's explanation once the platform knows that the job ended; None where that does not happen in time.
+    """The job's explanation once the platform knows that the job ended; None if that does not happen in time.
 
     Raises
     ------

@@ -219,7 +219,7 @@ function Playing({ now, layout, span }: PlayingProps) {
   );
 }
 
-/** Shows a text at a place, or hides it where there is none. */
+/** Shows a text at a place, or hides it if there is none. */
 function put(element: HTMLElement | null, text: string | null, transform: string) {
   if (!element) return;
   if (element.hidden !== (text === null)) element.hidden = text === null;

@@ -7,7 +7,7 @@ import { isoTime, type TimeWindow } from "./time";
 export interface Origin {
   machine: string;
   simulated: boolean;
-  /** What the page shows; null where it lists all that is known. */
+  /** What the page shows; null if it lists all that is known. */
   window: TimeWindow | null;
   /** What the address has to hold beside what it holds already, so that it shows the same later on. */
   search?: () => Record<string, string | number | undefined>;

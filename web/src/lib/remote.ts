@@ -1,6 +1,6 @@
 /** The platform whose machines this page shows: the one that serves it, or below /at/NAME a remote of it, which can only be read. */
 
-/** A remote's name and what stands behind it; null where an address is of no remote's. */
+/** A remote's name and what stands behind it; null if an address is of no remote's. */
 export function splitRemote(pathname: string): { remote: string; place: string } | null {
   const found = /^\/at\/([a-z0-9-]{1,40})(?=\/|$)/.exec(pathname);
   return found && { remote: found[1] as string, place: pathname.slice(found[0].length) || "/" };

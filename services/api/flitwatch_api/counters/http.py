@@ -104,7 +104,7 @@ async def lanes(
     port: Annotated[int | None, Query(ge=0, le=MOST_PORT)] = None,
     endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Endpoint whose adapter to read.")] = None,
 ) -> Response:
-    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where there is no count."""
+    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
     topology = await platform.topologies.get(conn, fabric)
     window_query = await service.resolve_window(platform, conn, topology, at, window, of_ports=True)
     return json_response(await lane_figures(conn, window_query, router, port, endpoint))

@@ -274,7 +274,7 @@ class Explained(BaseModel):
 
 
 class Relevance(BaseModel):
-    """One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter."""
+    """One row of the heat map; arrays in the order of `counters`, null if a set does not have the counter."""
 
     estimate: Head
     relevance: list[float | None] = Field(description="Share of folds in which it is in the well-performing subset.")
@@ -406,7 +406,7 @@ class Forecast(BaseModel):
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
     rests_on: list[ForecastBasis] = Field(
-        description="Of the deployed forecaster, then of attention alone, the paper's forecaster."
+        description="Errors of the deployed forecaster, then of attention alone, the paper's forecaster."
     )
     rests_on_lacks: str | None = Field(description="Why it is unknown.")
     notes: list[str]

@@ -14,9 +14,9 @@ class Topic(BaseModel):
     records: int = Field(description="Number of records written so far.")
     values_per_s: float = Field(description="Rate over the last two minutes.")
     bytes_per_s: float
-    lag_records: int | None = Field(description="In the log and not written; null where the log cannot be asked.")
+    lag_records: int | None = Field(description="In the log and not written; null if the log cannot be asked.")
     lag_s: float | None = Field(
-        description="Age of the oldest record in the log that is not written; null where the log cannot be asked."
+        description="Age of the oldest record in the log that is not written; null if the log cannot be asked."
     )
     last_at: datetime | None
     duplicates: int

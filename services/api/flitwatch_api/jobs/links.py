@@ -55,7 +55,7 @@ class JobLink:
         return cls(cluster, name, template)
 
     def of(self, job_id: str, cluster: str) -> str | None:
-        """The address for a job; None where the link is of another cluster. Every character of an id stays one part of the address."""
+        """The address for a job; None if the link is of another cluster. Every character of an id stays one part of the address."""
         if self.cluster not in (EACH, cluster):
             return None
         return self.template.format(job_id=_quote_part(job_id), cluster=_quote_part(cluster))

@@ -117,7 +117,7 @@ def run_item(row: runs.Row, names: Names) -> Run:
 async def list_holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
 ) -> list[schemas.JobOnFabric]:
-    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
+    """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none if no moment is known."""
     if topology.head.snapshot:
         rows = await reads.list_holding_jobs(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
     elif at_s is None:

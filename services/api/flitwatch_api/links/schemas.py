@@ -68,8 +68,8 @@ class SlowCable(BaseModel):
     src_port: int | None
     dst_name: str
     dst_port: int | None
-    bandwidth_bps: float | None = Field(description="What it runs at, bits per second.")
-    usual_bps: float | None = Field(description="What most cables of its kind run at.")
+    bandwidth_bps: float | None = Field(description="Its speed, bits per second.")
+    usual_bps: float | None = Field(description="Usual speed of its kind, bits per second.")
     slow: bool = Field(description="It runs at half of that or less.")
     flapping: bool = Field(description="Its link went down three times in the last day, or recovered ten times.")
     link_downs: int | None = Field(description="Times that a flapping link went down in the last day.")

@@ -219,7 +219,7 @@ async def _estimate_shares(
 
 
 def _carried_bytes(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
-    """Bytes by link, NaN where not counted; None where what a count is worth is not known."""
+    """Bytes by link, NaN if not counted; None if what a count is worth is not known."""
     count_bytes = COUNT_BYTES.get(topology.fabric.technology)
     if count_bytes is None:
         return None

@@ -58,12 +58,12 @@ class Measured(BaseModel):
     late: int = Field(description="Measurements that missed their window and were left out.")
     perturbed_s: float | None
     quiet_s: float | None
-    slowdown: float | None = Field(description="Mean over the splits; null where every measurement was late.")
+    slowdown: float | None = Field(description="Mean over the splits; null if every measurement was late.")
     slowdown_min: float | None
     slowdown_max: float | None
     slowdown_quartiles: list[float] | None
     imported_at: datetime
-    perturbed_box: NotchedBox | None = Field(description="null where every measurement was late.")
+    perturbed_box: NotchedBox | None = Field(description="null if every measurement was late.")
     quiet_box: NotchedBox | None
 
 

@@ -89,7 +89,7 @@ class Callers:
         self.visits = Visits(self.cookies)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
-        """The caller; None where no one is known and anonymous callers are not let in.
+        """The caller; None if no one is known and anonymous callers are not let in.
 
         Parameters
         ----------

@@ -79,7 +79,7 @@ class _Entry:
     attributes: dict[str, list[bytes]]
 
     def one(self, name: str) -> bytes | None:
-        """An attribute's value; None where there is none, or several."""
+        """An attribute's value; None if there is none, or several."""
         values = self.attributes.get(name.lower(), [])
         return values[0] if len(values) == 1 else None
 
@@ -290,7 +290,7 @@ class Directory:
 
 
 def directory_of(settings: Settings) -> Directory | None:
-    """The directory that the settings name, if any; Unavailable where they conflict."""
+    """The directory that the settings name, if any; Unavailable if they conflict."""
     return Directory(settings) if settings.ldap_url else None
 
 
@@ -300,7 +300,7 @@ def _close_connection(conn: Any) -> None:
 
 
 def _prepare_password(password: str) -> bytes | None:
-    """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
+    """A password as it is sent (RFC 4513, 5.1.3); None if it cannot be one.
 
     An empty one would log in as no one, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused,
     too.

@@ -109,7 +109,7 @@ async def _directory_session(request: Request, platform: Platform, login: schema
 
 
 async def _find_known_browser(request: Request, name: str) -> str | None:
-    """Stands for the browser if a user logged in with it by this name before; None where no one did."""
+    """Stands for the browser if a user logged in with it by this name before; None if no one did."""
     sealed = await _callers_of(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 

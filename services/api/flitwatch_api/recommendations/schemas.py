@@ -115,7 +115,7 @@ class RecommendationDetail(Recommendation):
 
 
 class TrafficMatrix(BaseModel):
-    """Bytes from sender (column) to receiver (row); null where unknown or not asked for."""
+    """Bytes from sender (column) to receiver (row); null if unknown or not asked for."""
 
     by: Literal["router", "group"]
     labels: list[str]

@@ -44,7 +44,7 @@ class RunSteps(BaseModel):
     p10_s: list[float | None] | None
     p90_s: list[float | None] | None
     counters: dict[str, list[float | None]] | None = Field(
-        description="By vendor's name, summed over ranks; null where not recorded."
+        description="By vendor's name, summed over ranks; null if not recorded."
     )
 
 

@@ -243,5 +243,5 @@ def _interval(gain: tuple[float, float, float]) -> dict[str, float | None]:
 
 
 def _none_if_nan(value: float) -> float | None:
-    """None where attention is alongside a forecaster without error, so that there is no gain to speak of."""
+    """None if attention is alongside a forecaster without error, so that there is no gain to speak of."""
     return None if math.isnan(value) else value

@@ -263,7 +263,7 @@ def _require_tables(number: int, asked: StagedRoutes) -> bytes:
 
 
 def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
-    """The tables that OpenSM loaded; Conflict where the recommendation was made from others."""
+    """The tables that OpenSM loaded; Conflict if the recommendation was made from others."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
 
@@ -277,7 +277,7 @@ def _read_loaded_tables(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoute
 
 
 def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
-    """The new tables; Conflict where they would not carry all traffic of the fabric as it is now."""
+    """The new tables; Conflict if they would not carry all traffic of the fabric as it is now."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
     from flitwatch_routing.deadlock import find_dependencies
@@ -298,7 +298,7 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
 
 
 def _confirm_staging(said: dict[str, Any]) -> None:
-    """Let a person at a terminal approve; refuse where there is none."""
+    """Let a person at a terminal approve; refuse if there is none."""
     if not sys.stdin.isatty():
         raise click.UsageError("This change is not approved: give --yes, or --dry-run to see what would change.")
     for name in (

@@ -295,7 +295,7 @@ def serve_platform(
 
 
 def _keep_little(database_url: str) -> None:
-    """Have the embedded database keep less than a site's would, where no one has set what its log keeps."""
+    """Have the embedded database keep less than a site's would, if no one has set what its log keeps."""
     from flitwatch_db import connect
     from flitwatch_db.core import log_keep, maintenance
 

@@ -34,7 +34,7 @@ class Head:
 
 
 def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """The job that this process belongs to, by the id under which jobs are kept, and its nodes where they are known."""
+    """The job that this process belongs to, by the id under which jobs are kept, and its nodes if they are known."""
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.hostlist import expand_hosts
     from flitwatch_domain.jobs import kept_job_id
@@ -59,7 +59,7 @@ class ReportOutcome(TypedDict):
 
     Attributes
     ----------
-    run_id : int or None     None where the API did not take the run
+    run_id : int or None     None if the API did not take the run
     steps : int              that were read
     problem : str or None    why not all of it is sent
     kept : str or None       the file that holds what is not sent

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pattern:
-    """together | spread | None where the data cannot tell, in words, and where the evidence is."""
+    """together | spread | None if the data cannot tell, in words, and where the evidence is."""
 
     placement: Literal["together", "spread"] | None
     text: str
@@ -55,7 +55,7 @@ def choose_pattern(application: str, runs: Sequence[Mapping[str, Any]], intensit
 
 
 def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
-    """By the times of runs within one group and over several, at like congestion; None where they are too few.
+    """By the times of runs within one group and over several, at like congestion; None if they are too few.
 
     The two are compared below and above the median congestion, and the differences joined by the number of runs: anyone who is spread because the
     machine

@@ -8,7 +8,7 @@ from statistics import median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
-#: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
+#: Stall cycles per flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
 LEAST_PART, LEAST_LEAD = 0.2, 2.0

@@ -58,7 +58,7 @@ class JobSlowdown(TypedDict):
         ),
     ]
     earlier_runs: int
-    factor: Annotated[float, Field(description="Time divided by usual time, of the stretch.")]
+    factor: Annotated[float, Field(description="Time of the slow period divided by its usual time.")]
     lost_s: Annotated[float, Field(description="Seconds beyond the usual time so far.")]
     lost_low_s: Annotated[
         float, Field(description="95 % interval of lost_s, based on how much its steps vary between earlier runs.")

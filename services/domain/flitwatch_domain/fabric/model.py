@@ -126,7 +126,7 @@ class Fabric:
         return np.isin(self.links.link_class, codes)
 
     def counted_links(self) -> Int32:
-        """Return the link whose counters are at each port: int32[R, P], -1 where none; P is one above the largest port.
+        """Return the link whose counters are at each port: int32[R, P], -1 if none; P is one above the largest port.
 
         A link is counted at its destination port where `counted_at` is receiver (Aries input queues), at its source port otherwise. On Cray
         XC both processor tiles of a NIC name the NIC's link.

@@ -70,7 +70,7 @@ class Snapshot:
         return np.unique(self.fabric.links.src[self.link])
 
     def stall_to_flit(self) -> dict[str, float | None]:
-        """Sum of stalls over sum of flits per class; None where no flit was counted."""
+        """Sum of stalls over sum of flits per class; None if no flit was counted."""
         return {name: (stalls / flits if flits else None) for name, (flits, stalls) in self.sums.items()}
 
 

@@ -93,7 +93,7 @@ def role_of(node: str) -> NodeRole:
 
 
 def _parse_description(description: str) -> tuple[str, str | None]:
-    """(host, adapter) of a description; the host is empty where there is none."""
+    """(host, adapter) of a description; the host is empty if there is none."""
     words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=[0-9])", "HCA-", description).split()]
     words = [word for word in words if word]
     if not words:

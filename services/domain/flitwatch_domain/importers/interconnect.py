@@ -33,7 +33,7 @@ class _Cables:
     """Content of the cable list, with the line of each entry."""
 
     place: dict[str, tuple[Place, int]] = field(default_factory=dict)
-    #: tile -> (colour, peer tile or None where unused, line)
+    #: tile -> (colour, peer tile or None if unused, line)
     tiles: dict[Tile, tuple[str, Tile | None, int]] = field(default_factory=dict)
     nics: dict[tuple[str, int], int] = field(default_factory=dict)
 

@@ -38,7 +38,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     ----------
     path : str or Path
         Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`) or its template, UFM's links (`GET /ufmRest/resources/links`),
-        or LLDP neighbours of Ethernet switches; of these also a folder with a file a switch, which is called as the switch.
+        or LLDP neighbours of Ethernet switches; of these also a folder with a file per switch, which is called as the switch.
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
     name : str, optional
@@ -76,7 +76,7 @@ def _unknown_ticks(fabric: Fabric) -> list[str]:
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
-    """LLDP neighbours, a file a switch."""
+    """LLDP neighbours, a file per switch."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
         raise BadInput("is an empty folder", where=str(folder), advice="Expected one file with LLDP neighbours per switch.")

@@ -49,7 +49,7 @@ def looks_like(text: str) -> bool:
 def parse_fabric(text: str, where: str, name: str) -> Fabric:
     """A fabric from a template; BadInput names what is missing or contradicts itself.
 
-    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 where the template says none.
+    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 if the template says none.
     """
     try:
         document = json.loads(text)
@@ -168,7 +168,7 @@ def _by_link(name: str) -> str:
 
 
 def _chip_ports(switches: list[_Switch]) -> list[list[int]]:
-    """Of each switch, the number of the chip's link of each port; empty where the template has none."""
+    """Of each switch, the number of the chip's link of each port; empty if the template has none."""
     chip_links = []
     for switch in switches:
         places = {slingshot.location_of(jack): int(link.rpartition("l")[2]) for link, jack in switch.jacks.items()}

@@ -35,7 +35,7 @@ class Row:
         self.where = where
 
     def text(self, column: str) -> str:
-        """The cell's text without surrounding blanks; empty where the table has no such column."""
+        """The cell's text without surrounding blanks; empty if the table has no such column."""
         at = self._columns.get(column)
         return "" if at is None else self._cells[at].strip()
 

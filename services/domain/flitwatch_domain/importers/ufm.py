@@ -210,5 +210,5 @@ def _normalise_guid(text: object) -> str:
 
 
 def _whole_or_zero(value: object, most: int) -> int:
-    """A whole number up to `most`; 0 where there is none."""
+    """A whole number up to `most`; 0 if there is none."""
     return numerals.parse_whole(str(value), most=most) or 0

@@ -119,7 +119,7 @@ class LaneSchemes(Arguments):
 
 
 class Ghost(SeededStudy):
-    """miniGhost on a tree of 32 nodes a leaf."""
+    """miniGhost on a tree of 32 nodes per leaf."""
 
     topology: RoutesTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)

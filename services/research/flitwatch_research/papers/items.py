@@ -38,7 +38,7 @@ class Item:
     paper : key of `studies.published.PAPERS`
     item : such as `figure 3`
     what : in a few words
-    where : file or folder of the repository, empty where it is not here
+    where : file or folder of the repository, empty if it is not here
     command : that shows it, or the page or test
     state : one of `STATES`
     reason : what is not as published, empty for `yes` alone

@@ -65,11 +65,11 @@ class Reconstruction:
     Attributes
     ----------
     pairs : Pairs that can carry traffic;  size, low, high : (pairs,) bytes, and an interval that contains them if the counters are exact
-        NaN where they are unknown
+        NaN if they are unknown
     estimated_error : the largest of the relative distances to a second solution from nine tenths of the rows and to other matrices of the same least
     sum, the
         residual, and, where few counters constrain many coefficients that being sparse says nothing, of what the intervals leave open (1 at most);
-        None where it is unknown
+        None if it is unknown
     unknown : what is unknown (estimated_error, intervals, others) and why
     residual : |R x - t| / |t|
     noise : relative error of counters that was assumed
@@ -204,7 +204,7 @@ def build_program(
     options: Options,
     follow: Follow = Follow(Limit(), None, ""),
 ) -> Problem | None:
-    """Check counters against one another and the routes, and write the program; None where no pair can have sent anything. Raises as
+    """Check counters against one another and the routes, and write the program; None if no pair can have sent anything. Raises as
     `reconstruct_matrix`."""
     total = len(pairs)
 
@@ -345,7 +345,7 @@ def _measure_disagreement(
 ) -> float | None:
     """Solve again without a tenth of the rows; the relative distance of the two matrices.
 
-    None where time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
+    None if time ran out before the second solution came as far as a quarter of the first's iterations: unknown, not bad.
     """
     if limit.over():
         return None

@@ -178,7 +178,7 @@ def _host_lane(fabric: Fabric, lanes: Lanes, source: Ints, sl: Ints) -> NDArray[
 
 
 def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, sl: Ints) -> NDArray[np.uint8]:
-    """VLs by which switches `at` send on; BadInput where the table has no row."""
+    """VLs by which switches `at` send on; BadInput if the table has no row."""
     lane = lanes.switch[at, into, out, sl]
     if (lane == NO_LANE).any():
         bad = int(np.argmax(lane == NO_LANE))
@@ -190,7 +190,7 @@ def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, 
 
 
 def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) -> Ints:
-    """Links that leave switches by ports; BadInput where there is none."""
+    """Links that leave switches by ports; BadInput if there is none."""
     link = np.where((port >= 0) & (port < link_of.shape[1]), link_of[at, np.clip(port, 0, link_of.shape[1] - 1)], -1)
     if (link < 0).any():
         bad = int(np.argmax(link < 0))

@@ -40,7 +40,7 @@ _REFUSED = {
 
 
 def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
-    """Calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
+    """Calls of DUMPI text (`dumpi2ascii`, one file per rank, in rank order) as a DAG.
 
     Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
     computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world, and of the
@@ -61,7 +61,7 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
 
 
 def _maker_text(text: str) -> str:
-    """The text, or nothing of it where no communicator is made: most ranks of most traces need no second look."""
+    """The text, or nothing of it if no communicator is made: most ranks of most traces need no second look."""
     return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
 
@@ -200,7 +200,7 @@ class _Rank:
                 self._communicators[new] = communicator
 
     def _call_communicator(self) -> Communicator | None:
-        """Of this call; None where its ranks are unknown."""
+        """Of this call; None if its ranks are unknown."""
         return self._communicators.get(self._comms.get("comm", WORLD))
 
     def _add_collective(self, name: str) -> None:
@@ -265,7 +265,7 @@ class _Rank:
         return size
 
     def _add_message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
-        """The operation of one message; None where it goes to no one."""
+        """The operation of one message; None if it goes to no one."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None

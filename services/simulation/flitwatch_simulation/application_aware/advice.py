@@ -20,7 +20,7 @@ LEVEL, DRAWS = 0.9, 2000
 
 @dataclass(frozen=True)
 class ModeChoice:
-    """mode: None where no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
+    """mode: None if no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
 
     pace, pace_low, pace_high: flits a second under the best over those under the default: how much faster the job got on.
     """

@@ -157,7 +157,7 @@ class LinkLoads(TypedDict):
 
 
 class LinkColumns(_Drawing):
-    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None where unknown."""
+    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None if unknown."""
 
     link: NDArray[np.int64]
     src: NDArray[np.int64]

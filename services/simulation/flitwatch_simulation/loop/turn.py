@@ -38,7 +38,7 @@ class TurnReconstruction(TypedDict):
 
     Attributes
     ----------
-    held_out : by basis, how far counters that were left out are missed; None where a basis does not fit the jobs
+    held_out : by basis, how far counters that were left out are missed; None if a basis does not fit the jobs
     """
 
     basis: str
@@ -70,7 +70,7 @@ class TurnSummary(TypedDict):
 class Turn:
     """Everything that a turn found; `score` comes from the process that knows the traffic and took no part in the rest.
 
-    found, choice, adaptive: None where the matrix was given and nothing was reconstructed.
+    found, choice, adaptive: None if the matrix was given and nothing was reconstructed.
     """
 
     parameters: LoopRun
@@ -105,7 +105,7 @@ class Turn:
         }
 
     def reconstruction(self) -> TurnReconstruction | None:
-        """Return the result of the reconstruction; None where there was none."""
+        """Return the result of the reconstruction; None if there was none."""
         reconstruction = self.found
         if reconstruction is None or self.choice is None:
             return None

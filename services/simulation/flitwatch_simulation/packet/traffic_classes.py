@@ -28,7 +28,7 @@ class NamedClass:
 
 @dataclass(frozen=True)
 class ClassPlan:
-    """Traffic classes in their order, and the position of each job's; both empty where there are none."""
+    """Traffic classes in their order, and the position of each job's; both empty if there are none."""
 
     classes: tuple[NamedClass, ...] = ()
     of_job: tuple[int, ...] = ()

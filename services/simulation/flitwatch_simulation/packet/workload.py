@@ -100,7 +100,7 @@ def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
 
 
 def total_bytes(workload: packet.Workload) -> int:
-    """Bytes that the jobs will deliver; 0 where only endless background would say so."""
+    """Bytes that the jobs will deliver; 0 if only endless background would say so."""
     return sum(g.total_bytes for g in workload.generators) + int(_message_sizes(workload).sum()) - local_bytes(workload)
 
 
@@ -190,7 +190,7 @@ def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workl
 def _uniform_workload(
     parameters: PacketRun, traffic: str, machine: Machine, rng: np.random.Generator
 ) -> packet.Workload:
-    """Every packet to a random other rank: Poisson at a load in GiB/s a node, or without one as fast as the NIC takes it."""
+    """Every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
         raise BadRequest(
@@ -202,7 +202,7 @@ def _uniform_workload(
     total = max(int(_bytes_of(parameters) * parameters.message_scale), 1)
     if interval_ns * (total / parameters.packet_bytes) > packet.LONGEST_NS:
         raise BadRequest(
-            f"--traffic {traffic} would take months for {total} bytes a node", advice="Give a higher load."
+            f"--traffic {traffic} would take months for {total} bytes per node", advice="Give a higher load."
         )
     generators = [packet.Generator(int(e), endpoints, parameters.packet_bytes, total, interval_ns) for e in endpoints]
     return packet.Workload(generators=generators, default_mode=machine.mode)
@@ -214,7 +214,7 @@ def _load_of(text: str, option: str) -> float | None:
         return None
     low, high = _LOADS_GIB_PER_S
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
-        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s a node, for example uniform:4.")
+        raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s per node, for example uniform:4.")
     return float(load)
 
 

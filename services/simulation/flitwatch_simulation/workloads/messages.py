@@ -77,7 +77,7 @@ class Messages:
         return Messages(self.ranks, rounds=self.rounds + other.rounds, compute_ns=compute, **columns)
 
     def matrix(self) -> tuple[Ints, Ints, Ints]:
-        """(src, dst, bytes) with one entry a pair."""
+        """(src, dst, bytes) with one entry per pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
 

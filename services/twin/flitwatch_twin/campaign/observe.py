@@ -15,7 +15,7 @@ from flitwatch_twin.campaign.window import DT_S, PROCESSOR, ROUTER, View, Window
 from flitwatch_twin.counters import CYCLES_PER_WAIT, FLITS_PER_PACKET, ROUTER_CLOCK_HZ
 from flitwatch_twin.stall import waiting
 
-#: Flits a second of one node-rate (5 GB/s at 20/3 bytes a flit).
+#: Flits a second of one node-rate (5 GB/s at 20/3 bytes per flit).
 FLITS = 7.5e8
 #: How much a queue of a minute at the file system is felt, against waiting on its network side.
 QUEUE_FELT = 1.0

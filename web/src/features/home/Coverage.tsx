@@ -8,7 +8,7 @@ interface Props {
   device: string;
   overview: Overview | null;
   ingest: IngestStatus | null;
-  /** Text that stands where nothing is known yet. */
+  /** Text that stands if nothing is known yet. */
   children?: React.ReactNode;
 }
 

@@ -53,7 +53,7 @@ import { useOrigin } from "../../lib/origin";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
-/** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
+/** Rows of what needs attention, of jobs by stalls beside it and if nothing needs any, and of pairs of groups; a wall has room for more. */
 const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
 const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
 const NONE: RunningRun[] = [];

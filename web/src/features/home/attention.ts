@@ -212,7 +212,7 @@ function slowItems(incident: Incident | null, at: string | undefined): Item[] {
   ];
 }
 
-/** The incident that home's card shows, as the first row of an export; none where there is none. */
+/** The incident that home's card shows, as the first row of an export; none if there is none. */
 export function incidentItems(told: Incident | null): Item[] {
   const story = told && (told.verdict === "none" ? told.last : told);
   if (!story) return [];

@@ -32,7 +32,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """Measurements, one a line; raises BadInput with file and line."""
+    """Measurements, one per line; raises BadInput with file and line."""
     import orjson
 
     from flitwatch_domain.errors import BadInput
