@@ -189,7 +189,7 @@ class Part:
             with self._open_table(name) as opened:
                 if opened.metadata.num_rows != file["rows"]:
                     raise BadInput(
-                        f"{opened.metadata.num_rows} rows, where the manifest says {file['rows']}", where=where
+                        f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where
                     )
 
     def read(self, name: str) -> Iterator[pa.RecordBatch]:

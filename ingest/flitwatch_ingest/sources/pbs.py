@@ -135,7 +135,7 @@ class PbsReader:
 
     def _take_record(self, raw: bytes, place: str) -> Iterator[Found | Rejection]:
         if not raw.endswith(b"\n") and not _is_complete(raw):
-            raise BadInput("the line has no end and lacks a part of its record: the file is half-written")
+            raise BadInput("the line does not end and lacks part of its record: the file is incomplete")
         if len(raw) > _LONGEST_LINE:
             raise BadInput(f"the line has {len(raw)} bytes")
         match = _RECORD.fullmatch(_decode_text(raw))

@@ -370,7 +370,7 @@ class Operations:
         return self._call("POST", "/api/v1/tasks", {}, body)
 
     def add_file(self, body: bytes) -> Any:
-        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or after an hour if the caller is not logged in."""
+        """POST /api/v1/tasks/files: Upload a file for a task to read: the unchanged body, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or after an hour if the caller is not logged in."""
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:

@@ -130,7 +130,7 @@ _WORDS = {
     Code.UNKNOWN_KEY: "a metric that its schema does not name",
     Code.MISSING_KEY: "a metric is missing",
     Code.LIST_LENGTH: "a list of another length",
-    Code.OTHER_NUMBER: "a real number where an integer is needed",
+    Code.OTHER_NUMBER: "a real number instead of an integer",
     Code.CONFLICT: "repeats a timestamp with other values",
     Code.LATE: "late beyond 16 samples",
     Code.FUTURE: "a timestamp far in the future",

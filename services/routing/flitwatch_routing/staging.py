@@ -181,7 +181,7 @@ class OpensmFolder:
             plan = self.plan(number, change)
             after = plan.text.encode()
             if _regular_file_status(backup) is not None:
-                raise BadInput("is a file where a folder belongs", where=str(backup), advice="Move it away.")
+                raise BadInput("is a file; expected a folder", where=str(backup), advice="Move it away.")
             backup.mkdir(mode=0o700, exist_ok=True)
             before = self.path / CONFIGURATION
             old_bytes = before.read_bytes() if before.exists() else None

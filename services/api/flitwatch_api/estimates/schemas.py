@@ -133,7 +133,7 @@ class BlameRuns(BaseModel):
     job_id: list[str | None]
     start: list[datetime]
     time_s: list[float]
-    slow: list[bool] = Field(description="At or above the mean time (not optimal, tau = 1).")
+    slow: list[bool] = Field(description="Whether the run took the mean time or longer (not optimal, tau = 1).")
 
 
 class Calibration(BaseModel):
@@ -200,7 +200,7 @@ class BlameEvidence(BaseModel):
     exe: str
     nodes: int
     runs: int
-    place: int = Field(description="In that estimate's ranking.")
+    place: int = Field(description="Place in that estimate's ranking.")
     simulated: bool
     verdict: Literal["named", "cannot tell", "no evidence"]
     testable: bool
@@ -225,8 +225,8 @@ class SeveralSetsEntry(BaseModel):
     pseudonym: bool
     found_in: int = Field(description="Number of sets that find it under the chosen definition.")
     tested_in: int
-    p: float | None = Field(description="Over all tested sets (Cauchy combination); null: no set could test it.")
-    q: float | None = Field(description="Over all names, listed or not.")
+    p: float | None = Field(description="p-value over all tested sets (Cauchy combination); null: no set could test it.")
+    q: float | None = Field(description="q-value over all names, listed or not.")
     verdict: Literal["named", "cannot tell", "no evidence"] = Field(
         description="`named` requires a set that names it, and no set that finds it with doubts."
     )
@@ -377,7 +377,7 @@ class ForecastInput(BaseModel):
 
 
 class AttentionWeights(BaseModel):
-    """Of one net over the past steps, oldest first; mean over later runs, 95 % interval over runs."""
+    """Attention weights of one net over the past steps, oldest first; mean over later runs, 95 % interval over runs."""
 
     forecaster: str
     mean: list[float]
@@ -460,7 +460,7 @@ class RunForecast(BaseModel):
     newest: NextSteps | None
     made: list[NextSteps]
     backtest: Serving | None
-    lacks: str | None = Field(description="Why no forecast is made.")
+    lacks: str | None = Field(description="Why there is no forecast.")
 
 
 class Running(BaseModel):

@@ -45,7 +45,7 @@ class FabricDetail(Fabric):
 
 
 class Routers(BaseModel):
-    """By router."""
+    """Columns with one entry per router."""
 
     router: list[int]
     name: list[str]
@@ -59,7 +59,7 @@ class Routers(BaseModel):
 
 
 class Links(BaseModel):
-    """By link, directed; an end at a node names the router that the node is on."""
+    """Columns with one entry per directed link; if an end is a node, its router is given."""
 
     link: list[int]
     src: list[int]
@@ -76,7 +76,7 @@ class Links(BaseModel):
 
 
 class Endpoints(BaseModel):
-    """By endpoint."""
+    """Columns with one entry per endpoint."""
 
     endpoint: list[int]
     router: list[int]

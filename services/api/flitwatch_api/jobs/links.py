@@ -51,7 +51,7 @@ class JobLink:
         if where.scheme not in ("https", "http") or not where.hostname or where.username or "{" in where.netloc:
             raise ValueError(f"{shown} does not begin with https:// or http:// and a host")
         if not _URL.fullmatch(empty):
-            raise ValueError(f"{shown} holds letters that an address writes as %20 and the like")
+            raise ValueError(f"{shown} contains characters that must be written as %20 and similar codes")
         return cls(cluster, name, template)
 
     def of(self, job_id: str, cluster: str) -> str | None:

@@ -68,10 +68,10 @@ class Measured(BaseModel):
 
 
 class MeasuredList(BaseModel):
-    """By network, collective, sizes and ratio."""
+    """Measured slowdowns by network, collective, sizes and ratio."""
 
     items: list[Measured]
-    fits: list[Fit] = Field(description="Of the series with three splits or more at two ratios or more.")
+    fits: list[Fit] = Field(description="Fits of the series that have three or more splits at two or more ratios.")
 
 
 class SimulatedPoint(BaseModel):

@@ -16,7 +16,7 @@ class RecommendationGain(BaseModel):
     high: float | None
     level: float
     runs: int = Field(description="Simulated pairs, or comparable runs.")
-    basis: str = Field(description="What was compared.")
+    basis: str = Field(description="Basis of the comparison.")
 
 
 class Recommendation(BaseModel):

@@ -152,7 +152,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     openapi_extra=require_access("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
-    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or
+    """Upload a file for a task to read: the unchanged body, plain or compressed. It is deleted when its task ends. Without a task, it is deleted after a day, or
     after an hour if the caller is not logged in."""
     number = await begin_file(request, platform)
     try:

@@ -94,7 +94,7 @@ def verify(folder: Path | None, as_json: bool) -> None:
         report = backup_files.verify_backups(_resolve_folder(folder), _show_steps(bar))
     print_result(report, as_json)
     if not report["ok"]:
-        exit_with_error("the backups are incomplete: make a new one with `flitwatch db backup`")
+        exit_with_error("the backups are incomplete: create a new one with `flitwatch db backup`")
 
 
 def _resolve_folder(folder: Path | None) -> Path:

@@ -335,7 +335,7 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
         folders.append(Path(by_itself.folder).absolute())
     elif by_itself is not None:
         stderr_console().print(
-            f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
+            f"the archive {by_itself.folder} is not on this machine: run the same command with --archive on the machine that has it"
         )
     return list(dict.fromkeys(folders))
 

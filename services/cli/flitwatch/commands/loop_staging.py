@@ -291,9 +291,9 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
     verdict = check_routes(fabric, dump.ports, lmc=lmc)
     if not verdict.valid or dump.switch_ports is None or len(find_unreached(fabric, dump.switch_ports)):
         where = verdict.where[0] if verdict.where else "a switch has no way to the LID of another"
-        raise Conflict(f"the tables do not lead everywhere on the fabric as it is now: {where}")
+        raise Conflict(f"the tables do not lead everywhere on the present fabric: {where}")
     if find_dependencies(fabric, dump.ports).cycle:
-        raise Conflict("the tables could deadlock on the fabric as it is now")
+        raise Conflict("the tables could deadlock on the present fabric")
     return dump
 
 

@@ -184,7 +184,7 @@ class FlowWaiting(TypedDict):
     """Waiting of the job by flow: stall cycles per flit on the path of its traffic."""
 
     waiting: Annotated[float | None, Field(description="Beyond the quiet minute's, as a mean over the minutes; null: unknown.")]
-    quiet: Annotated[float | None, Field(description="In the quiet minute.")]
+    quiet: Annotated[float | None, Field(description="Waiting in the quiet minute.")]
     own_part: Annotated[float | None, Field(description="0 to 1: share of it that is due to the job's own traffic.")]
     counted: Annotated[float | None, Field(description="0 to 1: share of its path that has counters.")]
     quiet_from: Annotated[datetime | None, Field(description="Start of the quiet minute.")]

@@ -126,7 +126,7 @@ class _Zstd:
             self._packed = b""
             if not block:
                 if self._frame is not None:
-                    raise EOFError("the last frame has no end")
+                    raise EOFError("the last frame is incomplete")
                 break
             frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
             self._ready = frame.decompress(block)

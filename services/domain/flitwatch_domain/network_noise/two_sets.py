@@ -177,7 +177,7 @@ def _explain_verdict(message: ComparedFigure, enough: bool, shared: tuple[int, i
     if not enough:
         return (
             f"needs {LEAST_OBSERVATIONS} observations of each set within allocations that both have, has {shared[0]} and {shared[1]}:"
-            " differences between other nodes say nothing about noise"
+            " differences between other nodes are not evidence of noise"
         )
     if message.ratio is None:
         return "an observation lacks traffic, latency or stalls"

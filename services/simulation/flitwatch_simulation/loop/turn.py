@@ -245,7 +245,7 @@ def is_recommended(before_s: float, after_s: float, estimated_error: float | Non
     cause = (
         f"the reconstruction is unsure (estimated error {estimated_error:.0%})"
         if estimated_error is not None and estimated_error > UNSURE
-        else "balanced loads do not help where the order of messages decides"
+        else "balanced loads do not help if the order of messages decides"
         + ("; routes for several time slots may" if slots == 1 else "")
     )
     return False, f"Simulated {after_s * 1e3:.3f} ms, slower than {before_s * 1e3:.3f} ms: {cause}."

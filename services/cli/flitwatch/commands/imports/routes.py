@@ -22,7 +22,7 @@ def routes(
     dump: Path | None, name: str, at: str | None, note: str | None, db_url: str | None, ephemeral: bool, as_json: bool
 ) -> None:
     """Mark a change of routes on the time axis, from DUMP (opensm-lfts.dump), from a note, or both. DUMP is compared with the tables imported
-    before. If no entry changed, no mark is made, so you can run this command every hour.
+    before. If no entry changed, no mark is created, so you can run this command every hour.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import route_changes
