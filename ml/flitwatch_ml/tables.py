@@ -70,7 +70,7 @@ def _parse_amount(text: str, where: str, name: str) -> float:
 def _parse_step(text: str, where: str) -> int:
     value = _parse_number(text, where, "step")
     if value < 0 or value != int(value) or value > 1e9:
-        raise BadInput(f"step is not a whole number from 0: {text[:40]!r}", where=where)
+        raise BadInput(f"step is not a whole number of at least 0: {text[:40]!r}", where=where)
     return int(value)
 
 

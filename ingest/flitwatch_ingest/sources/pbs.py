@@ -188,7 +188,7 @@ class PbsReader:
             job = replace(job, state="RUNNING", start_s=job.start_s or at_s, end_s=None)
         elif over:
             if not described:
-                raise BadInput("the record of an end has neither a user nor times")
+                raise BadInput("the end record has neither a user nor times")
             job = replace(
                 job, end_s=job.end_s or at_s, state="REQUEUED" if kind == "R" else _final_state(attributes, deleted)
             )

@@ -397,7 +397,7 @@ def _parse_row(row: list[str], header: list[str], find: Find, where: str) -> tup
         raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where)
     for name, text, value in zip(header[2:4], row[2:], (amount, packets), strict=False):
         if not 0 <= value < float("inf"):
-            raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)
+            raise BadInput(f"{name} must be a finite number of at least 0, not {text!r}", where=where)
         if value > MOST_BYTES:
             raise BadInput(f"{text} {name} are more than any pair can send (at most {MOST_BYTES:g})", where=where)
     if row[3:] and amount > 0 and packets == 0:

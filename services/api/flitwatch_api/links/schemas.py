@@ -46,7 +46,7 @@ class HotLink(BaseModel):
 
 
 class HotLinks(BaseModel):
-    """The hottest links of a window and who uses them."""
+    """The hottest links of a window and the jobs that use them."""
 
     at: datetime | None
     window_s: int | None

@@ -29,7 +29,7 @@ class Login(RequestModel):
 
 
 class Session(BaseModel):
-    """Caller as this site knows them."""
+    """The caller, as this site identifies them."""
 
     user: str | None = Field(description="Null: the account has not logged in.")
     role: str | None = Field(description="Null: this site requires a login.")

@@ -109,7 +109,7 @@ def _read_switches(listed: list[Any], where: str) -> Iterator[_Switch]:
 def _get_number(entry: dict[str, Any], key: str, here: str) -> int:
     value = entry.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 15:
-        raise BadInput(f"{key} is {str(value)[:40]}, expected a number from 0", where=here)
+        raise BadInput(f"{key} is {str(value)[:40]}, expected a number of at least 0", where=here)
     return value
 
 

@@ -44,7 +44,7 @@ class Row:
         text = self.text(column)
         match = _WHOLE.fullmatch(text)
         if match is None or int(match.group(1)) >= 2**64:
-            raise BadInput(f"{column} is {text[:40]!r}, expected a whole number from 0", where=self.where)
+            raise BadInput(f"{column} is {text[:40]!r}, expected a whole number of at least 0", where=self.where)
         return int(match.group(1))
 
 

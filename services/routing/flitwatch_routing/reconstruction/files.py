@@ -268,10 +268,10 @@ def _parse_amount(text: str, where: str, what: str = "bytes") -> float:
     value = numerals.parse_real(text.strip())
     if value is None:
         if numerals.is_infinite_or_nan(text):
-            raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+            raise BadInput(f"{what} must be a finite number of at least 0, not {text[:40]!r}", where=where)
         raise BadInput(f"{text[:40]!r} is not a number", where=where)
     if value < 0:
-        raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+        raise BadInput(f"{what} must be a finite number of at least 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:
         raise BadInput(f"{text[:40]} {what} are more than any port counts (at most {MOST_BYTES:g})", where=where)
     return value

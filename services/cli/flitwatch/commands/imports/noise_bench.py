@@ -66,7 +66,7 @@ def check_measurement(record: Any) -> Measurement:
     for key, most in whole.items():
         value = record.get(key)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
-            raise ValueError(f"{key} is not an integer from 0")
+            raise ValueError(f"{key} is not an integer of at least 0")
     for key in ("network", "collective"):
         if not isinstance(record.get(key), str) or "\0" in record[key] or len(record[key]) > 200:
             raise ValueError(f"{key} is not a text of at most 200 characters")
