@@ -166,7 +166,7 @@ def test_the_paths_of_a_job(linked: Linked) -> None:
     np.testing.assert_allclose(got["bytes_per_s"], linked.load["2"][got["link"]], rtol=0.05)
     assert got["bytes_per_s"] == sorted(got["bytes_per_s"], reverse=True)
     assert (
-        "held no node"
+        "had no node"
         in linked.served.refused("/fabrics/linked/links/paths", 400, job="77", at=START + LENGTH_S, window="60s")[
             "detail"
         ]

@@ -167,7 +167,7 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
     "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' belongs to a job that is missing"),
     "a name that cannot be": (put("job", "name", "a\0b"), r"job\.parquet: the database refuses it"),
     "another label": (put("job", "simulated", False), r"job '.*' has another label than its part"),
-    "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not a part"),
+    "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not part"),
 }
 
 

@@ -49,7 +49,7 @@ SQL = Path("db/flitwatch_db/migrations/sql")
 LIBRARIES = "libraries"
 #: Guards against a hang; a loaded machine takes as long as it takes.
 PATIENCE_S = 120.0
-BESIDE = "the database is of a newer version, which this one can use"
+BESIDE = "the database has a newer version's schema, which this version can use"
 
 
 class Site:
@@ -229,7 +229,7 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
 def test_a_newer_version_waits_for_the_older_schema_and_two_lines_do_not_mix(embedded_db: str, tmp_path: Path) -> None:
     one, other = {"2999_01_01_01_one": "-- expansion\n"}, {"2999_01_01_02_other": "-- expansion\n"}
     with newer(tmp_path / "one", **one):
-        with pytest.raises(Unavailable, match="not of this version yet"):
+        with pytest.raises(Unavailable, match="does not have this version"):
             migrate_database(url_for(embedded_db, "writer"))
         migrate_database(embedded_db)
     with (

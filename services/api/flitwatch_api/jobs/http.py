@@ -44,7 +44,7 @@ async def jobs(
 ) -> Response:
     """Jobs, newest first unless sorted otherwise."""
     if at is not None and (from_ is not None or to is not None):
-        raise BadRequest("`at` and a period exclude each other", advice="Give at, or from and to.")
+        raise BadRequest("`at` cannot be combined with a period", advice="Give at, or from and to.")
     fabric_id = (await fabrics.find_fabric_head(conn, fabric)).fabric_id if fabric else None
     start, end = (at, at) if at is not None else (from_, to)
     return json_response(

@@ -48,7 +48,7 @@ class JobNetworkNoise(BaseModel):
     noise_s: float | None = Field(
         description="Modelled seconds of sending beyond the job's own quiet level, mean over its NICs."
     )
-    worst_noise_s: float | None = Field(description="The same for the NIC with most of it.")
+    worst_noise_s: float | None = Field(description="The same for the NIC with the largest value.")
     of_runtime: Share
     of_slowdown: Share = Field(description="Share of the seconds beyond the median of similar finished jobs.")
     counters: list[str] = Field(description="Columns of the tables endpoint_* that it uses.")

@@ -43,7 +43,7 @@ def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bo
     server = Embedded(embedded_folder())
     if off:
         if folder is not None:
-            raise click.UsageError("--off and --folder exclude each other")
+            raise click.UsageError("--off and --folder cannot be combined")
         was = kept_log.stop_keeping(server.folder)
         print_result({"folder": None, "was": None if was is None else str(was)}, as_json)
         return

@@ -437,7 +437,7 @@ def archive_policy(
     from flitwatch_db.people import audit
 
     if off and folder is not None:
-        raise click.UsageError("--off and --folder exclude each other")
+        raise click.UsageError("--off and --folder cannot be combined")
     parameter_source = click.get_current_context().get_parameter_source
     if folder is None and any(
         parameter_source(name) is ParameterSource.COMMANDLINE for name in ("after_days", "drop_after_days")

@@ -63,7 +63,7 @@ export function ruleOf({ signal, where, samples }: Watched, taken: ReadonlySet<s
     congested_at: 1,
     severity: "warning",
     summary: stalls
-      ? "{fabric} stalls {value} times as long as it sends"
+      ? "{fabric}: {value} stalls per flit"
       : "Job {job} ({exe}) is predicted to take {value} times as long as usual for its next steps",
     labels: {},
     enabled: true,
