@@ -220,9 +220,9 @@ def test_the_version_before_goes_on_and_comes_back_beside_an_expansion_and_ends_
         with newer(folder, **{name: contraction}):
             assert migrate_database(embedded_db) == [name] and migrate_database(embedded_db) == []
         unready = api.http.get("/readyz")
-        assert unready.status_code == 503 and f"migration {name} ended this one" in unready.json()["detail"]
+        assert unready.status_code == 503 and f"migration {name} ended this version" in unready.json()["detail"]
         assert api.http.get("/healthz").status_code == 200, "a restart mends nothing"
-        with pytest.raises(Conflict, match=f"migration {name} ended this one. Use the newer Flitwatch"):
+        with pytest.raises(Conflict, match=f"migration {name} ended this version. Use the newer Flitwatch"):
             migrate_database(url_for(embedded_db, "writer"))
 
 
@@ -253,13 +253,13 @@ def test_doctor_says_which_versions_a_migration_leaves(embedded_db: str, tmp_pat
     with newer(tmp_path / "more", **more):
         assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
-    assert tables() == ("ok", "of a newer version, which this one can use")
+    assert tables() == ("ok", "schema of a newer version, which this version can use")
     with newer(tmp_path / "less"):
         assert tables() == ("warning", "1 pending migrations; the versions in use keep working")
         migrate_database(embedded_db)
     with newer(tmp_path / "more"):
-        assert tables() == ("ok", "of a newer version, which this one can use")
-    assert tables() == ("failed", f"of a newer version: migration {contraction} ended this one")
+        assert tables() == ("ok", "schema of a newer version, which this version can use")
+    assert tables() == ("failed", f"schema of a newer version: migration {contraction} ended this version")
 
 
 def test_an_init_container_waits_for_a_schema_that_lets_it_run(
@@ -357,7 +357,7 @@ def test_the_last_release_runs_on_this_schema_as_its_marks_say(
         until(lambda: process.poll() is not None or site.has_come(), said)
         assert (process.poll() is not None) == bool(ends), said.read_text()
     if ends:
-        assert f"migration {ends[0]} ended this one" in said.read_text()
+        assert f"migration {ends[0]} ended this version" in said.read_text()
         return
     assert BESIDE in said.read_text()
     site.assert_exact()

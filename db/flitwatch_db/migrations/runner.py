@@ -198,7 +198,7 @@ def _check_newer(beside: Mapping[str, str | None]) -> None:
     ends = list_ending_migrations(beside)
     if ends:
         raise Conflict(
-            f"the database is of a newer version: migration {ends[0]} ended this one",
+            f"the database has a newer version's schema: migration {ends[0]} ended this version",
             advice="Use the newer Flitwatch, or restore the backup from before the upgrade.",
         )
 

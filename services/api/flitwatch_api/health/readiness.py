@@ -49,7 +49,7 @@ class Readiness:
         missing, ending = self._asking.result()
         if ending:
             raise Unavailable(
-                f"the database is of a newer version: migration {ending[0]} ended this one",
+                f"the database has a newer version's schema: migration {ending[0]} ended this version",
                 advice="Use the newer Flitwatch.",
             )
         if missing:
