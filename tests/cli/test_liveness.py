@@ -74,7 +74,10 @@ def test_a_loop_that_hangs_is_told_although_its_metrics_are_served(embedded_db: 
         assert live(base)[0] == 200
         process.send_signal(SIGUSR1)
         until(lambda: live(base)[0] == 503)
-        assert f"counts as hung after {HANGS_AFTER_S} s" in live(base)[1] and httpx.get(f"{base}/metrics").status_code == 200
+        assert (
+            f"counts as hung after {HANGS_AFTER_S} s" in live(base)[1]
+            and httpx.get(f"{base}/metrics").status_code == 200
+        )
         assert process.poll() is None
 
 

@@ -188,9 +188,7 @@ class Part:
                 raise _make_damage_error(where)
             with self._open_table(name) as opened:
                 if opened.metadata.num_rows != file["rows"]:
-                    raise BadInput(
-                        f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where
-                    )
+                    raise BadInput(f"{opened.metadata.num_rows} rows, but the manifest has {file['rows']}", where=where)
 
     def read(self, name: str) -> Iterator[pa.RecordBatch]:
         """The rows of a table, checked, in batches.

@@ -147,7 +147,8 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
         )
     if beside:
         log.warning(
-            "the database has a newer version's schema, which this version can use; its newest migration is %s", max(beside)
+            "the database has a newer version's schema, which this version can use; its newest migration is %s",
+            max(beside),
         )
     if not waiting:
         return []

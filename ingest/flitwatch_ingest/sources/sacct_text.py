@@ -126,7 +126,9 @@ def _read_rows(
                     lines.popleft()
                 raw = record
             if not raw.endswith(b"\n") and reader.lacks_nodes(raw):
-                raise BadInput("the last line does not end and lists fewer nodes than it counts: the file is incomplete")
+                raise BadInput(
+                    "the last line does not end and lists fewer nodes than it counts: the file is incomplete"
+                )
             yield from reader.take(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)

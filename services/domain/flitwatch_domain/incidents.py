@@ -62,7 +62,9 @@ class IncidentHead(TypedDict):
     simulated: bool
     state: Annotated[
         State,
-        Field(description="Withdrawn: the complete run of the slowed job does not confirm the result that was shown while it ran."),
+        Field(
+            description="Withdrawn: the complete run of the slowed job does not confirm the result that was shown while it ran."
+        ),
     ]
     began: datetime
     ended: Annotated[datetime | None, Field(description="Null while it is open.")]

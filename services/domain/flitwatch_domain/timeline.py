@@ -61,7 +61,11 @@ def describe_rows(rows: Sequence[TimelineRow]) -> str:
     for row in rows:
         kinds = {span["kind"] for span in row["spans"]}
         told = (
-            "orange: running" if "named" in kinds else "grey: usual speed, red: slow" if "usual" in kinds else "red: slow"
+            "orange: running"
+            if "named" in kinds
+            else "grey: usual speed, red: slow"
+            if "usual" in kinds
+            else "red: slow"
         )
         texts.append(f"job {row['job_id']} ({told})")
     return "Timeline, from the top: " + "; ".join(texts)

@@ -102,7 +102,10 @@ def _check_tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[
 
     if ended := migrations.list_ending_migrations(newer):
         return Check(
-            "tables", "failed", f"schema of a newer version: migration {ended[0]} ended this version", "Use the newer one"
+            "tables",
+            "failed",
+            f"schema of a newer version: migration {ended[0]} ended this version",
+            "Use the newer one",
         )
     if newer:
         return Check("tables", "ok", "schema of a newer version, which this version can use")

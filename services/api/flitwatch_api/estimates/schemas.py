@@ -225,7 +225,9 @@ class SeveralSetsEntry(BaseModel):
     pseudonym: bool
     found_in: int = Field(description="Number of sets that find it under the chosen definition.")
     tested_in: int
-    p: float | None = Field(description="p-value over all tested sets (Cauchy combination); null: no set could test it.")
+    p: float | None = Field(
+        description="p-value over all tested sets (Cauchy combination); null: no set could test it."
+    )
     q: float | None = Field(description="q-value over all names, listed or not.")
     verdict: Literal["named", "cannot tell", "no evidence"] = Field(
         description="`named` requires a set that names it, and no set that finds it with doubts."

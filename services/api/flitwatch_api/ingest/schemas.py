@@ -14,7 +14,9 @@ class Topic(BaseModel):
     records: int = Field(description="Number of records written so far.")
     values_per_s: float = Field(description="Rate over the last two minutes.")
     bytes_per_s: float
-    lag_records: int | None = Field(description="Records in the log that are not written; null if the log does not answer.")
+    lag_records: int | None = Field(
+        description="Records in the log that are not written; null if the log does not answer."
+    )
     lag_s: float | None = Field(
         description="Age of the oldest record in the log that is not written; null if the log does not answer."
     )

@@ -19,7 +19,9 @@ class ProjectLoss(BaseModel):
     node_hours: float
     node_hours_low: float = Field(description="95 % interval.")
     node_hours_high: float
-    slowed_by: list[str] = Field(description="Jobs that are named as causes, with their users as the caller may see them.")
+    slowed_by: list[str] = Field(
+        description="Jobs that are named as causes, with their users as the caller may see them."
+    )
     incident_id: int
     simulated: bool
 

@@ -23,7 +23,10 @@ from flitwatch_domain.secret_file import check_private
     help="File with an API token (role service). The mail shows users under the names that this token may see.",
 )
 @click.option(
-    "--mailer", default="/usr/bin/mail", show_default=True, help="The site's mail program, called in the way that Slurm calls it."
+    "--mailer",
+    default="/usr/bin/mail",
+    show_default=True,
+    help="The site's mail program, called in the way that Slurm calls it.",
 )
 @click.option(
     "--sendmail", default="/usr/sbin/sendmail", show_default=True, help="Program that accepts complete messages."
@@ -37,7 +40,9 @@ from flitwatch_domain.secret_file import check_private
     show_default=True,
     help="How many seconds to wait until the platform knows that the job has ended.",
 )
-@click.option("--foreground", is_flag=True, help="Wait until the mail is sent. Without this option, slurmctld does not wait.")
+@click.option(
+    "--foreground", is_flag=True, help="Wait until the mail is sent. Without this option, slurmctld does not wait."
+)
 @json_option
 def mail(
     subject: str,

@@ -74,7 +74,9 @@ class JobSlowdown(TypedDict):
             "a run that has ended, one step is enough. Null: it has not ended, or lasted to the run's end."
         ),
     ]
-    from_start: Annotated[bool, Field(description="The first step was already slow: the slow period began with the job or before it.")]
+    from_start: Annotated[
+        bool, Field(description="The first step was already slow: the slow period began with the job or before it.")
+    ]
     since_by: Annotated[Literal["counters", "steps"], Field(description="Source of the most precise onset.")]
     first_step: int | None
     last_step: int | None
@@ -163,7 +165,9 @@ class CandidateJob(TypedDict):
     ]
     change: Literal["started", "sends more", "none"]
     changed: datetime | None
-    sent_before_bytes_per_s: Annotated[float | None, Field(description="According to its network cards; null: not counted.")]
+    sent_before_bytes_per_s: Annotated[
+        float | None, Field(description="According to its network cards; null: not counted.")
+    ]
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
     score: Annotated[
@@ -183,7 +187,9 @@ class CandidateJob(TypedDict):
 class FlowWaiting(TypedDict):
     """Waiting of the job by flow: stall cycles per flit on the path of its traffic."""
 
-    waiting: Annotated[float | None, Field(description="Beyond the quiet minute's, as a mean over the minutes; null: unknown.")]
+    waiting: Annotated[
+        float | None, Field(description="Beyond the quiet minute's, as a mean over the minutes; null: unknown.")
+    ]
     quiet: Annotated[float | None, Field(description="Waiting in the quiet minute.")]
     own_part: Annotated[float | None, Field(description="0 to 1: share of it that is due to the job's own traffic.")]
     counted: Annotated[float | None, Field(description="0 to 1: share of its path that has counters.")]
@@ -199,9 +205,7 @@ class FlowWaiting(TypedDict):
     ]
     routes: Annotated[
         Literal["assumed", "tables"] | None,
-        Field(
-            description="Source of the routes: the forwarding tables, or the routes expected on such a machine."
-        ),
+        Field(description="Source of the routes: the forwarding tables, or the routes expected on such a machine."),
     ]
     to_file_system: Annotated[
         bool,
@@ -333,9 +337,7 @@ class IncidentSummary(TypedDict):
     victims: Annotated[
         list[SlowJob], Field(description="Jobs that it is named as slowing; those that waste most nodes first.")
     ]
-    others: Annotated[
-        list[SlowJob], Field(description="Other slow jobs: another job is named as the cause, or none.")
-    ]
+    others: Annotated[list[SlowJob], Field(description="Other slow jobs: another job is named as the cause, or none.")]
     remedies: Annotated[list[Remedy], Field(description="Remedies for the job that wastes most nodes.")]
 
 

@@ -183,7 +183,9 @@ def _why_unmatched(source: Place, target: Place, pair: tuple[int, int], cables: 
             return "the cable list has no router at ({}:{}:{})".format(*place)
     ends = "({}:{}:{}) to ({}:{}:{})".format(*source, *target)
     return (
-        f"the cable list has no cable from {ends}" if not cables else f"one row more than the {cables} cables from {ends}"
+        f"the cable list has no cable from {ends}"
+        if not cables
+        else f"one row more than the {cables} cables from {ends}"
     )
 
 

@@ -79,7 +79,9 @@ def _of_folder(folder: Path, name: str) -> Fabric:
     """LLDP neighbours, a file per switch."""
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
-        raise BadInput("is an empty folder", where=str(folder), advice="Expected one file with LLDP neighbours per switch.")
+        raise BadInput(
+            "is an empty folder", where=str(folder), advice="Expected one file with LLDP neighbours per switch."
+        )
     return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
 
 

@@ -149,7 +149,9 @@ def _resolve_end(
     is_switch = _is_switch(guid, name, dname, described, about, kinds)
     if is_switch is None:
         raise BadInput(
-            f"no record shows whether {guid} is a switch", where=here, advice="Give systems and ports alongside the links."
+            f"no record shows whether {guid} is a switch",
+            where=here,
+            advice="Give systems and ports alongside the links.",
         )
     key = guid if is_switch else nodes.get(guid) or guid
     description = described.removesuffix(f":{dname}") if is_switch else described

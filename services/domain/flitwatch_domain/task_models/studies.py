@@ -89,7 +89,12 @@ class Stencil(SeededStudy):
     topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=0.25, ge=0.01, le=2)
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
-    reconstruct_s: float = Field(default=60, ge=1, le=3600, description="Time limit for reconstructing the matrix for which routes are optimised.")
+    reconstruct_s: float = Field(
+        default=60,
+        ge=1,
+        le=3600,
+        description="Time limit for reconstructing the matrix for which routes are optimised.",
+    )
 
 
 class Formulations(Arguments):
@@ -236,7 +241,9 @@ class Fig7(Fig3):
 
 
 class Model(DeSensi):
-    runs: int | None = Field(default=None, ge=3, le=1000, description="Number of allocations; a correlation needs three.")
+    runs: int | None = Field(
+        default=None, ge=3, le=1000, description="Number of allocations; a correlation needs three."
+    )
     allocations: int | None = Field(default=None, ge=3, le=1000)
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
 

@@ -304,6 +304,8 @@ def _format_timings(card: Card) -> str:
         if spent["pieces"]
     ]
     if efforts:
-        text += "\nTime to compute the scorecard's parts, with one process each, without the simulation of the sets:\n\n"
+        text += (
+            "\nTime to compute the scorecard's parts, with one process each, without the simulation of the sets:\n\n"
+        )
         text += format_table(("part", "pieces", "wall s", "CPU s"), efforts)
     return text
