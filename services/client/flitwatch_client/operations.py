@@ -17,22 +17,9 @@ class Operations:
     def _call(self, method: str, path: str, query: dict[str, Any], body: Any = None) -> Any:
         raise NotImplementedError
 
-    def stored_advice(
-        self,
-        *,
-        kind: str | None = None,
-        state: str | None = None,
-        fabric: str | None = None,
-        job: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.RecommendationList:
+    def stored_advice(self, *, kind: str | None = None, state: str | None = None, fabric: str | None = None, job: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RecommendationList:
         """GET /api/v1/advice: List the advice of the loop and of routing modes, newest first, and the caller's own what-ifs."""
-        return self._call(
-            "GET",
-            "/api/v1/advice",
-            {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor},
-        )
+        return self._call("GET", "/api/v1/advice", {"kind": kind, "state": state, "fabric": fabric, "job": job, "limit": limit, "cursor": cursor})
 
     def advice(self, body: models.AdviceRequest) -> models.AdviceOutput:
         """POST /api/v1/advice: Advise whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
@@ -58,28 +45,13 @@ class Operations:
         """GET /api/v1/advice/{recommendation_id}/links: Links between switches before and after, for the plots."""
         return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/links", {})
 
-    def advice_matrix(
-        self, recommendation_id: int, *, by: str | None = None, of: str | None = None
-    ) -> models.TrafficMatrix:
+    def advice_matrix(self, recommendation_id: int, *, by: str | None = None, of: str | None = None) -> models.TrafficMatrix:
         """GET /api/v1/advice/{recommendation_id}/matrix: The communication matrix by router or group: true (only for simulated traffic), reconstructed, and their difference."""
         return self._call("GET", f"/api/v1/advice/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
-    def alerts(
-        self,
-        *,
-        phase: str | None = None,
-        rule: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.AlertList:
+    def alerts(self, *, phase: str | None = None, rule: str | None = None, from_: str | float | None = None, to: str | float | None = None, limit: int | None = None, cursor: str | None = None) -> models.AlertList:
         """GET /api/v1/alerts: Alerts, newest first."""
-        return self._call(
-            "GET",
-            "/api/v1/alerts",
-            {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor},
-        )
+        return self._call("GET", "/api/v1/alerts", {"phase": phase, "rule": rule, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
     def alert_contacts(self) -> models.ContactList:
         """GET /api/v1/alerts/contacts: Contact points, by name; receivers in the engine's file are not included."""
@@ -129,9 +101,7 @@ class Operations:
         """GET /api/v1/alerts/{alert_id}: One alert, its evidence at the time when it began to fire, and its notifications."""
         return self._call("GET", f"/api/v1/alerts/{self._part(alert_id)}", {})
 
-    def audit(
-        self, *, actor: str | None = None, limit: int | None = None, cursor: str | None = None
-    ) -> models.AuditList:
+    def audit(self, *, actor: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.AuditList:
         """GET /api/v1/audit: List changes, and answers that showed names of people, newest first."""
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
@@ -139,69 +109,29 @@ class Operations:
         """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
         return self._call("GET", "/api/v1/estimates", {})
 
-    def blame(
-        self,
-        *,
-        exe: str | None = None,
-        nodes: int | None = None,
-        estimate: int | None = None,
-        by: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.Blame:
+    def blame(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None, by: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.Blame:
         """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
-        return self._call(
-            "GET",
-            "/api/v1/estimates/blame",
-            {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor},
-        )
+        return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
-    def blame_several(
-        self,
-        *,
-        by: str | None = None,
-        definition: str | None = None,
-        least_sets: int | None = None,
-        limit: int | None = None,
-    ) -> models.SeveralSets:
+    def blame_several(self, *, by: str | None = None, definition: str | None = None, least_sets: int | None = None, limit: int | None = None) -> models.SeveralSets:
         """GET /api/v1/estimates/blame/several: List names that several sets of runs find, over all applications, with the evidence of each. Not proof of cause."""
-        return self._call(
-            "GET",
-            "/api/v1/estimates/blame/several",
-            {"by": by, "definition": definition, "least_sets": least_sets, "limit": limit},
-        )
+        return self._call("GET", "/api/v1/estimates/blame/several", {"by": by, "definition": definition, "least_sets": least_sets, "limit": limit})
 
     def blame_detail(self, estimate_id: int, by: str, place: int) -> models.BlameDetail:
         """GET /api/v1/estimates/blame/{estimate_id}/{by}/{place}: The runs behind one name: its exposure in each, and the time of each."""
-        return self._call(
-            "GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {}
-        )
+        return self._call("GET", f"/api/v1/estimates/blame/{self._part(estimate_id)}/{self._part(by)}/{self._part(place)}", {})
 
     def drivers(self, *, inputs: str | None = None) -> models.Deviation:
         """GET /api/v1/estimates/drivers: Show the relevance of counters by application."""
         return self._call("GET", "/api/v1/estimates/drivers", {"inputs": inputs})
 
-    def forecast(
-        self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None
-    ) -> models.Forecast:
+    def forecast(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None) -> models.Forecast:
         """GET /api/v1/estimates/forecast: Show backtests by m, k and features, the baselines, the deployed forecaster and its drift."""
         return self._call("GET", "/api/v1/estimates/forecast", {"exe": exe, "nodes": nodes, "estimate": estimate})
 
-    def versions(
-        self,
-        *,
-        kind: str | None = None,
-        exe: str | None = None,
-        nodes: int | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.HeadList:
+    def versions(self, *, kind: str | None = None, exe: str | None = None, nodes: int | None = None, limit: int | None = None, cursor: str | None = None) -> models.HeadList:
         """GET /api/v1/estimates/versions: All stored estimates, newest first: data, parameters, code version, score."""
-        return self._call(
-            "GET",
-            "/api/v1/estimates/versions",
-            {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor},
-        )
+        return self._call("GET", "/api/v1/estimates/versions", {"kind": kind, "exe": exe, "nodes": nodes, "limit": limit, "cursor": cursor})
 
     def fabrics(self) -> models.FabricList:
         """GET /api/v1/fabrics: All fabrics."""
@@ -215,85 +145,25 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/endpoints: List the endpoints and where they attach."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/endpoints", {})
 
-    def frames(
-        self,
-        fabric: str,
-        *,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-        step: int | None = None,
-        class_: str | None = None,
-    ) -> models.Frames:
+    def frames(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, step: int | None = None, class_: str | None = None) -> models.Frames:
         """GET /api/v1/fabrics/{fabric}/frames: Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/frames",
-            {"from": from_, "to": to, "step": step, "class": class_},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
-    def lanes(
-        self,
-        fabric: str,
-        *,
-        at: str | float | None = None,
-        window: str | None = None,
-        router: int | None = None,
-        port: int | None = None,
-        endpoint: int | None = None,
-    ) -> models.LaneFigures:
+    def lanes(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, port: int | None = None, endpoint: int | None = None) -> models.LaneFigures:
         """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null if there is no count."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/lanes",
-            {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
 
-    def links(
-        self, fabric: str, *, class_: str | None = None, group: int | None = None, terminals: bool | None = None
-    ) -> models.Links:
+    def links(self, fabric: str, *, class_: str | None = None, group: int | None = None, terminals: bool | None = None) -> models.Links:
         """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/links",
-            {"class": class_, "group": group, "terminals": terminals},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
-    def hot_links(
-        self,
-        fabric: str,
-        *,
-        at: str | float | None = None,
-        window: str | None = None,
-        limit: int | None = None,
-        class_: str | None = None,
-        link: int | None = None,
-        router: int | None = None,
-        src_group: int | None = None,
-        dst_group: int | None = None,
-    ) -> models.HotLinks:
+    def hot_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, limit: int | None = None, class_: str | None = None, link: int | None = None, router: int | None = None, src_group: int | None = None, dst_group: int | None = None) -> models.HotLinks:
         """GET /api/v1/fabrics/{fabric}/links/hot: Links with the most stalls for the data that they send, and the jobs that use them, with estimated shares."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/links/hot",
-            {
-                "at": at,
-                "window": window,
-                "limit": limit,
-                "class": class_,
-                "link": link,
-                "router": router,
-                "src_group": src_group,
-                "dst_group": dst_group,
-            },
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/hot", {"at": at, "window": window, "limit": limit, "class": class_, "link": link, "router": router, "src_group": src_group, "dst_group": dst_group})
 
-    def job_paths(
-        self, fabric: str, *, job: str, at: str | float | None = None, window: str | None = None
-    ) -> models.JobPaths:
+    def job_paths(self, fabric: str, *, job: str, at: str | float | None = None, window: str | None = None) -> models.JobPaths:
         """GET /api/v1/fabrics/{fabric}/links/paths: Links that a job's traffic is expected to use, with the expected amount."""
-        return self._call(
-            "GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window}
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/paths", {"job": job, "at": at, "window": window})
 
     def slow_cables(self, fabric: str) -> models.SlowCables:
         """GET /api/v1/fabrics/{fabric}/links/slow: Cables that run at half the speed of most others of their kind or less, slowest first, and those whose link flaps."""
@@ -307,17 +177,11 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/occupancy: Jobs that occupy routers of a fabric at a given time."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/occupancy", {"at": at})
 
-    def overview(
-        self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, points: int | None = None
-    ) -> models.Overview:
+    def overview(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.Overview:
         """GET /api/v1/fabrics/{fabric}/overview: The whole machine over time, with gaps and marks, for a time brush."""
-        return self._call(
-            "GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points}
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/overview", {"from": from_, "to": to, "points": points})
 
-    def roots(
-        self, fabric: str, *, at: str | float | None = None, window: str | None = None
-    ) -> models.RootsOfCongestion:
+    def roots(self, fabric: str, *, at: str | float | None = None, window: str | None = None) -> models.RootsOfCongestion:
         """GET /api/v1/fabrics/{fabric}/roots: List where congestion begins on a machine, from the use and stalls of its links, with the links that wait behind and the jobs that feed it."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/roots", {"at": at, "window": window})
 
@@ -325,96 +189,33 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/routers: Routers and their places."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers", {})
 
-    def router_detail(
-        self, fabric: str, router: int, *, at: str | float | None = None, window: str | None = None
-    ) -> models.RouterDetail:
+    def router_detail(self, fabric: str, router: int, *, at: str | float | None = None, window: str | None = None) -> models.RouterDetail:
         """GET /api/v1/fabrics/{fabric}/routers/{router}: One router: its ports in a window and the jobs on it."""
-        return self._call(
-            "GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window}
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/routers/{self._part(router)}", {"at": at, "window": window})
 
-    def samples(
-        self,
-        fabric: str,
-        *,
-        job: str | None = None,
-        tag: str | None = None,
-        phase: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-    ) -> models.SampleMap:
+    def samples(self, fabric: str, *, job: str | None = None, tag: str | None = None, phase: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> models.SampleMap:
         """GET /api/v1/fabrics/{fabric}/samples: Traffic and congested packets by link, as sampled by the packets themselves, of all contexts that match."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/samples",
-            {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples", {"job": job, "tag": tag, "phase": phase, "from": from_, "to": to})
 
-    def sample_contexts(
-        self,
-        fabric: str,
-        *,
-        job: str | None = None,
-        tag: str | None = None,
-        phase: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.SampleContextList:
+    def sample_contexts(self, fabric: str, *, job: str | None = None, tag: str | None = None, phase: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.SampleContextList:
         """GET /api/v1/fabrics/{fabric}/samples/contexts: Contexts that have samples, newest first."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts",
-            {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/contexts", {"job": job, "tag": tag, "phase": phase, "limit": limit, "cursor": cursor})
 
-    def sample_hosts(
-        self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None
-    ) -> models.SampleHosts:
+    def sample_hosts(self, fabric: str, *, from_: str | float | None = None, to: str | float | None = None) -> models.SampleHosts:
         """GET /api/v1/fabrics/{fabric}/samples/hosts: Show what happened to the packets that arrived at each sampling host; by default, those of the last day."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
-    def stalls(
-        self, fabric: str, *, at: str | float | None = None, window: str | None = None, class_: str | None = None
-    ) -> models.StallFigures:
+    def stalls(self, fabric: str, *, at: str | float | None = None, window: str | None = None, class_: str | None = None) -> models.StallFigures:
         """GET /api/v1/fabrics/{fabric}/stalls: Stalled time divided by sending time in a window, by router, link class and pair of groups."""
-        return self._call(
-            "GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_}
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
 
-    def stalls_of_links(
-        self,
-        fabric: str,
-        *,
-        at: str | float | None = None,
-        window: str | None = None,
-        router: int | None = None,
-        group: int | None = None,
-        class_: str | None = None,
-    ) -> models.LinkFigures:
+    def stalls_of_links(self, fabric: str, *, at: str | float | None = None, window: str | None = None, router: int | None = None, group: int | None = None, class_: str | None = None) -> models.LinkFigures:
         """GET /api/v1/fabrics/{fabric}/stalls/links: Stalled time divided by sending time in a window, by counted link; a link that is absent has no counter."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/stalls/links",
-            {"at": at, "window": window, "router": router, "group": group, "class": class_},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
-    def timeseries(
-        self,
-        fabric: str,
-        *,
-        routers: str,
-        counters: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-        points: int | None = None,
-        sum: bool | None = None,
-    ) -> models.Timeseries:
+    def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
         """GET /api/v1/fabrics/{fabric}/timeseries: Counters of routers over time, summed to at most `points` steps; a ratio is the step's summed stalls divided by its summed flits."""
-        return self._call(
-            "GET",
-            f"/api/v1/fabrics/{self._part(fabric)}/timeseries",
-            {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum},
-        )
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/timeseries", {"routers": routers, "counters": counters, "from": from_, "to": to, "points": points, "sum": sum})
 
     def forecasts(self, *, limit: int | None = None) -> models.RunningList:
         """GET /api/v1/forecasts: Running instrumented jobs and their forecasts, slowest first."""
@@ -428,50 +229,13 @@ class Operations:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
-    def incidents(
-        self,
-        *,
-        limit: int | None = None,
-        cursor: str | None = None,
-        fabric: str | None = None,
-        job: str | None = None,
-        user: str | None = None,
-        state: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-    ) -> models.IncidentList:
+    def incidents(self, *, limit: int | None = None, cursor: str | None = None, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> models.IncidentList:
         """GET /api/v1/incidents: Incidents, newest first."""
-        return self._call(
-            "GET",
-            "/api/v1/incidents",
-            {
-                "limit": limit,
-                "cursor": cursor,
-                "fabric": fabric,
-                "job": job,
-                "user": user,
-                "state": state,
-                "from": from_,
-                "to": to,
-            },
-        )
+        return self._call("GET", "/api/v1/incidents", {"limit": limit, "cursor": cursor, "fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
-    def incidents_export(
-        self,
-        *,
-        fabric: str | None = None,
-        job: str | None = None,
-        user: str | None = None,
-        state: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-    ) -> Any:
+    def incidents_export(self, *, fabric: str | None = None, job: str | None = None, user: str | None = None, state: str | None = None, from_: str | float | None = None, to: str | float | None = None) -> Any:
         """GET /api/v1/incidents/export: Incidents as a table (CSV), newest first: at most 10,000."""
-        return self._call(
-            "GET",
-            "/api/v1/incidents/export",
-            {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to},
-        )
+        return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
     def incident_detail(self, incident_id: int) -> models.IncidentDetail:
         """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. An incident that was merged into another one redirects there (308)."""
@@ -497,39 +261,9 @@ class Operations:
         """GET /api/v1/ingest/status: Report what arrives, how far the writer lags behind, and what was refused."""
         return self._call("GET", "/api/v1/ingest/status", {})
 
-    def jobs(
-        self,
-        *,
-        fabric: str | None = None,
-        user: str | None = None,
-        state: str | None = None,
-        name: str | None = None,
-        q: str | None = None,
-        at: str | float | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-        sort: str | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> models.JobList:
+    def jobs(self, *, fabric: str | None = None, user: str | None = None, state: str | None = None, name: str | None = None, q: str | None = None, at: str | float | None = None, from_: str | float | None = None, to: str | float | None = None, sort: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.JobList:
         """GET /api/v1/jobs: Jobs, newest first unless sorted otherwise."""
-        return self._call(
-            "GET",
-            "/api/v1/jobs",
-            {
-                "fabric": fabric,
-                "user": user,
-                "state": state,
-                "name": name,
-                "q": q,
-                "at": at,
-                "from": from_,
-                "to": to,
-                "sort": sort,
-                "limit": limit,
-                "cursor": cursor,
-            },
-        )
+        return self._call("GET", "/api/v1/jobs", {"fabric": fabric, "user": user, "state": state, "name": name, "q": q, "at": at, "from": from_, "to": to, "sort": sort, "limit": limit, "cursor": cursor})
 
     def job(self, job_id: str, *, cluster: str | None = None) -> models.JobDetail:
         """GET /api/v1/jobs/{job_id}: One job, its nodes on the fabric and its neighbours."""
@@ -539,42 +273,15 @@ class Operations:
         """GET /api/v1/jobs/{job_id}/case: The evidence of a job as one self-contained HTML page: chain, pictures, figures, method, and what it does not prove."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/case", {"cluster": cluster, "at": at})
 
-    def counters(
-        self,
-        job_id: str,
-        *,
-        cluster: str | None = None,
-        from_: str | float | None = None,
-        to: str | float | None = None,
-        points: int | None = None,
-    ) -> models.JobCounters:
+    def counters(self, job_id: str, *, cluster: str | None = None, from_: str | float | None = None, to: str | float | None = None, points: int | None = None) -> models.JobCounters:
         """GET /api/v1/jobs/{job_id}/counters: Return the counters of a job's own network cards and of the links of its routers while it ran."""
-        return self._call(
-            "GET",
-            f"/api/v1/jobs/{self._part(job_id)}/counters",
-            {"cluster": cluster, "from": from_, "to": to, "points": points},
-        )
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/counters", {"cluster": cluster, "from": from_, "to": to, "points": points})
 
-    def job_diagnosis(
-        self,
-        job_id: str,
-        *,
-        cluster: str | None = None,
-        at: str | float | None = None,
-        window: str | None = None,
-        tag: str | None = None,
-        phase: str | None = None,
-    ) -> models.RootsOfCongestion:
+    def job_diagnosis(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None, window: str | None = None, tag: str | None = None, phase: str | None = None) -> models.RootsOfCongestion:
         """GET /api/v1/jobs/{job_id}/diagnosis: Find where the congestion that delays a job begins: from its packet samples if there are any, otherwise from port counters."""
-        return self._call(
-            "GET",
-            f"/api/v1/jobs/{self._part(job_id)}/diagnosis",
-            {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase},
-        )
+        return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/diagnosis", {"cluster": cluster, "at": at, "window": window, "tag": tag, "phase": phase})
 
-    def explanation(
-        self, job_id: str, *, cluster: str | None = None, at: str | float | None = None
-    ) -> models.Explanation:
+    def explanation(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.Explanation:
         """GET /api/v1/jobs/{job_id}/explanation: Explain whether a job is slow, since when, which links and jobs may be the cause, how certain this is, and what would help."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/explanation", {"cluster": cluster, "at": at})
 
@@ -586,9 +293,7 @@ class Operations:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time compared with earlier similar jobs, stalls on its routers, and neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
-    def tasks_of_job(
-        self, job_id: str, *, cluster: str | None = None, at: str | float | None = None
-    ) -> models.WholeJob:
+    def tasks_of_job(self, job_id: str, *, cluster: str | None = None, at: str | float | None = None) -> models.WholeJob:
         """GET /api/v1/jobs/{job_id}/tasks: Tasks of an array (530 of 530_1), or components of a heterogeneous job (10 of 10+0), with their verdicts summed up."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/tasks", {"cluster": cluster, "at": at})
 
@@ -596,13 +301,9 @@ class Operations:
         """POST /api/v1/network-noise/compare: Compare whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
         return self._call("POST", "/api/v1/network-noise/compare", {}, body)
 
-    def measured_noise(
-        self, *, network: str | None = None, collective: str | None = None, limit: int | None = None
-    ) -> models.MeasuredList:
+    def measured_noise(self, *, network: str | None = None, collective: str | None = None, limit: int | None = None) -> models.MeasuredList:
         """GET /api/v1/noise/measured: List what `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
-        return self._call(
-            "GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit}
-        )
+        return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:
         """GET /api/v1/noise/simulated: Slowdowns that tasks simulated, for comparison with the measured ones."""
@@ -620,9 +321,7 @@ class Operations:
         """GET /api/v1/remotes/{remote}/{path}: Return a remote's answer unchanged. Nothing can be changed there from here."""
         return self._call("GET", f"/api/v1/remotes/{self._part(remote)}/{self._part(path)}", {})
 
-    def runs(
-        self, *, job: str | None = None, exe: str | None = None, limit: int | None = None, cursor: str | None = None
-    ) -> models.RunList:
+    def runs(self, *, job: str | None = None, exe: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.RunList:
         """GET /api/v1/runs: Runs of instrumented applications, newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})
 
@@ -662,27 +361,11 @@ class Operations:
         """PUT /api/v1/session/password: A new password for the caller's own account; all its sessions end."""
         return self._call("PUT", "/api/v1/session/password", {}, body)
 
-    def tasks(
-        self, *, name: str | None = None, state: str | None = None, limit: int | None = None, cursor: str | None = None
-    ) -> models.TaskList:
+    def tasks(self, *, name: str | None = None, state: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.TaskList:
         """GET /api/v1/tasks: Tasks, newest first; of the tasks started without a login, only those of the caller's own visit."""
         return self._call("GET", "/api/v1/tasks", {"name": name, "state": state, "limit": limit, "cursor": cursor})
 
-    def start(
-        self,
-        body: models.StartCount
-        | models.StartStudy
-        | models.StartCollective
-        | models.StartPacket
-        | models.StartWhatIf
-        | models.StartLoop
-        | models.StartOptimise
-        | models.StartAdvice
-        | models.StartBlame
-        | models.StartMeasuredBlame
-        | models.StartEstimate
-        | models.StartDryRun,
-    ) -> Any:
+    def start(self, body: models.StartCount | models.StartStudy | models.StartCollective | models.StartPacket | models.StartWhatIf | models.StartLoop | models.StartOptimise | models.StartAdvice | models.StartBlame | models.StartMeasuredBlame | models.StartEstimate | models.StartDryRun) -> Any:
         """POST /api/v1/tasks: Add a task to the queue; a worker runs it."""
         return self._call("POST", "/api/v1/tasks", {}, body)
 
