@@ -26,7 +26,7 @@ class Operations:
         return self._call("POST", "/api/v1/advice", {}, body)
 
     def advice_batch(self, body: models.AdviceBatch) -> models.AdviceBatchAnswer:
-        """POST /api/v1/advice/batch: The same for several jobs."""
+        """POST /api/v1/advice/batch: Return advice for several jobs."""
         return self._call("POST", "/api/v1/advice/batch", {}, body)
 
     def advice_state(self) -> models.AdviceState:
@@ -246,7 +246,7 @@ class Operations:
         return self._call("POST", f"/api/v1/incidents/{self._part(incident_id)}/notes", {}, body)
 
     def arrivals(self) -> models.Arrivals:
-        """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
+        """GET /api/v1/ingest/arrivals: All sources, with what has arrived from each and what was refused; a null `last_at` means that nothing has arrived yet."""
         return self._call("GET", "/api/v1/ingest/arrivals", {})
 
     def dead_letters(self, *, limit: int | None = None, cursor: str | None = None) -> models.DeadLetterList:
