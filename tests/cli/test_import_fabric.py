@@ -84,7 +84,9 @@ def test_a_subnet_under_two_names_is_told(embedded_db: str, tmp_path: Path) -> N
     for name in ("ours", "again", "again"):
         code, _, err = flitwatch("import", "fabric", str(file), "--name", name, "--db", embedded_db)
         assert code == 0
-        said.append("switches of again are in ours too: counters that name them by GUID are booked to no fabric" in err)
+        said.append(
+            "switches of again are in ours too: counters that name them by GUID are assigned to no fabric" in err
+        )
     assert said == [False, True, True]
     file.write_text(
         IB.replace("switchguid=0x1(1)", "switchguid=0x2(2)").replace("S-0000000000000001", "S-0000000000000002")

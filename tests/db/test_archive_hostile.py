@@ -68,7 +68,7 @@ def test_any_row_comes_back_equal(name: str, data: st.DataObject, tmp_path_facto
 def test_what_is_no_number_is_not_archived(value: float, tmp_path: Path) -> None:
     shape = SHAPES["run_step_around"]
     writer = Writer(tmp_path / "draft", tmp_path / "there", {"format": "x"})
-    with pytest.raises(BadInput, match="run_step_around: column 'io' holds a value that is not a finite number"):
+    with pytest.raises(BadInput, match="run_step_around: column 'io' contains a value that is not a finite number"):
         writer.write(shape, [to_record_batch(shape, [(1, 1, None, [1.0, value], None)], {})])
 
 

@@ -65,7 +65,7 @@ def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_
         at(conn, 780)
         found = only(conn)
         assert (found["state"], found["slow_now"]) == ("open", 0)
-        assert found["title"].startswith("Job 2 slowed job 1 and still keeps its links busy, since ")
+        assert found["title"].startswith("Job 2 slowed job 1 from ")
         with connect(embedded_db, role="owner") as owner:
             owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '2'", [BEGIN_S + CULPRIT_END_S])  # fmt: skip
         at(conn, 1000)
@@ -126,7 +126,7 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         # A moment of the past shows the incident that covers it, once it had slowed a job, and what was known of its end.
         for second, title in (
             (450, "Job 2 has been slowing job 1 since 14:06:00 UTC"),
-            (700, "Job 2 slowed job 1 and still keeps its links busy, since 14:06:00 UTC"),
+            (700, "Job 2 slowed job 1 from 14:06:00 UTC and still keeps its links busy"),
         ):
             told = find_incident(conn, fabric_id, BEGIN_S + second)
             assert (told["verdict"], told["incident_id"], told["title"], told["until"]) == (

@@ -234,7 +234,7 @@ def test_a_newer_version_waits_for_the_older_schema_and_two_lines_do_not_mix(emb
         migrate_database(embedded_db)
     with (
         newer(tmp_path / "other", **other),
-        pytest.raises(Conflict, match=r"one, this version does not, but knows .*other"),
+        pytest.raises(Conflict, match=r"one, which this version does not have; this version has .*other"),
     ):
         migrate_database(embedded_db)
 

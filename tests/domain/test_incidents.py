@@ -126,9 +126,9 @@ def test_what_is_said_names_jobs_by_number() -> None:
     )
     assert (
         make_title(["7"], ["1"], 0, at, None, False)
-        == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
+        == "Job 7 slowed job 1 from 14:13:20 UTC and still keeps its links busy"
     )
-    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
+    assert make_title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 from 14:13:20 UTC and has ended"
     assert make_title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
     assert make_title([], [], 0, at, at, False) == "Withdrawn: the complete run of the slowed job does not confirm it"
     assert make_detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (

@@ -169,7 +169,7 @@ class Part:
             raise BadInput(f"the files are not those of an archive: {odd}", where=where)
         for name, file in manifest["files"].items():
             if not isinstance(file, dict) or any(type(file.get(key)) is not kind for key, kind in _FILE_KEYS.items()):
-                raise BadInput(f"rows, bytes and sha256 of {name} are not there", where=where)
+                raise BadInput(f"rows, bytes and sha256 of {name} are missing", where=where)
         return cast(Manifest, manifest)
 
     def verify(self) -> None:

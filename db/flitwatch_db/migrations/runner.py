@@ -142,7 +142,7 @@ def _apply_pending(conn: psycopg.Connection[Any]) -> list[str]:
     _check_newer(beside)
     if beside and waiting:
         raise Conflict(
-            f"the database has migration {next(iter(beside))}, this version does not, but knows {waiting[0]}",
+            f"the database has migration {next(iter(beside))}, which this version does not have; this version has {waiting[0]}",
             advice="Use a newer Flitwatch, which knows both.",
         )
     if beside:

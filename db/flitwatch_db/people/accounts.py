@@ -164,7 +164,7 @@ def rename_account(conn: Conn, name: str, new: str) -> None:
             conn.execute("UPDATE account SET name = %s WHERE account_id = %s", [new, account["account_id"]])
             conn.execute("DELETE FROM session WHERE account_id = %s", [account["account_id"]])
     except psycopg.errors.UniqueViolation:
-        raise Conflict(f"there is an account {new!r} already") from None
+        raise Conflict(f"account {new!r} already exists") from None
 
 
 def set_password(conn: Conn, name: str, password: str) -> None:
@@ -179,7 +179,7 @@ def set_password(conn: Conn, name: str, password: str) -> None:
     if account["role"] == "service":
         raise BadRequest("a service has no password", advice="Create a token for it.")
     if account["issuer"] is not None:
-        raise BadRequest(f"{account['issuer']} vouches for this account: it has no password here")
+        raise BadRequest(f"{account['issuer']} manages this account's password, so it cannot be changed here")
     with conn.transaction():
         conn.execute(
             "UPDATE account SET password_hash = %s WHERE account_id = %s",
@@ -297,7 +297,7 @@ def add_token(
     beyond = [scope for scope in token_scopes if scope not in SCOPES_OF[account["role"]]]
     if beyond or not token_scopes:
         raise BadRequest(
-            f"an account of role {account['role']} cannot give {', '.join(s[:20] for s in beyond) or 'no scope'}",
+            f"an account of role {account['role']} cannot grant {', '.join(s[:20] for s in beyond) or 'no scope'}",
             advice=f"Scopes it has: {', '.join(SCOPES_OF[account['role']])}.",
         )
     if not 0 < days <= TOKEN_DAYS_MAX:

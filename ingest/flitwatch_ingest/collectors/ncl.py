@@ -74,7 +74,7 @@ class NclCollector:
         heads = list(self._find_heads())
         if not heads:
             raise NotFound(
-                f"{self._folder} holds no output of AriesNCL",
+                f"{self._folder} contains no output of AriesNCL",
                 advice="Expected *.timings.json with *.counters.*.bin, or *.nettiles.*.yaml.",
             )
         for head in heads:

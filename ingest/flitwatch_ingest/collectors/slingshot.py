@@ -112,7 +112,7 @@ class TopicReader:
         }
         if not ends:
             raise NotFound(
-                f"none of the topics {', '.join(self._topics)} is there",
+                f"none of the topics {', '.join(self._topics)} exists",
                 advice="Name the fabric manager's topics with --topic.",
             )
         with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:

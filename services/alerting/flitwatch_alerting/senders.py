@@ -194,7 +194,7 @@ def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: s
         raise Unavailable(str(name_extra(absent) or absent)) from None
     service = apprise.Apprise.instantiate(receiver.address(), suppress_exceptions=True)
     if service is None:
-        raise Unavailable(f"receiver {receiver.name}: Apprise knows no such address")
+        raise Unavailable(f"receiver {receiver.name}: Apprise does not know this address")
     kinds = {"critical": apprise.NotifyType.FAILURE, "warning": apprise.NotifyType.WARNING}
     for alert in notices:
         part = _part(config, alert)
@@ -204,7 +204,7 @@ def _send_apprise(config: Config, receiver: Receiver, notices: list[Row], key: s
         if not service.notify(
             body=body, title=f"Flitwatch: {alert['rule']}, alert {alert['alert_id']}", notify_type=kind
         ):
-            raise Unavailable(f"receiver {receiver.name}: {service.service_name} did not take it")
+            raise Unavailable(f"receiver {receiver.name}: {service.service_name} did not accept it")
 
 
 def _send_mail(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Step number `step`, counted from 0, took `seconds`. Returns 0, or -1 if that could not be written. */
+/* Step number `step`, counted from 0, took `seconds`. Returns 0, or -1 where that could not be written. */
 static inline int flitwatch_step(long step, double seconds) {
   static int file = -2;
   char line[64];

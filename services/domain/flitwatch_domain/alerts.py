@@ -273,7 +273,7 @@ def _compile_expression(expression: str) -> Any:
     except re2.error as problem:
         why = problem.args[0].decode("utf-8", "replace")
     except UnicodeEncodeError:
-        why = "it holds half of a surrogate pair"
+        why = "it contains half of a surrogate pair"
     else:
         if pattern.programsize <= _MOST_STEPS:
             return pattern
@@ -284,7 +284,7 @@ def _compile_expression(expression: str) -> Any:
 def _check_go(expression: str) -> None:
     for token in _TOKEN.finditer(expression):
         if token["open"] is not None:
-            raise ValueError("\\Q is not ended: write \\E, for the expression is in a group")
+            raise ValueError("\\Q has no \\E: write \\E, because the expression is placed in a group")
         if token["byte"]:
             raise ValueError("there are no single bytes (\\C): write . for any letter")
         if not (token["name"] or "").isascii():

@@ -215,11 +215,11 @@ def make_title(
     if ended_s is not None:
         return f"{who} slowed {whom} from {since} to {format_clock(ended_s)}"
     if gone:
-        return f"{who} slowed {whom} since {since} and {'has' if single else 'have'} ended"
+        return f"{who} slowed {whom} from {since} and {'has' if single else 'have'} ended"
     if slow_now:
         return f"{who} {'has' if single else 'have'} been slowing {whom} since {since}"
     links = "its links" if len(victims) == 1 else "their links"
-    return f"{who} slowed {whom} and still {'keeps' if single else 'keep'} {links} busy, since {since}"
+    return f"{who} slowed {whom} from {since} and still {'keeps' if single else 'keep'} {links} busy"
 
 
 def make_detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:

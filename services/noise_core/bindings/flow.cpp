@@ -171,7 +171,7 @@ NB_MODULE(_flow, m) {
   m.def("table_routes", &table_routes, "topology"_a, "table"_a, "name"_a, "valiant"_a = false,
         "Routes along a forwarding table; `valiant` sends every message by way of a random endpoint's router outside "
         "both groups.\n\n"
-        "Raises ValueError if some endpoint cannot reach another.");
+        "Raises ValueError where some endpoint cannot reach another.");
   m.def("pattern_names", &pattern_names);
   m.def(
       "pattern",

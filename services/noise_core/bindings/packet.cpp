@@ -272,7 +272,7 @@ NB_MODULE(_packet, m) {
             }
             return numpy(std::move(table), {tree ? f.network->endpoints() : 0, f.network->routers()});
           },
-          "Links that a tree's static routes take: uint32[endpoint, router], 2^32 - 1 if none.");
+          "Links that a tree's static routes take: uint32[endpoint, router], 2^32 - 1 where none.");
 
   m.def(
       "dragonfly",

@@ -141,9 +141,9 @@ NB_MODULE(_routes, m) {
       "carries little.\n\n"
       "first: int64[links + 1], entries of link l are [first[l], first[l + 1]); cables: int32[links]; bytes: "
       "float64[entries x slots]; held: int32[entries],\n"
-      "the cable an entry has already, -1 for none; limit: float64[slots], entries keep their cables if none then "
+      "the cable an entry has already, -1 for none; limit: float64[slots], entries keep their cables where none then "
       "carries more.\n"
-      "Raises ValueError if sizes differ or a link has no cable.");
+      "Raises ValueError where sizes differ or a link has no cable.");
   m.def(
       "links", [](nb::tuple shape) { return tree_of(shape).links(); }, "shape"_a,
       "Directed links between switches of a shape.");

@@ -122,7 +122,7 @@ void bind_routing(nb::module_& m) {
       },
       "topology"_a, "order"_a,
       "The tables of OpenSM's ftree engine; `order` (uint32[routers] or empty) stands for its order by GUID.\n\n"
-      "Raises ValueError if the fabric is no pure fat tree.");
+      "Raises ValueError where the fabric is no pure fat tree.");
   m.def("table_from_ports", &from_ports, "topology"_a, "router"_a, "endpoint"_a, "port"_a,
         "A table from entries (router, destination endpoint, output port); what no entry names stays without a route.");
   m.def("parse_lft_dump", &parse_dump, "text"_a, nb::sig("def parse_lft_dump(text: bytes) -> tuple"),

@@ -88,9 +88,9 @@ void bind_topology(nb::module_& m) {
         "A torus with one endpoint a router; k-ary n-cube where all sizes are k.");
   m.def("graph", &from_arrays, "routers"_a, "endpoints"_a, "src"_a, "dst"_a, "src_port"_a, "dst_port"_a, "link_class"_a,
         "multiplicity"_a, "bandwidth_bps"_a, "class_names"_a, "group"_a = std::vector<std::uint32_t>{},
-        "A fabric from link arrays of equal length (uint32, uint16, uint8, float64; empty if unknown). A `group` a "
+        "A fabric from link arrays of equal length (uint32, uint16, uint8, float64; empty where unknown). A `group` a "
         "router makes it a dragonfly.\n\n"
-        "Raises ValueError if a link names no vertex, or an endpoint does not hang on one router by one link each "
+        "Raises ValueError where a link names no vertex, or an endpoint does not hang on one router by one link each "
         "way.");
 }
 

@@ -8,7 +8,7 @@ namespace flitwatch::codec {
 
 namespace {
 
-// Length of the UTF-8 sequence at `p`, 0 if there is none.
+// Length of the UTF-8 sequence at `p`, 0 where there is none.
 int sequence(const unsigned char* p, const unsigned char* end) {
   const unsigned lead = *p;
   if (lead < 0x80) return lead == 0 ? 0 : 1;

@@ -122,7 +122,7 @@ _WORDS = {
     Code.WRONG_TYPE: "a value of another type than its column",
     Code.TOO_LARGE: "a number that does not fit 64 bits",
     Code.NOT_FINITE: "NaN or infinity, not a number",
-    Code.NULL: "null if a value is needed",
+    Code.NULL: "null instead of a value",
     Code.REPEATED_KEY: "a metric that is listed twice",
     Code.NO_TIME: "no timestamp",
     Code.TIME_RANGE: "a timestamp outside 1970 to 2106",

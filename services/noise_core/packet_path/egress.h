@@ -35,7 +35,7 @@ class Egress {
     return limits_.rate_bps > 0 ? static_cast<std::int64_t>(static_cast<double>(bytes) * 8e9 / limits_.rate_bps) : 0;
   }
 
-  // When its last bit leaves; nothing if it does not fit.
+  // When its last bit leaves; nothing where it does not fit.
   std::optional<std::int64_t> admit(std::int64_t at, std::size_t bytes) {
     if (limits_.rate_bps <= 0) return at;
     if (waiting(at) + bytes > limits_.queue_bytes) return std::nullopt;

@@ -59,7 +59,7 @@ struct Hop {
 
 // Figure 2.11, the sending NIC; `id` is uniform over 16 bits. The checksum stays right.
 void begin(const Header& header, Variant variant, std::uint16_t id, const Hop& hop);
-// Figure 2.12, a switch: `random` is uniform over 32 bits. True if the link was taken into the reservoir. A checksum
+// Figure 2.12, a switch: `random` is uniform over 32 bits. True where the link was taken into the reservoir. A checksum
 // that was wrong stays wrong.
 bool forward(const Header& header, Variant variant, std::uint32_t random, const Hop& hop);
 // A packet that takes no part must not read as one that does.

@@ -8,7 +8,7 @@
 namespace flitwatch::routes {
 
 // The spine of every (leaf, destination), the core of every (spine, destination), the spine below every (core,
-// destination); -1 if the entry is absent or leads nowhere.
+// destination); -1 where the entry is absent or leads nowhere.
 struct Loaded {
   std::vector<Port> spine_of, core_of, down_of;
 };

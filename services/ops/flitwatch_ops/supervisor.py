@@ -272,7 +272,7 @@ class Supervisor:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            log.warning("%s left with %s; starting it again", child.process.name, child.handle.returncode)
+            log.warning("%s exited with %s; restarting it", child.process.name, child.handle.returncode)
             child.handle = None
             child.ended_at = now
             child.let_go()

@@ -169,7 +169,7 @@ def _of_lmc(path: Path, fabric: Fabric, lowest: Ints, lid: Ints, endpoint: Ints,
         return
     first_wrong = int(endpoints[np.argmax(wrong)]) if len(endpoints) else 0
     raise BadInput(
-        f"with LMC {lmc} an endpoint has {each} LIDs of its own, from a multiple of {each}; endpoint {first_wrong} "
+        f"with LMC {lmc}, an endpoint has {each} LIDs, starting at a multiple of {each}; endpoint {first_wrong} "
         f"({fabric.endpoints.node[first_wrong]}) has "
         f"0x{lowest[first_wrong]:04x} to 0x{highest[first_wrong]:04x}",
         where=str(path),

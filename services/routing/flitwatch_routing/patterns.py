@@ -305,7 +305,7 @@ def load_counted_traffic(
     path = local_path(name)
     if path is None or not path.exists():
         raise BadRequest(
-            f"{name!r} is no pattern and no file",
+            f"{name!r} is neither a pattern nor a file",
             advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, lines `a , b = bytes`, or a trace",
         )
     return read_file(path, endpoints, find)

@@ -91,7 +91,7 @@ def format_port_groups(fabric: Fabric, groups: PortGroups, static: Ints, said: l
 
     static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
     """
-    yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, which Debian has, has no manager of adaptive routing."
+    yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, as in Debian, does not support adaptive routing."
     yield from (f"# {line}" for line in said)
     switches, ports = list_guids(fabric)
     first = first_lid(fabric, 0)

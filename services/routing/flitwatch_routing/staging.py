@@ -123,7 +123,7 @@ class OpensmFolder:
         tables, policy = self._tables_path(number), self._policy_path(number)
         settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
         if len(str(self.path).split()) != 1:
-            raise BadInput("has blanks in its path, which OpenSM's configuration cannot name", where=str(self.path))
+            raise BadInput("has blanks in its path, which OpenSM's configuration cannot contain", where=str(self.path))
         there_now = _read_lines(self.path / CONFIGURATION)
         if change.levels is not None:
             self._own_levels(there_now)
@@ -174,7 +174,7 @@ class OpensmFolder:
                 and self._configuration_digest() == earlier["after"]
             ):
                 if earlier["state"] == "staged":
-                    raise Conflict(f"recommendation {number} is staged in {self.path} already")
+                    raise Conflict(f"recommendation {number} is already staged in {self.path}")
                 # Broken off behind the rename: what was before is kept already, and must stay.
                 self._write_journal(number, {**earlier, "state": "staged"})
                 return
@@ -202,11 +202,11 @@ class OpensmFolder:
                 _write_whole(path, content, 0o644)
                 if path.read_bytes() != content:
                     path.unlink()
-                    raise BadInput("has other contents than written", where=str(path))
+                    raise BadInput("differs from what was written", where=str(path))
             _write_whole(before, after, _file_mode(before), like=before)
             if self._configuration_digest() != journal["after"]:
                 self._restore_configuration(number, journal)
-                raise BadInput("has other contents than written: the old one was restored", where=str(before))
+                raise BadInput("differs from what was written: the old one was restored", where=str(before))
             self._write_journal(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
@@ -302,7 +302,7 @@ class OpensmFolder:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise Conflict(f"another command is at work in {self.path}") from None
+            raise Conflict(f"another command is running in {self.path}") from None
         except OSError as failure:
             raise Forbidden(
                 f"{failure.filename} cannot be written: {failure.strerror}",

@@ -151,7 +151,7 @@ class Agent:
             try:
                 self.release("there is no advice")
             except FlitwatchError as problem:
-                log.warning("delays stay: %s", problem)
+                log.warning("delays are kept: %s", problem)
 
     def _is_usable(self, advice: PlacedAdvice) -> bool:
         return self.accept_stale or not advice.stale

@@ -20,7 +20,7 @@ const CAVEATS: [string, string][] = [
   ["/blame", "Blame shows which jobs go with slow runs; it does not prove the cause."],
   ["/drivers", "Counters that go with slow steps do not necessarily cause them."],
   ["/forecast", "A forecast holds within its interval, and only while the machine behaves as before."],
-  ["/lab", "Simulated results hold for the model, and for the machine only as far as the model does."],
+  ["/lab", "Simulated results apply to the model, and to the machine only if the model is accurate."],
   ["/advice", "Predicted savings hold for the traffic that was counted."],
   ["/fabric", "Routers and links without counters are unknown, not zero."],
 ];

@@ -21,7 +21,7 @@ class RootsOfCongestion(BaseModel):
     )
     verdict: Literal["named", "none", "cannot tell"]
     reasons: list[str] = Field(description="Why some stalls have no root.")
-    roots: list[CongestionRoot] = Field(description="Roots, those with most waiting links first.")
+    roots: list[CongestionRoot] = Field(description="Roots, most waiting links first.")
     links_counted: int
     links_stalled: int = Field(description="Stalled links, or congested links with samples.")
     links_explained: int = Field(description="Stalled links that wait behind a root.")

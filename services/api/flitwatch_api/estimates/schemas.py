@@ -284,7 +284,7 @@ class Relevance(BaseModel):
     rank: list[float | None] = Field(description="Mean rank of elimination; the last one left has rank 1.")
     rank_spread: list[float | None]
     place: list[int | None] = Field(
-        description="From 1: features of the group that explains most first, within a group by rank; null also in estimates of older versions."
+        description="From 1: groups that explain most come first, and features of a group are ordered by rank; null in estimates of older versions."
     )
     mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
     mape_spread: float
@@ -293,7 +293,7 @@ class Relevance(BaseModel):
         description="With rows of one run on both sides, as in the paper; this is optimistic."
     )
     folds: int
-    groups: list[Explained] = Field(description="Features grouped by meaning, those that explain most first.")
+    groups: list[Explained] = Field(description="Features grouped by meaning; those that explain most come first.")
     answer: list[str] = Field(description="The result in words; estimates of older versions cannot tell.")
 
 
@@ -423,7 +423,7 @@ class NextSteps(BaseModel):
     estimate_id: int | None
     forecaster: str
     expected_s: float
-    low_s: float = Field(description="The interval, 90 %, is of the sum over the next `ahead` steps.")
+    low_s: float = Field(description="The 90 % interval is for the sum over the next `ahead` steps.")
     high_s: float
     usual_s: float = Field(description="Time of the mean run for the same steps.")
     slowdown: float = Field(description="expected / usual.")

@@ -44,7 +44,7 @@ class Readiness:
         if not done:
             raise Unavailable(
                 f"the database has not answered for {ANSWERS_S:g} s",
-                advice="Check its processes: a stopped process (state T in ps) or a stalled disk keeps it from answering.",
+                advice="Check its processes: a stopped process (state T in ps) or a stalled disk prevents it from answering.",
             )
         missing, ending = self._asking.result()
         if ending:

@@ -74,7 +74,7 @@ class Roles:
             fits = False
         if not fits:
             raise Unavailable(
-                "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not fit",
+                "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not match",
                 advice=f"Set both or neither, the second like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}.",
             )
 

@@ -287,7 +287,9 @@ def erase(
     if has_account:
         details["account"] = "stays" if not account else "deleted" if yes else "counted"
         if not account:
-            stderr_console().print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+            stderr_console().print(
+                f"the account {user} is kept: --account deletes it too, with its sessions and tokens"
+            )
     if stays:
         details["left"] = stays
     if not as_json:

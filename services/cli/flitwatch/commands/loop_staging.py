@@ -109,7 +109,9 @@ def apply(
             opensm.rollback(number)
             recommendations.note_rolled_back(conn, number)
             conn.commit()
-            raise click.ClickException(f"{plan.tables} reads back other tables: the old configuration was restored")
+            raise click.ClickException(
+                f"{plan.tables} has other tables after writing: the old configuration was restored"
+            )
     print_result({**report, "staged": True, "next": _NEXT.format(opensm.path / "opensm.conf")}, as_json)
 
 
@@ -290,8 +292,8 @@ def _check_tables(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
         dump = lft.read_dump(Path(file.name), fabric, lmc)
     verdict = check_routes(fabric, dump.ports, lmc=lmc)
     if not verdict.valid or dump.switch_ports is None or len(find_unreached(fabric, dump.switch_ports)):
-        where = verdict.where[0] if verdict.where else "a switch has no way to the LID of another"
-        raise Conflict(f"the tables do not lead everywhere on the present fabric: {where}")
+        where = verdict.where[0] if verdict.where else "a switch has no path to the LID of another"
+        raise Conflict(f"the tables do not reach every destination on the present fabric: {where}")
     if find_dependencies(fabric, dump.ports).cycle:
         raise Conflict("the tables could deadlock on the present fabric")
     return dump

@@ -36,7 +36,7 @@ def project(
     from flitwatch_domain.project_report import describe_report
 
     if out is not None and out.suffix not in SUFFIXES:
-        raise click.UsageError(f"{out}: the file's name ends in one of {', '.join(SUFFIXES)}")
+        raise click.UsageError(f"{out}: the file's name must end in one of {', '.join(SUFFIXES)}")
     month = month or f"{datetime.now(UTC).replace(day=1) - timedelta(days=1):%Y-%m}"
     with open_client(require_place(api_url, token_file, profile)) as fw:
         answer = fw.api.project_report(account, month=month)

@@ -209,7 +209,7 @@ def _explain_result(found: Routes, loaded: bool, within: float, limit_s: float) 
     if found.z and not found.moves and not found.proven and found.wall_s >= limit_s:
         return "computing the bounds took all the time, so nothing was searched: raise the time limit"
     if not found.z:
-        return "no traffic crosses from switch to switch: all routes are as good"
+        return "no traffic crosses from switch to switch: all routes are equally good"
     if found.detours:
         return f"{found.detours} pairs of leaf and endpoint have no path up and then down. Their paths go up again and can deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
@@ -266,7 +266,7 @@ def check(
     where = list(walk.where)
     if astray is not None and len(astray):
         valid = False
-        where.append("{} has no way to the LID of {}".format(*(fabric.routers.name[item] for item in astray[0])))
+        where.append("{} has no path to the LID of {}".format(*(fabric.routers.name[item] for item in astray[0])))
     largest: list[float] = []
     least: list[Bounds] = []
     arrives = not any(item.lost for item in carried)

@@ -254,7 +254,7 @@ def reconstruct(
         measured = truth.measured
     else:
         if pair_sl is None or len(lane_files) != len(counter_files):
-            raise click.UsageError("every --counters needs its --sl2vl, and all one --pair-sl")
+            raise click.UsageError("every --counters needs its own --sl2vl, and all share one --pair-sl")
         levels = files.read_pairs(pair_sl, len(fabric.endpoints.router))
         everyone = np.flatnonzero((levels >= 0).any(axis=0) | (levels >= 0).any(axis=1))
         lanes = files.read_lanes(lane_files, fabric)

@@ -185,7 +185,7 @@ def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
     last = first + len(METRICS) - 1
     if last > LAST_PORT or first <= api_port <= last:
         exit_with_error(
-            f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs"
+            f"metrics need ports {first} to {last}; the last valid port is {LAST_PORT}, and the API uses {api_port}"
         )
     for port in range(first, last + 1):
         _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")

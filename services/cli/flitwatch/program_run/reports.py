@@ -169,7 +169,7 @@ class Report:
                 json.dump(content, file)
             part.replace(self.file)
         except OSError as full:
-            self.problem = f"{self.problem}; nor can it be kept: {full}"
+            self.problem = f"{self.problem}; it cannot be kept either: {full}"
 
 
 def list_kept(folder: Path) -> list[Path]:

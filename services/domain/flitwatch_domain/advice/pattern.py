@@ -78,7 +78,7 @@ def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | No
     half = Z * float(np.sqrt(weight**2 @ [part[1] for part in differences])) / times.mean()
     text = (
         f"runs of {application} over several groups took {mean:+.1%} of their mean time ({mean - half:+.1%} to {mean + half:+.1%})"
-        f" alongside those within one, at like congestion; {int(single_group.sum())} and {int((~single_group).sum())} runs"
+        f" compared with those within one, at similar congestion; {int(single_group.sum())} and {int((~single_group).sum())} runs"
     )
     if mean - half > 0:
         return Pattern("together", text)

@@ -24,7 +24,7 @@ def check_name(what: str, name: str, where: str = "") -> None:
     if len(name) > LONGEST_NAME:
         raise BadInput(f"a {what}'s name has {len(name):,} characters; at most {LONGEST_NAME}", where=where)
     if _CONTROL.search(name):
-        raise BadInput(f"a {what}'s name holds a control character: {name[:80]!r}", where=where)
+        raise BadInput(f"a {what}'s name contains a control character: {name[:80]!r}", where=where)
 
 
 class FabricSummary(TypedDict):

@@ -64,7 +64,7 @@ def _read_devices(text: str, where: str, warnings: Warnings) -> tuple[dict[str, 
             current.device_id, device_id = device_id, 0
         elif match := _PORT.match(line):
             if current is None:
-                raise BadInput("a port is before any switch or adapter", where=here)
+                raise BadInput("a port is listed before any switch or adapter", where=here)
             _add_port(devices, cables, current, match, number, here)
         elif _CUT.match(line):
             raise BadInput(

@@ -203,7 +203,7 @@ def _check_whole(cables: _Cables, missing: list[tuple[Tile, Tile, str]], where: 
     for tile, peer, _ in missing:
         if tile[0] not in written:
             raise BadInput(
-                f"{tile[0]} has no line of its own: the file is incomplete",
+                f"{tile[0]} has no separate line: the file is incomplete",
                 where=f"{where}:{cables.tiles[peer][2]}",
                 advice=f"It ends after line {max(number for _, _, number in cables.tiles.values())}; copy it again.",
             )

@@ -57,9 +57,9 @@ def switches_of(text: str, where: str, name: str) -> Iterator[Switch]:
     ]
     if not switches:
         raise BadInput(
-            "holds no LLDP neighbours",
+            "contains no LLDP neighbours",
             where=where,
-            advice="Give what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints, OpenConfig's /lldp, or an object with one of them by switch.",
+            advice="Give the output of `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json`, OpenConfig's /lldp, or an object with one of them by switch.",
         )
     yield from switches
 

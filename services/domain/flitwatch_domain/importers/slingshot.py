@@ -251,7 +251,7 @@ def _list_link_ends(text: str, where: str) -> Iterator[tuple[str, str, str]]:
 def _parse_end(text: str, here: str) -> End:
     match = _END.match(text)
     if match is None:
-        raise BadInput(f"{text[:60]!r} names no port of a switch and no NIC", where=here)
+        raise BadInput(f"{text[:60]!r} names neither a port of a switch nor a NIC", where=here)
     switch, jack, port, node, nic = match.groups()
     if switch is None:
         return node, int(nic)

@@ -69,7 +69,7 @@ def parse_fabric(text: str, where: str, name: str) -> Fabric:
         raise BadInput("lists no link", where=where)
     strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - names)
     if strange:
-        raise BadInput(f"a link leads to {strange[0]}, which is no switch of the template", where=where)
+        raise BadInput(f"a link leads to {strange[0]}, which is not a switch of the template", where=where)
     chip = _chip_ports(switches)
     return slingshot.fabric_of(
         name,

@@ -140,7 +140,7 @@ def _resolve_end(
         raise BadInput(
             f"its {side} has no GUID or no port",
             where=here,
-            advice="Expected what GET /ufmRest/resources/links answers.",
+            advice="Expected the answer to GET /ufmRest/resources/links.",
         )
     name = _port_name(link, side)
     about = ports.get(name, {})

@@ -95,5 +95,5 @@ def parse_yaml(text: str, where: str) -> Any:
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:
         # What PyYAML raises for a scalar that is not of its type: a 31st of February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
         raise BadInput(
-            f"holds a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
+            f"contains a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
         ) from None

@@ -47,7 +47,7 @@ class Count(Arguments):
     def _check_length(self) -> Self:
         if self.to * self.delay_s > LONGEST_COUNT_S:
             raise ValueError(
-                f"that takes {self.to * self.delay_s:g} s, more than {LONGEST_COUNT_S:g}; count less far, or faster"
+                f"that takes {self.to * self.delay_s:g} s, more than {LONGEST_COUNT_S:g}; count to a smaller number, or faster"
             )
         return self
 

@@ -135,7 +135,7 @@ class TableRoutes {
   using Step = LinkId;
   static constexpr bool kBulk = false;
   // Throws std::invalid_argument where some endpoint cannot reach another. `valiant_groups`, one group a router, makes
-  // every message between routers go by way of a router outside the groups of both (of any router, if none is).
+  // every message between routers go by way of a router outside the groups of both (of any router, where none is).
   explicit TableRoutes(std::shared_ptr<const RouteTable> table, std::vector<std::uint32_t> valiant_groups = {});
 
   std::uint32_t endpoints() const { return table_->graph().endpoints(); }

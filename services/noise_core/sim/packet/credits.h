@@ -42,7 +42,7 @@ class CreditStore {
   }
 
   // Reserves `size` bytes for a packet that starts at `start`, given that the link is free at `base` <= start. Returns
-  // whether that is possible; otherwise `wake` is the time at which enough credit will be known, or 0 if no known
+  // whether that is possible; otherwise `wake` is the time at which enough credit will be known, or 0 where no known
   // record suffices. An idle gap is never reserved for a known future credit: an earlier one may become known
   // meanwhile. Where no one reads the balance (`known`), credits are folded in only when they are needed.
   template <bool kBalanceIsRead>

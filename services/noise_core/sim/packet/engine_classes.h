@@ -66,7 +66,7 @@ void Engine<R, N, D>::serve(PortId out) {
 }
 
 // The channel of a class whose head has arrived, has credit and waits longest, or kNil; `wake` becomes the time at
-// which one will be ready, if that is known and earlier.
+// which one will be ready, where that is known and earlier.
 template <class R, std::uint32_t N, bool D>
 std::uint32_t Engine<R, N, D>::oldest_ready(PortId out, std::uint32_t k, Time& wake) {
   std::uint32_t oldest = kNil;

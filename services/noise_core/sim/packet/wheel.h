@@ -68,7 +68,7 @@ class Wheel {
     return has_next_before();
   }
   bool has_next_before() const { return next_ < until_ && current_[next_] < limit_; }
-  // No event is earlier; kNever if none is pending.
+  // No event is earlier; kNever where none is pending.
   Time earliest() const {
     if (next_ != end_) return (base_ << kBucketBits) + (current_[next_] >> 32);
     Time first = kNever;
@@ -78,7 +78,7 @@ class Wheel {
     while (!tail_[bucket & (kBuckets - 1)]) ++bucket;
     return std::min<Time>(first, bucket << kBucketBits);
   }
-  // Id of a coming event, kNil if there is none in the buckets at hand.
+  // Id of a coming event, kNil where there is none in the buckets at hand.
   std::uint32_t ahead(std::uint32_t distance) const { return static_cast<std::uint32_t>(current_[next_ + distance]); }
   std::uint32_t pop(Time& now) {
     const std::uint64_t event = current_[next_++];

@@ -101,9 +101,9 @@ class Workload final : public Client {
   Time end() const { return whole_.end; }  // of the last operation or flow
   const std::vector<Time>& rank_end_ps() const { return rank_end_; }
   const std::vector<Time>& rank_compute_ps() const { return rank_compute_; }
-  // Per send: time from its start to its message's arrival, 0 if it did not arrive. Kept for sends only.
+  // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
   const std::vector<Time>& send_ps() const { return send_time_; }
-  const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 if it did not start
+  const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 where it did not start
   // Per send that chose, the mode that it took.
   const std::vector<std::uint8_t>& chosen_modes() const { return chosen_; }
 

@@ -9,7 +9,7 @@
 
 namespace flitwatch::sim {
 
-// Links from each router to router `target` (kNone if there is no way); every link counts 1.
+// Links from each router to router `target` (kNone where there is no way); every link counts 1.
 std::vector<std::uint32_t> hops_to_router(const Graph& graph, std::uint32_t target);
 
 // Links from endpoint to endpoint, both terminal links included: 2 on the same router, kNone without a way.

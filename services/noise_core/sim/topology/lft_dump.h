@@ -16,7 +16,7 @@ struct LftDump {
   };
   std::vector<Switch> switches;
   // One entry a position: the switch (an index above), the LID, the output port and the destination's port GUID
-  // (0 if neither this entry nor another of the same LID names it).
+  // (0 where neither this entry nor another of the same LID names it).
   std::vector<std::uint32_t> at_switch;
   std::vector<std::uint16_t> lid, port;
   std::vector<std::uint64_t> port_guid;

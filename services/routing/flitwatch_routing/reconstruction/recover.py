@@ -158,7 +158,7 @@ def reconstruct_matrix(
         estimate = others if estimate is None else max(estimate, others or 0.0)
         if others is None:
             unknown["others"] = (
-                "whether other matrices explain the counters by as little: the program is too large, or time ended"
+                "whether other matrices explain the counters equally well: the program is too large, or time ended"
             )
         if estimate is not None and bounds is not None and has_many_solutions(program, [x, *solution.x[1:]]):
             estimate = max(estimate, min(1.0, _interval_distance(x, *bounds)))

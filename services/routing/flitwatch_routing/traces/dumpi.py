@@ -273,7 +273,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} uses a communicator whose ranks are unknown",
                 where=self._line_reference(),
-                advice="Known are the world, its duplicates, splits, and grids without reordering.",
+                advice="Only the world, its duplicates, splits, and grids without reordering are known.",
             )
         if peer < 0:
             raise BadInput(

@@ -120,8 +120,8 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         title, reason = f"Leave {application} on {DEFAULT_MODE}", f"{choice.mode} looks {span}, but {against}."
     elif choice.mode is not None:
         title, reason = (
-            f"Run {application} with {choice.mode} where it is in several groups",
-            f"Its messages of {size} bytes would be {span}, by latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
+            f"Run {application} with {choice.mode} if it is in several groups",
+            f"Its messages of {size} bytes would be {span}according to latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
             f" {choice.pace_high:.2f} times as many flits a second. Within one group leave {DEFAULT_MODE}.",
         )
     else:
@@ -142,7 +142,7 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         ]
         + [
             {
-                "text": f"flits a second under {choice.best}, over those under {DEFAULT_MODE}",
+                "text": f"flits per second with {choice.best}, divided by those with {DEFAULT_MODE}",
                 "value": choice.pace,
                 "unit": None,
             }
@@ -177,8 +177,8 @@ def _why_not(choice: ModeChoice, span: str) -> str:
     if choice.low <= 1:
         return f"{choice.best} would be {span}: not certain."
     return (
-        f"By latency and stalls of its NICs {choice.best} would be {span}, but the job sent {choice.pace_low:.2f} to {choice.pace_high:.2f}"
-        f" times as many flits a second under it: it is not certain that it runs faster."
+        f"According to latency and stalls of its NICs, {choice.best} would be {span}, but the job sent {choice.pace_low:.2f} to {choice.pace_high:.2f}"
+        f" times as many flits per second with it: it is not certain that it runs faster."
     )
 
 

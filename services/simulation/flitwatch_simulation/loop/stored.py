@@ -233,7 +233,7 @@ def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
         advice = "Its ports were never counted: run `flitwatch collect infiniband --adapters`."
         if others := fabrics.sharing_switches(conn, row.fabric_id):
             advice = (
-                f"Its switches are in {', '.join(others)} too, so that their counters are booked to no fabric: "
+                f"Its switches are in {', '.join(others)} too, so their counters are assigned to no fabric: "
                 "give the subnet one name, or start the writer with --fabric."
             )
         if newest is not None:
@@ -248,7 +248,7 @@ def read_window(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     shape = (len(fabric.routers), len(fabric.endpoints))
     if loaded is None or loaded.shape != shape:
         raise BadRequest(
-            f"which tables {row.name} had in this window is not known",
+            f"the tables of {row.name} in this window are unknown",
             advice="Give OpenSM's dump: `flitwatch import routes opensm-lfts.dump --fabric NAME --at TIME`.",
         )
     levels = measured.level_bytes(conn, row.fabric_id, fabric, counted.from_s, counted.to_s)
@@ -303,7 +303,7 @@ def run_stored_turn(
             why = reconstruction.unknown.get("estimated_error") or reconstruction.unknown.get(
                 "intervals", "the counters do not determine it"
             )
-            reason = f"how far the reconstructed traffic is from the true is not known: {why}"
+            reason = f"the error of the reconstructed traffic is unknown: {why}"
         else:
             reason = f"several matrices explain the counters: the undetermined share is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
         if asked.sls > len(levels) and not _rejection_reason(fabric, loaded, ()):
@@ -334,7 +334,7 @@ def run_stored_turn(
     largest, smaller = (float(result.load[between].max(initial=0)) for result in (before, after))
     verdict, reason = _judge_tables(largest, smaller, wrong)
     if asked.lmc and verdict == "load":
-        reason += f" This holds where programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
+        reason += f" This is true if programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
     return ended(
         verdict,
         reason,
@@ -397,7 +397,7 @@ def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
     if not carried[fabric.router_links()].any():
         return "no traffic crossed from switch to switch"
     result = check_routes(fabric, loaded)
-    return "" if result.valid else f"the tables that are known do not lead everywhere: {result.where[0]}"
+    return "" if result.valid else f"the known tables do not reach every destination: {result.where[0]}"
 
 
 def _reconstruct_levels(

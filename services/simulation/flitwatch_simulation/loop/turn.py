@@ -243,7 +243,7 @@ def is_recommended(before_s: float, after_s: float, estimated_error: float | Non
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"
         return True, f"Simulated {after_s * 1e3:.3f} ms instead of {before_s * 1e3:.3f} ms: {how}."
     cause = (
-        f"the reconstruction is unsure (estimated error {estimated_error:.0%})"
+        f"the reconstruction is uncertain (estimated error {estimated_error:.0%})"
         if estimated_error is not None and estimated_error > UNSURE
         else "balanced loads do not help if the order of messages decides"
         + ("; routes for several time slots may" if slots == 1 else "")

@@ -38,7 +38,7 @@ def why_not() -> str | None:
     probe = f"{_PREFIX}{os.getpid()}-probe"
     result = subprocess.run(["ip", "netns", "add", probe], capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        return f"network namespaces cannot be made: {result.stderr.strip()}"
+        return f"network namespaces cannot be created: {result.stderr.strip()}"
     subprocess.run(["ip", "netns", "del", probe], check=False)
     return None
 

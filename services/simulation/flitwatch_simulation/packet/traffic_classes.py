@@ -113,4 +113,6 @@ def _check_classes(classes: tuple[NamedClass, ...]) -> None:
             )
     total = sum(traffic_class.minimum for traffic_class in classes)
     if total > 1 + 1e-9:
-        raise BadRequest(f"the traffic classes' minima add up to {total:g}", advice="Give minima of at most 1 in sum.")
+        raise BadRequest(
+            f"the traffic classes' minima add up to {total:g}", advice="Give minima whose sum is at most 1."
+        )

@@ -193,9 +193,7 @@ def _uniform_workload(
     """Every packet to a random other rank: Poisson at a load in GiB/s per node, or without one as fast as the NIC takes it."""
     load = _load_of(traffic, "--traffic uniform")
     if parameters.background != "none":
-        raise BadRequest(
-            "background traffic alongside --traffic uniform would be the same thing twice", advice="Use a pattern."
-        )
+        raise BadRequest("background traffic alongside --traffic uniform would duplicate it", advice="Use a pattern.")
     ranks = parameters.ranks or machine.endpoints
     endpoints = place_ranks(machine.fabric, ranks, parameters.placement, rng)
     interval_ns = parameters.packet_bytes / (load * _GIB) * 1e9 if load else 0.0

@@ -128,7 +128,7 @@ def to_ops(
     mode = np.empty(0, np.uint8)
     if modes is not None and any(m is not None for m in modes):
         if any(m is None for m in modes):
-            raise BadRequest("routing modes were given for some jobs only")
+            raise BadRequest("routing modes were given only for some jobs")
         # Sends come first in a job's operations.
         mode = np.concatenate(
             [
