@@ -25,7 +25,7 @@ from flitwatch_domain.generators import build_dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
 
-#: Job: routers, and bytes a second that each of its endpoints sends and receives.
+#: Job: routers, and bytes per second that each of its endpoints sends and receives.
 PLANTED = {"1": ((0, 9, 17), 3e9), "2": ((1, 10), 1e9)}
 START = T0 // 60 * 60 + 600
 LENGTH_S = 60

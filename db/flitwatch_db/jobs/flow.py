@@ -321,7 +321,7 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
 
 
 def sent_by_minute(conn: Conn, fabric_id: int, job_pk: int, from_s: float, to_s: float) -> list[tuple[float, float]]:
-    """Whole minutes of a job's life in a span, epoch seconds, and bytes a second that a network card of it sent in each: mean over some of its nodes."""
+    """Whole minutes of a job's life in a span, epoch seconds, and bytes per second that a network card of it sent in each: mean over some of its nodes."""
     return conn.execute(
         """
         SELECT extract(epoch FROM e.ts)::float8 AS at, (sum(tx_bytes) / sum(seconds))::float8

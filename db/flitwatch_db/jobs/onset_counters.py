@@ -89,7 +89,7 @@ def sent_by(
 
 
 def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict[int, float]:
-    """The most bytes a second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
+    """The most bytes per second that the nodes of each job sent in a minute before the onset in which it ran; jobs with enough such minutes only."""
     end_s = math.floor(low_s / 60) * 60
     rows = fetch_rows(
         conn,

@@ -1,6 +1,6 @@
 """The quick way for the lines that nearly all are: whole numbers below 10^18 and plain names.
 
-Decoding cell by cell reaches 0.6 M values a second on one core; a line whose numbers are digits only can be put into JSON by one format
+Decoding cell by cell reaches 0.6 M values per second on one core; a line whose numbers are digits only can be put into JSON by one format
 operation instead. Anything unusual is left to the careful decoder, which then says what is wrong; both give the same bytes.
 """
 

@@ -182,7 +182,7 @@ def _parse_header(raw: bytes, here: str) -> tuple[str, list[str]]:
         "has no header with a JobID",
         where=here,
         advice="Use sacct --parsable2, without --noheader or with the names of its columns (--columns), with "
-        "--delimiter=$'\\x1f' where names contain '|', or --json.",
+        "--delimiter=$'\\x1f' if names contain '|', or --json.",
     )
 
 

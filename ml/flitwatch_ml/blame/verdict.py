@@ -330,7 +330,7 @@ class CalendarBlame(BlameEstimator):
         if alone is not None:
             yield f"is based on one {self._unit}, that of {self._period_date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start, spread):
-            yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
+            yield f"presence in the week {'before' if weeks < 0 else 'after'} coincides with the slow runs too"
         yield from self._check_rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):

@@ -161,7 +161,7 @@ class Minute:
 
 
 def find_longest_calm(sent: Sequence[tuple[float, float]]) -> float:
-    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes a second)."""
+    """Return the seconds of calm that do not yet end an incident, by what its cause sent in each minute (its beginning, bytes per second)."""
     most, sending, begins = max((rate for _, rate in sent), default=0.0), False, []
     for at, rate in sent:
         if not sending and rate >= BURST_BEGINS * most > 0:

@@ -41,9 +41,9 @@ Measured with Avro on a core of 2.5 GHz, 300 s of 3,264 routers ([ingest](benchm
 
 | part | cost |
 |---|---|
-| writer | {sizing.WRITER_US_A_RECORD:g} µs a record, {sizing.WRITER_US_A_VALUE:g} µs a value, {sizing.WRITER_BYTES_A_COUNTER} bytes of memory a counter |
-| database | {sizing.DATABASE_US_A_ROW:g} µs a row |
-| Kafka | {sizing.LOG_US_A_VALUE:g} µs a value |
+| writer | {sizing.WRITER_US_A_RECORD:g} µs per record, {sizing.WRITER_US_A_VALUE:g} µs per value, {sizing.WRITER_BYTES_A_COUNTER} bytes of memory per counter |
+| database | {sizing.DATABASE_US_A_ROW:g} µs per row |
+| Kafka | {sizing.LOG_US_A_VALUE:g} µs per value |
 
 The memory of the database and of Kafka was measured in these runs.
 

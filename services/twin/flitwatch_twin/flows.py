@@ -26,7 +26,7 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Load offered to the fabric: P patterns and the rate of each in bytes a second per unit share (float64[P])."""
+    """Load offered to the fabric: P patterns and the rate of each in bytes per second per unit share (float64[P])."""
 
     patterns: tuple[Pattern, ...]
     rate: NDArray[np.float64]

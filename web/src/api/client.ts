@@ -95,7 +95,7 @@ function mayChange(path: string): void {
     title: "This platform can only be read from here",
     status: 405,
     detail: `${REMOTE} is another platform.`,
-    advice: "Use its own page for that.",
+    advice: "Use its own page instead.",
   });
 }
 

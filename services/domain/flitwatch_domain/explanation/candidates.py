@@ -56,9 +56,9 @@ class NeighbourJob:
     job_pk, job_id, user, name, nodes, simulated : as the table `job` has them
     start_s, end_s : float, float or None     epoch seconds
     router : int64 (n,)                       the router of each of its nodes
-    sent_before, sent_after : float or None   bytes a second that its nodes sent before and after the onset; None if no NIC was counted.
+    sent_before, sent_after : float or None   bytes per second that its nodes sent before and after the onset; None if no NIC was counted.
                                               What its nodes sent before its start is not its own and counts as 0
-    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes a second
+    sent_most : float or None                 the most that its nodes sent in any of the last minutes before the onset, bytes per second
     blamed : Blamed or None
     """
 
@@ -94,7 +94,7 @@ class Candidate:
     footprint : float or None     stall cycles gained at the routers of its nodes, over the mean of all counted routers: who jams a machine
                           sits where it is jammed, for the queues back up to the senders. None if routers are not counted
     reach : float         how much of its traffic counts: its footprint, else exposure a node, and no less than `LEAST_REACH`
-    added : float         bytes a second (without NICs: nodes) that it added x reach
+    added : float         bytes per second (without NICs: nodes) that it added x reach
     change : what it did at the onset; changed_s: when, epoch seconds, or None
     timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
     blame : 1, or `BLAME_FACTOR`

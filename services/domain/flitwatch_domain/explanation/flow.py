@@ -37,7 +37,7 @@ class Flow:
     part : mapping             of the waiting, by job_pk; the job's own is among them
     own : float                the job's own part
     moments : of each minute its waiting, and the parts in it
-    sent : mapping             bytes a second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
+    sent : mapping             bytes per second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
     quiet_s : float            when the quiet minute began, epoch seconds
     minutes_s : floats         when the others began
     resolution_s : int         their length

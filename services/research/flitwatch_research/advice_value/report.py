@@ -168,7 +168,7 @@ def _describe_method(answer: Row) -> list[str]:
         f"bytes through a third group, which change the twin's loads. A job has the effect of the most similar nodes; other "
         f"patterns keep the default mode.",
         "- `pays`: the interval of the saving is above zero. `does harm`: it is below zero, or nothing is saved and the mean "
-        "wait grows beyond its interval.",
+        "wait grows by more than its interval.",
         "- Regret: the oracle's additional saving, as a share of all node-hours.",
         "- Not modelled: the file system's queue, and users who are present only for some weeks.",
     ]

@@ -244,7 +244,7 @@ def _forecast_headline(rows: Rows) -> str:
     )
     coverage = interval_over_seeds(rows, lambda row: row["coverage90"])
     return (
-        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, beyond its interval, in {len(below)} of "
+        f"**Forecast**: {worst}{alone}The deployed forecaster is better than every candidate, by more than its interval, in {len(below)} of "
         f"{len(list(by_world(rows)))} scenarios. 90 % intervals cover {format_interval(coverage)}."
     )
 

@@ -129,7 +129,7 @@ class _Rank:
         if self._compute and self._left_at is not None and at_s > self._left_at:
             gap_s = at_s - self._left_at
             if gap_s > _LONGEST_GAP_S:
-                raise BadInput(f"{gap_s:g} s are between two calls", where=self._line_reference())
+                raise BadInput(f"{gap_s:g} s between two calls", where=self._line_reference())
             self._last = self._chain_operation(self._dag.add(OpKind.COMPUTE, self._rank, round(gap_s * 1e9), line=line))
 
     def field(self, line: str, number: int) -> None:
@@ -285,7 +285,7 @@ class _Rank:
             raise BadInput(
                 f"{self.call} names rank {peer} of {len(communicator.members)}",
                 where=self._line_reference(),
-                advice="Check that the files of all ranks are there.",
+                advice="Check that the files of all ranks exist.",
             )
         if (size := self._message_bytes(count, type_)) < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._line_reference())

@@ -122,7 +122,7 @@ def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str
         title, reason = (
             f"Run {application} with {choice.mode} if it is in several groups",
             f"Its messages of {size} bytes would be {span}according to latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
-            f" {choice.pace_high:.2f} times as many flits a second. Within one group leave {DEFAULT_MODE}.",
+            f" {choice.pace_high:.2f} times as many flits per second. Within one group leave {DEFAULT_MODE}.",
         )
     else:
         title = f"Leave {application} on {DEFAULT_MODE}"

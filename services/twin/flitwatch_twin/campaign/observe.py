@@ -68,7 +68,7 @@ def record_steps(
 ) -> Recorded:
     """Integrate what the fabric did over each step, with measurement noise.
 
-    `own_flits` are the flits a second of communication that the run itself sends over its routers' network and processor tiles: a
+    `own_flits` are the flits per second of communication that the run itself sends over its routers' network and processor tiles: a
     fixed volume in each step, regardless of its duration. `ends` are the step ends, float64[S].
     """
     edges = np.concatenate([[0.0], ends])

@@ -71,7 +71,7 @@ function columnsOf(by: By, site: boolean): Column<Entry>[] {
     },
     {
       key: "effect",
-      header: "extra s a run",
+      header: "extra s per run",
       numeric: true,
       value: (e) => e.effect_s,
       render: (e) => <span title={effectText(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span>,

@@ -259,7 +259,7 @@ function Filters({ search }: { search: IncidentsSearch }) {
       </button>
       {choosing && (
         <WindowDialog
-          title="Incidents of a window"
+          title="Incidents of a period"
           initial={{ from: from ?? (to ?? now) - DAY_MS, to: to ?? now }}
           first={null}
           edge={now}
