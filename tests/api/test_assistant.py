@@ -41,7 +41,7 @@ async def test_tools_say_what_rest_says_and_name_nobody_where_nothing_shows_it(a
         stalls = api.get("/fabrics/small/stalls")
         assert (hot["at"], hot["window_s"], hot["simulated"]) == (stalls["at"], stalls["window_s"], True)
         assert hot["links"] == api.get("/fabrics/small/links/hot", at=stalls["at"], limit=3)["items"]
-        assert hot["units"]["ratio"] == "stalled time divided by sending time" and len(hot["groups"]) == 3
+        assert hot["units"]["ratio"] == "time stalled over the time of sending" and len(hot["groups"]) == 3
 
         series = await told(client, "fabric_series", fabric="small", points=5)
         assert {name: series[name] for name in ("ts", "ratio", "step_s", "gaps")} == {

@@ -82,7 +82,7 @@ def test_holes_and_loops_at_the_second_lid_are_found(tmp_path: Path, capsys: pyt
     looped[4:, 2 * 15 + 1] = looped[4:, 0]  # every spine sends them to the first leaf
     for tables, kind, words in (
         (holed, "holes", "leaf0 has no entry for endpoint 15 (n15) at its LID + 1"),
-        (looped, "loops", "on the way to endpoint 15 (n15) at its LID + 1"),
+        (looped, "loops", "on the path to endpoint 15 (n15) at its LID + 1"),
     ):
         lft.write_dump(file, fabric, tables, lmc=1)
         with pytest.raises(SystemExit) as left:

@@ -38,7 +38,7 @@ class MeasuredVerdicts:
     users : entries in the order of their ranking
     reasons : of each of them, with other users by their names
     calibration : how often shuffled run times give a name
-    drivers : how circumstances of the runs go with their times
+    drivers : how run times vary with the circumstances of the runs
     """
 
     data: MeasuredRuns

@@ -40,17 +40,17 @@ UNITS = {
     "ts": "start of each step, UTC",
     "step_s": "s",
     "flits": "data sent in a step: flits on Aries, words on InfiniBand, bytes on Ethernet",
-    "stall_cycles": "stalls in a step, in units of the time that one count of `flits` takes to send",
-    "ratio": "stalled time divided by sending time",
-    "p50": "median over routers, stalled time divided by sending time",
-    "p95": "95th percentile over routers, stalled time divided by sending time",
+    "stall_cycles": "stalls in a step, in times of what one count of `flits` takes to send",
+    "ratio": "time stalled over the time of sending",
+    "p50": "median over routers, time stalled over the time of sending",
+    "p95": "95th percentile over routers, time stalled over the time of sending",
     "coverage": "share of ports that are counted, 0 to 1",
 }
 
 Job = Annotated[str, Field(min_length=1, max_length=200, description="The scheduler's id of the job, such as 1234 or 1234_7.")]  # fmt: skip
 Cluster = Annotated[str | None, Field(description="The job's cluster (default: the newest job with this id).")]
 Fabric = Annotated[str, Field(min_length=1, max_length=200, description="The machine, by its fabric's name or number; `top` lists the names.")]  # fmt: skip
-Time = Annotated[str | None, Field(description="A time: 2026-11-21T14:05:00Z, or seconds since 1970.")]
+Time = Annotated[str | None, Field(description="A moment: 2026-11-21T14:05:00Z, or seconds since 1970.")]
 Points = Annotated[int, Field(ge=1, le=200, description="Largest number of steps.")]
 Most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Number of rows in each list.")]
 Nodes = Annotated[int | None, Field(ge=1, description="The application's number of nodes (default: that of the newest estimate).")]  # fmt: skip
@@ -93,7 +93,7 @@ class Tools:
         sort: Literal["ratio", "stall_cycles", "flits"] = "ratio",
         most: Most = 10,
     ) -> CallToolResult:
-        """List a machine's hottest groups, links and jobs in the newest window; `ratio` is the stalled time divided by sending time, `window_s` is
+        """List a machine's hottest groups, links and jobs in the newest window; `ratio` is the time stalled over the time of sending, `window_s` is
         in seconds. Without `fabric`, the first machine with counters."""
         with self._open_client() as fw:
             return make_result(
@@ -140,7 +140,7 @@ class Tools:
         self,
         fabric: Fabric,
         job_id: Job,
-        at: Annotated[str, Field(description="A time in the past: 2026-11-21T14:05:00Z, or seconds since 1970.")],
+        at: Annotated[str, Field(description="The moment of the past: 2026-11-21T14:05:00Z, or seconds since 1970.")],
         routings: Annotated[list[Routing] | None, Field(max_length=5, description="Routings to compare.")] = None,
         seeds: Annotated[int, Field(ge=1, le=20, description="Simulations of each variant.")] = 5,
     ) -> CallToolResult:
@@ -148,7 +148,7 @@ class Tools:
         unless this server and the token may start tasks."""
         if not self._allow_tasks:
             raise ToolError(
-                "this server is read-only, and a what-if starts a task. The person who runs it can start it with: flitwatch mcp --allow-tasks"
+                "this server only reads, and a what-if starts a task. Who runs it can start it with: flitwatch mcp --allow-tasks"
             )
         with self._open_client() as fw:
             moment = Moment().convert(at, None, None)

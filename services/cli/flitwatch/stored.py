@@ -171,7 +171,7 @@ def _format_set(head: Mapping[str, Any]) -> str:
 
 
 def show_blame(found: Mapping[str, Any]) -> None:
-    """Print who goes with slow runs."""
+    """Print whose jobs coincide with slow runs."""
     if _print_reasons(found):
         return
     rows = [

@@ -286,7 +286,7 @@ class Client:
         )
 
     def drivers(self, application: str | None = None, nodes: int | None = None, *, inputs: str | None = None) -> Table:
-        """The counters that go with slow steps, in order for each application. They rise when steps are slow, which is not proof of cause.
+        """The counters that predict slow steps, in order for each application. They rise when steps are slow, which is not proof of cause.
 
         Parameters
         ----------

@@ -106,11 +106,11 @@ class Operations:
         return self._call("GET", "/api/v1/audit", {"actor": actor, "limit": limit, "cursor": cursor})
 
     def estimates(self) -> models.Applications:
-        """GET /api/v1/estimates: Instrumented applications, and how the estimates of each stand."""
+        """GET /api/v1/estimates: Instrumented applications, with the state of their estimates."""
         return self._call("GET", "/api/v1/estimates", {})
 
     def blame(self, *, exe: str | None = None, nodes: int | None = None, estimate: int | None = None, by: str | None = None, limit: int | None = None, cursor: str | None = None) -> models.Blame:
-        """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
+        """GET /api/v1/estimates/blame: Rank names by how strongly exposure to their jobs coincides with slow runs. Not proof of cause."""
         return self._call("GET", "/api/v1/estimates/blame", {"exe": exe, "nodes": nodes, "estimate": estimate, "by": by, "limit": limit, "cursor": cursor})
 
     def blame_several(self, *, by: str | None = None, definition: str | None = None, least_sets: int | None = None, limit: int | None = None) -> models.SeveralSets:

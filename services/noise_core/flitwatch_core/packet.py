@@ -210,7 +210,7 @@ class Dcqcn:
         if not (0 <= self.kmin_bytes < self.kmax_bytes and 0 <= self.pmax <= 1 and 0 < self.g <= 1):
             raise ValueError("kmin_bytes is below kmax_bytes, pmax in 0 to 1, g above 0 and at most 1")
         if min(self.additive_bps, self.hyper_bps, self.cnp_us, self.alpha_us, self.increase_us, self.increase_bytes) <= 0:  # fmt: skip
-            raise ValueError("rates, times and bytes of DCQCN are above 0")
+            raise ValueError("rates, times and bytes of DCQCN must be above 0")
         options = CongestionControl()
         options.set_dcqcn(
             self.kmin_bytes, self.kmax_bytes, self.pmax, self.g, self.additive_bps, self.hyper_bps, self.cnp_us,

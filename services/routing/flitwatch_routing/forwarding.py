@@ -257,7 +257,7 @@ def check_routes(
         if not going.any():
             return RouteCheck(holes == 0, 0, holes, load, lost_bytes, where)
         at, to, bytes_ = following[going], to[going], bytes_[going]
-    loop = f"a loop through {fabric.routers.name[at[0]]} on the way to {_describe_endpoint(fabric, int(to[0]), each)}"
+    loop = f"a loop through {fabric.routers.name[at[0]]} on the path to {_describe_endpoint(fabric, int(to[0]), each)}"
     return RouteCheck(False, len(at), holes, load, lost_bytes + float(bytes_.sum()), (*where, loop))
 
 

@@ -17,8 +17,8 @@ export interface Origin {
 const CAVEATS: [string, string][] = [
   ["/jobs/", "Presence alongside a slow job is based on traffic and time; it does not prove the cause."],
   ["/incidents", "An incident names jobs from traffic and time; it does not prove the cause."],
-  ["/blame", "Blame shows which jobs go with slow runs; it does not prove the cause."],
-  ["/drivers", "Counters that go with slow steps do not necessarily cause them."],
+  ["/blame", "Blame shows which jobs coincide with slow runs; it does not prove the cause."],
+  ["/drivers", "Counters that predict slow steps do not necessarily cause them."],
   ["/forecast", "A forecast holds within its interval, and only while the machine behaves as before."],
   ["/lab", "Simulated results apply to the model, and to the machine only if the model is accurate."],
   ["/advice", "Predicted savings hold for the traffic that was counted."],

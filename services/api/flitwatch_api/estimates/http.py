@@ -33,7 +33,7 @@ Kind = Annotated[Literal["blame", "deviation", "forecast"] | None, Query()]
 
 @http.get("/estimates", response_model=schemas.Applications)
 async def estimates(conn: Reader, names: TheNames) -> Response:
-    """Instrumented applications, and how the estimates of each stand."""
+    """Instrumented applications, with the state of their estimates."""
     return json_response(await service.list_applications(conn, names))
 
 
@@ -63,7 +63,7 @@ async def blame(
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
-    """Rank names by how strongly exposure to their jobs goes with slow runs. Not proof of cause."""
+    """Rank names by how strongly exposure to their jobs coincides with slow runs. Not proof of cause."""
     return json_response(
         await service.load_blame(conn, names, by, exe or None, nodes, estimate, limit, cursor, made_by(request))
     )

@@ -155,7 +155,7 @@ class Driver(BaseModel):
 
 
 class Blame(BaseModel):
-    """Names ranked by how strongly exposure to their jobs goes with slow runs."""
+    """Names ranked by how strongly exposure to their jobs coincides with slow runs."""
 
     estimate: Head
     by: By
@@ -551,7 +551,9 @@ class NeighbourWithBlame(BaseModel):
     shared_routers: int
     shared_groups: int
     overlap_s: float
-    blamed: list[str] = Field(description="Applications whose slow runs go with this user's exposure (q at most 0.05).")
+    blamed: list[str] = Field(
+        description="Applications whose slow runs coincide with this user's exposure (q at most 0.05)."
+    )
 
 
 class Outlook(BaseModel):

@@ -118,7 +118,7 @@ def blame(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Rank users whose jobs go with slow runs: stored verdicts (--application), verdicts on measured runs (--runs), or ranks of a simulated or
+    """Rank users whose jobs coincide with slow runs: stored verdicts (--application), verdicts on measured runs (--runs), or ranks of a simulated or
     snapshot set. With --application, the command asks the API of --url or the profile, or the platform of this checkout.
     """
     sources = [application is not None, scenario is not None, presence is not None, runs is not None]

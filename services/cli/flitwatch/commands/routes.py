@@ -144,7 +144,7 @@ def optimise(
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
             busiest_text = (
-                f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
+                f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no path around failed cables yet"
             )
             status.update(f"{seconds:.0f} of {limit_s:.0f} s: {busiest_text} after {moves:,} moves")
             return not stopped()

@@ -335,7 +335,7 @@ class IncidentSummary(TypedDict):
     aggressor: Annotated[CandidateJob | None, Field(description="The job that is named.")]
     links: Annotated[list[CarryingLink], Field(description="Hottest first.")]
     victims: Annotated[
-        list[SlowJob], Field(description="Jobs that it is named as slowing; those that waste most nodes first.")
+        list[SlowJob], Field(description="Jobs whose slowdown it is named for; those that waste most nodes first.")
     ]
     others: Annotated[list[SlowJob], Field(description="Other slow jobs: another job is named as the cause, or none.")]
     remedies: Annotated[list[Remedy], Field(description="Remedies for the job that wastes most nodes.")]

@@ -184,7 +184,7 @@ def _switch_lane(fabric: Fabric, lanes: Lanes, at: Ints, into: Ints, out: Ints, 
         bad = int(np.argmax(lane == NO_LANE))
         raise BadInput(
             f"the SL-to-VL tables lack the row of {fabric.routers.name[at[bad]]} from port {into[bad]} to port {out[bad]}, which SL {sl[bad]} needs",
-            advice="Give the tables of every switch that was on the way",
+            advice="Give the tables of every switch on the path",
         )
     return lane
 
@@ -196,7 +196,7 @@ def _outgoing_links(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: I
         bad = int(np.argmax(link < 0))
         to = f" to endpoint {int(dest[bad])}" if dest[bad] >= 0 else ""
         raise BadInput(
-            f"the tables have a hole: {fabric.routers.name[at[bad]]} has no way{to}",
+            f"the tables have a hole: {fabric.routers.name[at[bad]]} has no path{to}",
             advice="Check them with `flitwatch routes check`",
         )
     return link
