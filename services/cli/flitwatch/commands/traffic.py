@@ -127,7 +127,7 @@ def counters(
     as_json: bool,
 ) -> None:
     """Write the counters that switches would have for this traffic: counters.csv, sl2vl.csv and pair_sl.csv. Later epochs are in counters-2.csv,
-    sl2vl-2.csv and so on. Packets in counters.csv are empty if the traffic does not contain them (src,dst,bytes,packets).
+    sl2vl-2.csv and so on. The column packets of counters.csv is empty if the traffic does not contain them (src,dst,bytes,packets).
     """
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
